@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Where a tool runs.
+const (
+	Server = "server"
+	Client = "client" // the browser runs it and posts the result
+)
+
+// Spec is what is known of a tool without calling it.
+type Spec struct {
+	Name        string          // ^[a-zA-Z0-9_-]{1,64}$
+	Description string          // for the model: three sentences and more
+	InputSchema json.RawMessage // JSON Schema of an object
+	Side        string          // Server or Client
+	ReadOnly    bool            // may run beside others, and again after a crash
+	Timeout     time.Duration   // 0: the run's tool timeout
+	// Aliases are other names under which calls are accepted but which are not
+	// offered; for each, other names of its arguments (alias argument → argument).
+	Aliases map[string]map[string]string
+}
+
+// Tool is something the model can call.
+type Tool interface {
+	Spec() Spec
+	// Call runs the tool. It returns a failed Output when the model should read
+	// the failure and try again (bad SQL, no such table). It returns an error
+	// only when the run cannot go on (ctx ended, database unreachable). A client
+	// tool's Call is never called. Input has been validated against InputSchema.
+	Call(ctx context.Context, call Call) (Output, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	ID           string
+	Name         string
+	Input        json.RawMessage
+	Principal    footnote.Principal
+	Conversation string
+	Sources      []string // names of the conversation's sources; the first is the default
+	// ResultID is the id under which rows of this call will be stored (r1, r2, …).
+	ResultID string
+	// Results are the stored results of the conversation so far, oldest first.
+	Results []footnote.StoredResult
+}
+
+// Output is what a tool gives.
+type Output struct {
+	Content string // what the model reads
+	IsError bool
+	// Rows, with Source and SQL, are kept as a stored result where there are any.
+	Rows   *footnote.Result
+	Source string
+	SQL    string
+	// Chart is a checked chart specification, from show_chart.
+	Chart    json.RawMessage
+	CacheHit bool
+}
+
+// Fail is a failed Output with words for the model.
+func Fail(words string) Output { return Output{Content: words, IsError: true} }

@@ -1,0 +1,120 @@
+package footnote
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// KindOf names the type of a body as stores and exports write it.
+func KindOf(b Body) string {
+	switch b.(type) {
+	case Opened:
+		return "opened"
+	case UserMessage:
+		return "user_message"
+	case AssistantMessage:
+		return "assistant_message"
+	case ToolResult:
+		return "tool_result"
+	case ApprovalAsked:
+		return "approval_asked"
+	case ApprovalGiven:
+		return "approval_given"
+	case RunStarted:
+		return "run_started"
+	case RunParked:
+		return "run_parked"
+	case RunResumed:
+		return "run_resumed"
+	case RunFinished:
+		return "run_finished"
+	case RunFailed:
+		return "run_failed"
+	case RunStopped:
+		return "run_stopped"
+	case StepFailed:
+		return "step_failed"
+	case Segmented:
+		return "segmented"
+	case Rewound:
+		return "rewound"
+	case Answered:
+		return "answered"
+	case Titled:
+		return "titled"
+	case Feedback:
+		return "feedback"
+	case DrawingChanged:
+		return "drawing_changed"
+	default:
+		panic(fmt.Sprintf("footnote: body type %T has no kind", b)) // a programmer's mistake
+	}
+}
+
+// EncodeBody gives the kind and the JSON of a body.
+func EncodeBody(b Body) (kind string, data []byte, err error) {
+	// Without HTML escaping: the blocks of a model's message keep their bytes.
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(b); err != nil {
+		return "", nil, fmt.Errorf("encode %s: %w", KindOf(b), err)
+	}
+	return KindOf(b), bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// DecodeBody reads what EncodeBody wrote. A kind this version does not know is an
+// error, never skipped: a log must not be misread.
+func DecodeBody(kind string, data []byte) (Body, error) {
+	switch kind {
+	case "opened":
+		return decode[Opened](kind, data)
+	case "user_message":
+		return decode[UserMessage](kind, data)
+	case "assistant_message":
+		return decode[AssistantMessage](kind, data)
+	case "tool_result":
+		return decode[ToolResult](kind, data)
+	case "approval_asked":
+		return decode[ApprovalAsked](kind, data)
+	case "approval_given":
+		return decode[ApprovalGiven](kind, data)
+	case "run_started":
+		return decode[RunStarted](kind, data)
+	case "run_parked":
+		return decode[RunParked](kind, data)
+	case "run_resumed":
+		return decode[RunResumed](kind, data)
+	case "run_finished":
+		return decode[RunFinished](kind, data)
+	case "run_failed":
+		return decode[RunFailed](kind, data)
+	case "run_stopped":
+		return decode[RunStopped](kind, data)
+	case "step_failed":
+		return decode[StepFailed](kind, data)
+	case "segmented":
+		return decode[Segmented](kind, data)
+	case "rewound":
+		return decode[Rewound](kind, data)
+	case "answered":
+		return decode[Answered](kind, data)
+	case "titled":
+		return decode[Titled](kind, data)
+	case "feedback":
+		return decode[Feedback](kind, data)
+	case "drawing_changed":
+		return decode[DrawingChanged](kind, data)
+	default:
+		return nil, fmt.Errorf("decode event: unknown kind %q; was the log written by a newer version?", kind)
+	}
+}
+
+func decode[B Body](kind string, data []byte) (Body, error) {
+	var b B
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", kind, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,76 @@
+package footnote
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code says what kind of failure an Error is. Programs branch on it; the values
+// are part of the public contract and never change.
+type Code string
+
+// The codes a client can see. The HTTP status of each is decided in one table,
+// in package httpapi.
+const (
+	InputTooLong         Code = "input_too_long"
+	InvalidRequest       Code = "invalid_request"
+	UnsupportedParameter Code = "unsupported_parameter"
+	Unauthorized         Code = "unauthorized"
+	Forbidden            Code = "forbidden"
+	NotFound             Code = "not_found"
+	ModelNotFound        Code = "model_not_found"
+	Conflict             Code = "conflict"
+	TooLarge             Code = "too_large"
+	RateLimited          Code = "rate_limited"
+	BudgetExceeded       Code = "budget_exceeded"
+	Internal             Code = "internal_error"
+	ModelUnavailable     Code = "model_unavailable"
+	DatabaseUnavailable  Code = "database_unavailable"
+	StorageUnavailable   Code = "storage_unavailable"
+	AgentTimeout         Code = "agent_timeout"
+)
+
+// Error is a classified failure with two audiences: Message is safe to show to a
+// user, Err is the cause for the operator's log and never leaves the server.
+type Error struct {
+	Code       Code
+	Message    string
+	RetryAfter time.Duration // how long a client should wait; 0 when unknown
+	Err        error
+}
+
+// Errorf makes an Error without a cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of the first Error in err's chain, and Internal for an
+// error nobody classified. CodeOf(nil) is the empty code.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Internal
+}
+
+// MessageOf returns the text of err that may be shown to a user: the Message of
+// the first Error in its chain, or a constant sentence when nobody classified it.
+func MessageOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Message
+	}
+	return "Something went wrong on the server. The operator's log has the details."
+}

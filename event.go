@@ -1,0 +1,213 @@
+package footnote
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one durable, numbered fact of a stream. A stream is a conversation or
+// a document. Order is Seq (from 1, without gaps), never Time.
+type Event struct {
+	Stream string
+	Seq    int64
+	Time   time.Time
+	Run    string // the run it belongs to; empty outside of one
+	Body   Body
+}
+
+// Body is the content of an event. It is a sealed union: only the types of this
+// package implement it, so a switch over it can be read as complete.
+type Body interface{ isBody() }
+
+// Digest names a blob by its content: "sha256:" and 64 hex digits.
+type Digest = string
+
+// Opened is the first event of a conversation. Assistant, sources, system and
+// tools stay as they are for its whole life; a change would void the model's
+// thinking and its prompt cache.
+type Opened struct {
+	Assistant string   `json:"assistant"`
+	Model     string   `json:"model"`
+	Sources   []string `json:"sources,omitempty"`
+	System    Digest   `json:"system"` // blob: the JSON array of system blocks, frozen
+	Tools     Digest   `json:"tools"`  // blob: the JSON array of tool definitions, frozen
+}
+
+// UserMessage is what a person said. Context is text of our own that stands
+// after it for the model and is not shown (a changed schema, today's date).
+type UserMessage struct {
+	Text     string `json:"text"`
+	Context  string `json:"context,omitempty"`
+	Imported bool   `json:"imported,omitempty"` // came as history from a client, not typed now
+}
+
+// AssistantMessage is one complete model call: its blocks exactly as they came.
+// A tool call is a block of it and is stored nowhere else.
+type AssistantMessage struct {
+	Step       int               `json:"step"`               // from 1 within the run
+	Upstream   string            `json:"upstream,omitempty"` // the vendor's message id
+	Request    string            `json:"request,omitempty"`  // the vendor's request id
+	Model      string            `json:"model"`              // the one that really served
+	Blocks     []json.RawMessage `json:"blocks"`
+	StopReason string            `json:"stop_reason"`
+	Usage      Usage             `json:"usage"`
+	Cost       Cost              `json:"cost"`
+	Imported   bool              `json:"imported,omitempty"`
+}
+
+// ToolResult answers one tool call. Whoever closes an open call appends it.
+type ToolResult struct {
+	CallID   string          `json:"call_id"`
+	Name     string          `json:"name"`
+	Content  string          `json:"content"` // what the model reads
+	IsError  bool            `json:"is_error,omitempty"`
+	Millis   int64           `json:"millis,omitempty"`
+	CacheHit bool            `json:"cache_hit,omitempty"`
+	Result   *StoredResult   `json:"result,omitempty"` // the rows, where there are any
+	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
+	By       string          `json:"by,omitempty"`     // "server", "client", "user" or "recovery"
+}
+
+// ApprovalAsked says that a call waits for a person.
+type ApprovalAsked struct {
+	ApprovalID string `json:"approval_id"`
+	CallID     string `json:"call_id"`
+}
+
+// ApprovalGiven is the person's decision.
+type ApprovalGiven struct {
+	ApprovalID string `json:"approval_id"`
+	CallID     string `json:"call_id"`
+	Approved   bool   `json:"approved"`
+	Reason     string `json:"reason,omitempty"`
+	User       string `json:"user,omitempty"`
+}
+
+// RunStarted opens a run. The log holds what recovery needs to go on with it.
+type RunStarted struct {
+	Door         string `json:"door"`                    // which protocol asked
+	OnDisconnect string `json:"on_disconnect,omitempty"` // "cancel" or "continue"
+	RequestID    string `json:"request_id,omitempty"`
+}
+
+// RunParked says that a run waits for answers to Calls, at most until Deadline.
+type RunParked struct {
+	Calls    []string  `json:"calls"`
+	Deadline time.Time `json:"deadline"`
+}
+
+// RunResumed says that the run goes on, after a park or after its owner died.
+type RunResumed struct {
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"` // "answered", "deadline", "recovered"
+}
+
+// RunFinished ends a run that has an answer.
+type RunFinished struct {
+	Reason string `json:"reason"` // the last stop reason, or "max_turns", "budget"
+	Steps  int    `json:"steps"`
+	Usage  Usage  `json:"usage"`
+	Cost   Cost   `json:"cost"`
+	Millis int64  `json:"millis"`
+}
+
+// RunFailed ends a run that could not give an answer.
+type RunFailed struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"` // safe to show
+	Steps   int    `json:"steps,omitempty"`
+	Usage   Usage  `json:"usage"`
+	Cost    Cost   `json:"cost"`
+	Millis  int64  `json:"millis"`
+}
+
+// RunStopped ends a run that somebody ended: a person, a client that left, or a
+// server that was going down.
+type RunStopped struct {
+	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted"
+	Steps  int    `json:"steps,omitempty"`
+	Usage  Usage  `json:"usage"`
+	Cost   Cost   `json:"cost"`
+	Millis int64  `json:"millis"`
+}
+
+// StepFailed records a model call that broke off. What had been shown of it is
+// kept here for the reader; it never becomes history.
+type StepFailed struct {
+	Step    int    `json:"step"`
+	Attempt int    `json:"attempt"`
+	Partial string `json:"partial,omitempty"`
+	Code    Code   `json:"code"`
+	Usage   Usage  `json:"usage"` // estimated when the upstream did not say
+	Cost    Cost   `json:"cost"`
+}
+
+// Segmented cuts the history: what came before FromSeq is replaced by Summary.
+type Segmented struct {
+	FromSeq int64  `json:"from_seq"`
+	Summary string `json:"summary"`
+}
+
+// Rewound takes back everything after ToSeq for the history (an edit, a
+// regenerate). The log itself is never rewritten.
+type Rewound struct {
+	ToSeq int64 `json:"to_seq"`
+}
+
+// Answered is the finished answer of a run with its footnotes.
+type Answered struct {
+	Text       string          `json:"text"`
+	Cites      []Cite          `json:"footnotes"`
+	Unresolved []Unresolved    `json:"unresolved,omitempty"`
+	Chart      json.RawMessage `json:"chart,omitempty"`
+}
+
+// Titled names the conversation.
+type Titled struct {
+	Title string `json:"title"`
+}
+
+// Feedback is a person's verdict on an answer.
+type Feedback struct {
+	Seq   int64  `json:"seq"` // the Answered event it is about
+	Good  bool   `json:"good"`
+	Words string `json:"words,omitempty"`
+}
+
+// DrawingChanged changes a document of drawings; Drawing is nil when it was
+// removed. Cause names the conversation and call, or the human, behind it.
+type DrawingChanged struct {
+	ID      string          `json:"id"`
+	Drawing json.RawMessage `json:"drawing,omitempty"`
+	Cause   string          `json:"cause"`
+	Reason  string          `json:"reason,omitempty"`
+}
+
+func (Opened) isBody()           {}
+func (UserMessage) isBody()      {}
+func (AssistantMessage) isBody() {}
+func (ToolResult) isBody()       {}
+func (ApprovalAsked) isBody()    {}
+func (ApprovalGiven) isBody()    {}
+func (RunStarted) isBody()       {}
+func (RunParked) isBody()        {}
+func (RunResumed) isBody()       {}
+func (RunFinished) isBody()      {}
+func (RunFailed) isBody()        {}
+func (RunStopped) isBody()       {}
+func (StepFailed) isBody()       {}
+func (Segmented) isBody()        {}
+func (Rewound) isBody()          {}
+func (Answered) isBody()         {}
+func (Titled) isBody()           {}
+func (Feedback) isBody()         {}
+func (DrawingChanged) isBody()   {}
+
+// Terminal reports whether b ends a run. A run has exactly one such event.
+func Terminal(b Body) bool {
+	switch b.(type) {
+	case RunFinished, RunFailed, RunStopped:
+		return true
+	}
+	return false
+}

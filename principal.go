@@ -1,0 +1,13 @@
+package footnote
+
+// Principal is who acts. It comes from a credential and server state, never from
+// a request body, a header of an unknown peer, or text.
+type Principal struct {
+	Org        string            `json:"org"`
+	User       string            `json:"user"`
+	Roles      []string          `json:"roles,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+// Owner reports whether p may see what belongs to org and user.
+func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User == user }

@@ -1,0 +1,98 @@
+package footnote
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// The kinds a column can have. They describe how its cells are to be read, not
+// what the database called them.
+const (
+	KindInteger   = "integer"
+	KindNumber    = "number"  // binary floating point
+	KindDecimal   = "decimal" // exact; cells are strings
+	KindText      = "text"
+	KindBoolean   = "boolean"
+	KindDate      = "date"      // cells are 2006-01-02
+	KindTimestamp = "timestamp" // cells are 2006-01-02T15:04:05[.999999][Z|±hh:mm]
+	KindTime      = "time"
+	KindJSON      = "json" // cells are JSON text
+	KindBlob      = "blob" // cells are a short description, never the bytes
+	KindUnknown   = ""
+)
+
+// Column describes one column of a result.
+type Column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind,omitempty"`
+}
+
+// Result is what a query gave. A cell is nil, bool, int64, float64 (always
+// finite) or string. Decimals and integers beyond int64 are strings; a NaN or an
+// infinity of the database is nil.
+type Result struct {
+	Columns   []Column
+	Rows      [][]any
+	Truncated bool // the query had more rows than were read
+}
+
+// AppendCell appends the JSON form of a cell. Integers beyond 2^53 are written as
+// strings, because most readers of JSON would round them.
+func AppendCell(dst []byte, cell any) []byte {
+	switch v := cell.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int64:
+		if v > 1<<53 || v < -(1<<53) {
+			dst = append(dst, '"')
+			dst = strconv.AppendInt(dst, v, 10)
+			return append(dst, '"')
+		}
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return append(dst, "null"...)
+		}
+		b, _ := json.Marshal(v) // a finite float always encodes
+		return append(dst, b...)
+	case string:
+		b, _ := json.Marshal(v) // a string always encodes
+		return append(dst, b...)
+	default:
+		return append(dst, "null"...)
+	}
+}
+
+// AppendRow appends the JSON array of a row.
+func AppendRow(dst []byte, row []any) []byte {
+	dst = append(dst, '[')
+	for i, cell := range row {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendCell(dst, cell)
+	}
+	return append(dst, ']')
+}
+
+// StoredResult is how the log refers to the rows of a query: the rows themselves
+// are blobs, in chunks, so that any replica can page through them.
+type StoredResult struct {
+	ID        string   `json:"id"` // r1, r2, … unique in its conversation
+	Source    string   `json:"source,omitempty"`
+	SQL       string   `json:"sql,omitempty"`
+	Columns   []Column `json:"columns"`
+	RowCount  int      `json:"row_count"`
+	Truncated bool     `json:"truncated,omitempty"`
+	Chunks    []Chunk  `json:"chunks,omitempty"`
+}
+
+// Chunk is a run of rows of a stored result: a blob that holds a JSON array of
+// row arrays.
+type Chunk struct {
+	Digest string `json:"digest"`
+	Rows   int    `json:"rows"`
+}
