@@ -1,0 +1,371 @@
+// Package hub brings what happens in a stream to its live readers. A topic holds
+// the events and growing blocks of the current run; a reader is a position in it.
+// So a reader that falls behind costs no memory and slows nobody: when it comes
+// back it gets all that happened as one piece.
+//
+// An event becomes visible only when it has been committed, and nothing that
+// follows it is visible before. That is how a run can go on while its events are
+// being written, and still no client ever sees what could be lost.
+package hub
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/footnotehq/footnote"
+)
+
+// ErrClosed is what a reader gets when the hub was closed.
+var ErrClosed = errors.New("the hub is closed")
+
+// Hub is the set of live topics. Its methods may be called from several goroutines.
+type Hub struct {
+	mu     sync.Mutex // guards below
+	topics map[string]*Topic
+	closed bool
+	open   int // readers
+}
+
+// New makes an empty hub.
+func New() *Hub { return &Hub{topics: map[string]*Topic{}} }
+
+// Topic is the live end of one stream.
+type Topic struct {
+	hub    *Hub
+	stream string
+	refs   int // readers and writers; guarded by hub.mu
+
+	mu      sync.Mutex // guards below
+	items   []item
+	dropped int   // items that were dropped from the front
+	visible int   // items[:visible] may be shown
+	last    int64 // sequence of the newest event before items[0]
+	readers map[*Reader]struct{}
+	closed  bool
+}
+
+// item is an event, a block or a note.
+type item struct {
+	event *footnote.Event
+	block *block
+	note  *footnote.Delta
+}
+
+// block is a block of a message while it grows. buf is append-only: readers keep
+// slices of it.
+type block struct {
+	head  footnote.Delta
+	buf   []byte
+	ended bool
+}
+
+// Open returns the topic of a stream for a writer that has seen its events up to
+// last. The caller closes it.
+func (h *Hub) Open(stream string, last int64) *Topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topic(stream)
+	t.mu.Lock()
+	if len(t.items) == 0 {
+		t.last = last
+	}
+	t.mu.Unlock()
+	return t
+}
+
+// topic returns the topic of a stream with one more reference. h.mu must be held.
+func (h *Hub) topic(stream string) *Topic {
+	t := h.topics[stream]
+	if t == nil {
+		t = &Topic{hub: h, stream: stream, last: -1, readers: map[*Reader]struct{}{}, closed: h.closed}
+		h.topics[stream] = t
+	}
+	t.refs++
+	return t
+}
+
+func (h *Hub) release(t *Topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.refs--
+	if t.refs == 0 && h.topics[t.stream] == t {
+		delete(h.topics, t.stream)
+	}
+}
+
+// Readers is the number of open readers.
+func (h *Hub) Readers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.open
+}
+
+// Close ends all readers: they get what is visible, then ErrClosed.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	topics := make([]*Topic, 0, len(h.topics))
+	for _, t := range h.topics {
+		topics = append(topics, t)
+	}
+	h.mu.Unlock()
+	for _, t := range topics {
+		t.mu.Lock()
+		t.closed = true
+		t.wake()
+		t.mu.Unlock()
+	}
+}
+
+// Close ends the writer's use of the topic. What readers have not read yet stays
+// for them.
+func (t *Topic) Close() { t.hub.release(t) }
+
+// Trim drops the items of a finished run, but for those a reader still needs.
+func (t *Topic) Trim() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.visible
+	for r := range t.readers {
+		n = min(n, r.at-t.dropped)
+	}
+	for i := range n {
+		if ev := t.items[i].event; ev != nil {
+			t.last = ev.Seq
+		}
+		t.items[i] = item{}
+	}
+	t.items = t.items[n:]
+	t.dropped += n
+	t.visible -= n
+}
+
+// Pending adds events that are being written. They, and all that is added after
+// them, stay invisible until Committed is called for them.
+type Pending struct {
+	t    *Topic
+	slot []int // absolute item numbers
+}
+
+// Reserve holds n places for events that are about to be committed.
+func (t *Topic) Reserve(n int) Pending {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := Pending{t: t, slot: make([]int, n)}
+	for i := range n {
+		p.slot[i] = t.dropped + len(t.items)
+		t.items = append(t.items, item{})
+	}
+	return p
+}
+
+// Committed fills the reserved places and shows what they held back. Reservations
+// must be committed in the order in which they were made.
+func (p Pending) Committed(events []footnote.Event) {
+	t := p.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range events {
+		t.items[p.slot[i]-t.dropped].event = &events[i]
+	}
+	t.show()
+	t.wake()
+}
+
+// show moves the edge of what is visible up to the next reserved place. t.mu must
+// be held.
+func (t *Topic) show() {
+	for t.visible < len(t.items) && t.items[t.visible] != (item{}) {
+		t.visible++
+	}
+}
+
+// Publish adds committed events.
+func (t *Topic) Publish(events ...footnote.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range events {
+		t.items = append(t.items, item{event: &events[i]})
+	}
+	t.show()
+	t.wake()
+}
+
+// Note adds a transient notice that is not part of a block.
+func (t *Topic) Note(d footnote.Delta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.items = append(t.items, item{note: &d})
+	t.show()
+	t.wake()
+}
+
+// Block is a block of a message that the writer lets grow.
+type Block struct {
+	t *Topic
+	b *block
+}
+
+// Start adds a growing block. Readers see it at the next Flush.
+func (t *Topic) Start(head footnote.Delta) Block {
+	head.Op = footnote.BlockStarted
+	b := &block{head: head}
+	t.mu.Lock()
+	t.items = append(t.items, item{block: b})
+	t.mu.Unlock()
+	return Block{t: t, b: b}
+}
+
+// Grow appends to the block. Readers see it at the next Flush.
+func (b Block) Grow(escaped []byte) {
+	b.t.mu.Lock()
+	b.b.buf = append(b.b.buf, escaped...)
+	b.t.mu.Unlock()
+}
+
+// End closes the block. Readers see it at the next Flush.
+func (b Block) End() {
+	b.t.mu.Lock()
+	b.b.ended = true
+	b.t.mu.Unlock()
+}
+
+// Flush shows what was added to blocks and wakes the readers once.
+func (t *Topic) Flush() {
+	t.mu.Lock()
+	t.show()
+	t.wake()
+	t.mu.Unlock()
+}
+
+// wake tells every reader that there is something new. t.mu must be held.
+func (t *Topic) wake() {
+	for r := range t.readers {
+		select {
+		case r.woken <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Reader is a position in a topic. It belongs to one goroutine.
+type Reader struct {
+	t     *Topic
+	woken chan struct{}
+	at    int // absolute number of the next item; guarded by t.mu
+	off   int // bytes read of the block at `at`
+	begun bool
+	after int64
+	batch Batch
+}
+
+// Batch is what a reader has not seen yet, in order. Each entry is an event or a
+// delta. It is valid until the next call of Next.
+type Batch []Entry
+
+// Entry is one thing that happened: Event when it is not nil, otherwise Delta.
+type Entry struct {
+	Event *footnote.Event
+	Delta footnote.Delta
+}
+
+// Subscribe opens a reader of a stream whose client has seen the events up to
+// after. Events in (after, replay] are not in the topic: the caller reads them
+// from the log first, then calls Next. When the stream has no live topic, replay
+// is -1: everything is in the log, and Next waits for what a later run brings.
+// The caller closes the reader.
+func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
+	h.mu.Lock()
+	t := h.topic(stream)
+	h.open++
+	h.mu.Unlock()
+	r = &Reader{t: t, woken: make(chan struct{}, 1), after: after}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.readers[r] = struct{}{}
+	r.at = t.dropped
+	return r, t.last
+}
+
+// Close gives the reader up.
+func (r *Reader) Close() {
+	r.t.mu.Lock()
+	delete(r.t.readers, r)
+	r.t.mu.Unlock()
+	r.t.hub.mu.Lock()
+	r.t.hub.open--
+	r.t.hub.mu.Unlock()
+	r.t.hub.release(r.t)
+}
+
+// Skip says that the client has meanwhile seen the events up to seq.
+func (r *Reader) Skip(seq int64) { r.after = max(r.after, seq) }
+
+// Wake is readable when Take may have something new.
+func (r *Reader) Wake() <-chan struct{} { return r.woken }
+
+// Next waits for something the reader has not seen, and returns it. It ends with
+// ctx's cause, or with ErrClosed when the hub was closed.
+func (r *Reader) Next(ctx context.Context) (Batch, error) {
+	for {
+		batch, closed := r.Take()
+		if len(batch) > 0 {
+			return batch, nil
+		}
+		if closed {
+			return nil, ErrClosed
+		}
+		select {
+		case <-r.woken:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Take returns what the reader has not seen, without waiting, and whether the hub
+// was closed.
+func (r *Reader) Take() (Batch, bool) {
+	t := r.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.batch = r.batch[:0]
+	for r.at-t.dropped < t.visible {
+		it := &t.items[r.at-t.dropped]
+		switch {
+		case it.event != nil:
+			if it.event.Seq > r.after {
+				r.after = it.event.Seq
+				r.batch = append(r.batch, Entry{Event: it.event})
+			}
+		case it.note != nil:
+			r.batch = append(r.batch, Entry{Delta: *it.note})
+		case !r.block(it.block, r.at-t.dropped+1 < len(t.items)):
+			return r.batch, t.closed
+		}
+		r.at, r.off, r.begun = r.at+1, 0, false
+	}
+	return r.batch, t.closed
+}
+
+// block adds what is new of a block, and reports whether the reader is done with
+// it: it ended. t.mu must be held.
+func (r *Reader) block(b *block, _ bool) bool {
+	if !r.begun {
+		r.begun = true
+		r.batch = append(r.batch, Entry{Delta: b.head})
+	}
+	if len(b.buf) > r.off {
+		d := b.head
+		d.Op, d.Escaped = footnote.BlockGrew, b.buf[r.off:len(b.buf):len(b.buf)]
+		r.off = len(b.buf)
+		r.batch = append(r.batch, Entry{Delta: d})
+	}
+	if b.ended {
+		d := b.head
+		d.Op = footnote.BlockEnded
+		r.batch = append(r.batch, Entry{Delta: d})
+	}
+	return b.ended
+}
