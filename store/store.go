@@ -12,48 +12,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Stream is the head of a log: what a listing needs, and what an append is
-// checked against.
-type Stream struct {
-	ID        string
-	Kind      string // "conversation" or "document"
-	Org       string
-	User      string
-	ClientID  string // the id a client chose, unique per (org, user, kind); may be empty
-	Assistant string
-	Title     string
-	Last      int64     // sequence of the last event; 0 when there is none
-	Run       string    // id of the run that has not ended; empty when none
-	RunState  string    // "", "running" or "parked"; follows RunStarted, RunParked, RunResumed and the terminal events
-	Deadline  time.Time // of the park; zero when not parked
-	Created   time.Time
-	Updated   time.Time
-}
-
-// Append is one atomic write to a stream.
-type Append struct {
-	Stream string
-	// After is the sequence the writer last saw. When the stream has moved on,
-	// nothing is written and the error's code is footnote.Conflict.
-	After int64
-	// Lease is the fencing token the writer holds, or 0 to write without one.
-	// A token that is not the stream's current, unexpired one is a Conflict; so is
-	// 0 while somebody holds an unexpired lease.
-	Lease int64
-	// Run is written to each event.
-	Run    string
-	Bodies []footnote.Body
-	// Blobs are stored with the events that refer to them, by content. The key
-	// is the digest; a blob the stream already has is not stored twice.
-	Blobs map[footnote.Digest][]byte
-}
-
-// Lease is the right to write to a stream until it expires.
-type Lease struct {
-	Token   int64 // fencing token; each acquisition has a larger one
-	Owner   string
-	Expires time.Time
-}
+// The nouns of the contract live in the root package, where the run loop, which
+// knows no store, shares them.
+type (
+	Stream = footnote.Stream
+	Append = footnote.Append
+	Lease  = footnote.Lease
+)
 
 // Page asks for part of a listing, newest change first.
 type Page struct {
@@ -103,9 +68,9 @@ type Store interface {
 	// uses, and its lease. Deleting what is not there is NotFound.
 	Delete(ctx context.Context, id string) error
 
-	// Acquire takes the lease of a stream for ttl. While another owner holds an
-	// unexpired one it is a Conflict.
-	Acquire(ctx context.Context, stream, owner string, ttl time.Duration) (Lease, error)
+	// A lease is taken by an append (Append.Take). While another owner holds an
+	// unexpired one that append is a Conflict.
+
 	// Renew extends a lease that is still the current one; otherwise Conflict.
 	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
 	// Release gives a lease back; a lease that is no longer current is left
