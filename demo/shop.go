@@ -1,0 +1,165 @@
+// Package demo makes the databases that a first-time visitor can ask questions
+// of: a small shop with eighteen months of orders. The data is invented, but it
+// behaves like a shop's: it grows, it peaks before Christmas, prices change, some
+// customers never buy and some orders come back.
+package demo
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the engine the shop is written with
+)
+
+// schema is the shop's DDL. The comments stay in the file, where people and tools
+// that read the schema find them. Money is in euros.
+const schema = `
+CREATE TABLE customers (
+  id           INTEGER PRIMARY KEY,
+  name         TEXT NOT NULL,
+  email        TEXT NOT NULL UNIQUE,
+  city         TEXT NOT NULL,
+  country      TEXT NOT NULL,
+  segment      TEXT NOT NULL CHECK (segment IN ('consumer', 'small business', 'enterprise')),
+  signed_up_on DATE NOT NULL
+);
+CREATE TABLE products (
+  id       INTEGER PRIMARY KEY,
+  sku      TEXT NOT NULL UNIQUE,
+  name     TEXT NOT NULL,
+  category TEXT NOT NULL,
+  price    REAL NOT NULL CHECK (price > 0), -- today's list price in euros
+  cost     REAL NOT NULL CHECK (cost > 0)   -- what the shop pays for one, in euros
+);
+CREATE TABLE orders (
+  id          INTEGER PRIMARY KEY,
+  customer_id INTEGER NOT NULL REFERENCES customers (id),
+  ordered_at  TIMESTAMP NOT NULL, -- UTC
+  status      TEXT NOT NULL CHECK (status IN ('processing', 'shipped', 'delivered', 'returned', 'cancelled')),
+  channel     TEXT NOT NULL CHECK (channel IN ('web', 'mobile', 'phone')),
+  total       REAL NOT NULL       -- sum of its items, in euros
+);
+CREATE TABLE order_items (
+  id         INTEGER PRIMARY KEY,
+  order_id   INTEGER NOT NULL REFERENCES orders (id),
+  product_id INTEGER NOT NULL REFERENCES products (id),
+  quantity   INTEGER NOT NULL CHECK (quantity > 0),
+  unit_price REAL NOT NULL        -- what was paid for one at the time, in euros
+);
+CREATE INDEX orders_customer ON orders (customer_id);
+CREATE INDEX orders_time ON orders (ordered_at);
+CREATE INDEX order_items_order ON order_items (order_id);
+CREATE INDEX order_items_product ON order_items (product_id);
+`
+
+// Write makes the shop database at path, replacing a file that is there. It is
+// written beside path and moved there when it is complete, so a reader sees the
+// old file or the new one and never half of it; the file's mode is 0444. Every
+// run writes the same bytes.
+func Write(ctx context.Context, path string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".shop-*.tmp")
+	if err != nil {
+		return fmt.Errorf("write the demo shop: %w", err)
+	}
+	name := tmp.Name()
+	defer os.Remove(name) // fails, as it should, once the file was moved
+	if err := tmp.Close(); err != nil {
+		return fmt.Errorf("write the demo shop: %w", err)
+	}
+	if err := fill(ctx, name); err != nil {
+		return fmt.Errorf("write the demo shop: %w", err)
+	}
+	if err := settle(name); err != nil {
+		return fmt.Errorf("write the demo shop: %w", err)
+	}
+	if err := os.Rename(name, path); err != nil {
+		return fmt.Errorf("write the demo shop: %w", err)
+	}
+	return nil
+}
+
+// settle brings the file to the disk and takes the right to write it away.
+func settle(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o444), f.Sync(), f.Close())
+}
+
+// fill writes tables and rows to an empty file, in one transaction.
+func fill(ctx context.Context, name string) error {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	// No journal: the file is thrown away when anything fails, and a journal's
+	// traces would make its bytes differ.
+	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=foreign_keys(ON)"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(fillDB(ctx, db), db.Close())
+}
+
+func fillDB(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	s := newShop()
+	for _, load := range []struct {
+		sql  string
+		rows [][]any
+	}{
+		{`INSERT INTO customers VALUES (?,?,?,?,?,?,?)`, s.customerRows()},
+		{`INSERT INTO products VALUES (?,?,?,?,?,?)`, s.productRows()},
+		{`INSERT INTO orders VALUES (?,?,?,?,?,?)`, s.orderRows()},
+		{`INSERT INTO order_items VALUES (?,?,?,?,?)`, s.itemRows()},
+	} {
+		if err := insert(ctx, tx, load.sql, load.rows); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+func insert(ctx context.Context, tx *sql.Tx, query string, rows [][]any) error {
+	stmt, err := tx.PrepareContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, row := range rows {
+		if _, err := stmt.ExecContext(ctx, row...); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	return nil
+}
+
+// Questions are good first questions about the shop, one for each thing an
+// analyst does: trend, ranking, share, comparison, funnel, absence, margin, basket.
+func Questions() []string {
+	return []string{
+		"How did revenue develop by month?",
+		"Which five products brought in the most revenue?",
+		"What share of revenue does each category have?",
+		"How does this autumn compare with last autumn?",
+		"Which countries do our customers come from, and what do they spend?",
+		"How many customers have never ordered anything?",
+		"What share of orders was returned or cancelled, by category?",
+		"Which category has the best gross margin?",
+	}
+}
