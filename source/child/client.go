@@ -1,0 +1,411 @@
+package child
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// Client is the server's side of an engine in a child: a source.Source. The
+// child is started by the first query that needs it and again after it ended.
+type Client struct {
+	kind   string
+	config any
+	opts   Options
+
+	slots chan struct{} // one for each query at once
+	start chan struct{} // held while a child is chosen or started
+
+	mu     sync.Mutex // guards below
+	cur    *process
+	schema source.Schema
+	closed bool
+}
+
+var _ source.Source = (*Client)(nil)
+
+// New makes a client for an engine in the table given to Main. Config, encoded as
+// JSON, is what the engine is opened with; opts.Prepare replaces it. Nothing is
+// started or checked yet.
+func New(kind string, config any, opts Options) *Client {
+	opts = opts.withDefaults()
+	return &Client{
+		kind: kind, config: config, opts: opts,
+		slots: make(chan struct{}, opts.Concurrency),
+		start: make(chan struct{}, 1),
+	}
+}
+
+// Dialect implements source.Source.
+func (c *Client) Dialect() string { return c.opts.Dialect }
+
+// Limits are those of the source, without zero fields.
+func (c *Client) Limits() source.Limits { return c.opts.Limits }
+
+// Schema implements source.Source.
+func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
+	version, err := c.Version(ctx)
+	if err != nil {
+		return source.Schema{}, err
+	}
+	c.mu.Lock()
+	s := c.schema
+	c.mu.Unlock()
+	if version != "" && s.Version == version {
+		return s, nil
+	}
+	s = source.Schema{}
+	if err := c.call(ctx, c.opts.Limits.Time, "schema", nil, &s); err != nil {
+		return source.Schema{}, err
+	}
+	s.Version = version
+	c.mu.Lock()
+	c.schema = s
+	c.mu.Unlock()
+	return s, nil
+}
+
+// Version implements source.Source.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	if c.opts.Version != nil {
+		return c.opts.Version(ctx)
+	}
+	var v string
+	err := c.call(ctx, c.opts.Limits.Time, "version", nil, &v)
+	return v, err
+}
+
+// Probe implements source.Source.
+func (c *Client) Probe(ctx context.Context) error {
+	return c.call(ctx, c.opts.Limits.Time, "probe", nil, nil)
+}
+
+// Call runs a method of an engine that is a Caller. Result, when not nil, receives
+// the method's result. There is no time limit but ctx's.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	const forever = 365 * 24 * time.Hour
+	return c.call(ctx, forever, "call:"+method, params, result)
+}
+
+// Status is what is known of the child that serves a client.
+type Status struct {
+	PID         int
+	Resident    int64 // bytes, without the contents of files; 0 when not known
+	Confinement Confinement
+}
+
+// Status describes the child, which is started if there is none.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	p, err := c.acquire(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	defer p.release()
+	rss, _ := resident(p.cmd.Process.Pid)
+	return Status{PID: p.cmd.Process.Pid, Resident: rss, Confinement: p.hello.Confinement}, nil
+}
+
+// PID is the process of the running child, 0 when there is none.
+func (c *Client) PID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cur == nil {
+		return 0
+	}
+	select {
+	case <-c.cur.gone:
+		return 0
+	default:
+		return c.cur.cmd.Process.Pid
+	}
+}
+
+// Close ends the child and waits for it. Queries that run fail.
+func (c *Client) Close() error {
+	c.start <- struct{}{}
+	defer func() { <-c.start }()
+	c.mu.Lock()
+	p := c.cur
+	c.closed = true
+	c.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	if !p.retireIdle() {
+		p.kill(errClosed)
+	}
+	<-p.gone
+	return nil
+}
+
+var errClosed = errors.New("the source is closed")
+
+// acquire returns the child, starting it when there is none or when its files
+// were replaced. The caller must release it.
+func (c *Client) acquire(ctx context.Context) (*process, error) {
+	select {
+	case c.start <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-c.start }()
+	stamp, err := c.opts.Stamp()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	p, closed := c.cur, c.closed
+	c.mu.Unlock()
+	if closed {
+		return nil, errClosed
+	}
+	if p != nil {
+		if p.stamp == stamp && p.retain() {
+			return p, nil
+		}
+		p.retire()
+	}
+	if err := c.opts.Pool.take(ctx); err != nil {
+		return nil, err
+	}
+	p, err = startProcess(ctx, c.kind, c.config, stamp, c.opts)
+	c.opts.Pool.started(p)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.cur = p
+	c.mu.Unlock()
+	return p, nil
+}
+
+// Query implements source.Source.
+func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	begun := time.Now()
+	q.Limits = q.Limits.Within(c.opts.Limits)
+	limit := q.Limits.Time
+	if _, err := appendRow(nil, q.Args); err != nil || len(q.Args) > maxWidth {
+		return source.Summary{}, &source.Error{Kind: source.Failed, Reason: "The arguments must be null, boolean, integer, number or text."}
+	}
+	if len(q.SQL) > 1<<20 {
+		return source.Summary{}, source.Refusef("The statement is longer than 1 MB.")
+	}
+	release, err := c.slot(ctx, limit)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer release()
+	// A query whose child ended for another query's sake runs once more, if it
+	// has not given rows yet.
+	for again := true; ; again = false {
+		m := &meter{limits: q.Limits}
+		q.Limits.Time = max(limit-time.Since(begun), time.Millisecond)
+		sum, err := c.query(ctx, q, limit, m, each)
+		sum.Elapsed = time.Since(begun)
+		victim, ok := errors.AsType[*errVictim](err)
+		if !ok {
+			return sum, err
+		}
+		if !again || m.rows > 0 {
+			return sum, victim.cause
+		}
+	}
+}
+
+// slot waits for one of the places for queries at once.
+func (c *Client) slot(ctx context.Context, limit time.Duration) (release func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	default:
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-timer.C:
+		return nil, busy(limit)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func busy(limit time.Duration) *source.Error {
+	return &source.Error{Kind: source.Limited, Reason: "The database was busy with other queries for " + limit.String() + ". Try again."}
+}
+
+// query makes one attempt. Limit is the time to speak of when it runs out.
+func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration, m *meter, each func(row []any) error) (source.Summary, error) {
+	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
+	p, err := c.acquire(actx)
+	stop()
+	if errors.Is(err, errDeadline) {
+		return source.Summary{}, busy(limit)
+	}
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer p.release()
+	payload, err := appendQuery(make([]byte, 0, 64+len(q.SQL)), q)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	r := &reading{ctx: ctx, p: p, m: m, each: each, limit: limit}
+	r.id, r.call = p.begin(frameQuery, payload)
+	defer p.finish(r.id)
+	// The child keeps the deadline itself; this one is for a child that does not.
+	r.deadline = time.NewTimer(q.Limits.Time + c.opts.Grace)
+	defer r.deadline.Stop()
+	return r.run()
+}
+
+// call makes one request that is not a query.
+func (c *Client) call(ctx context.Context, limit time.Duration, method string, params, result any) error {
+	data, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	if data, err = json.Marshal(request{Method: method, Params: data}); err != nil {
+		return err
+	}
+	p, err := c.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.release()
+	r := &reading{ctx: ctx, p: p, m: &meter{}, limit: limit}
+	r.id, r.call = p.begin(frameCall, data)
+	defer p.finish(r.id)
+	r.deadline = time.NewTimer(limit)
+	defer r.deadline.Stop()
+	if _, err := r.run(); err != nil {
+		if victim, ok := errors.AsType[*errVictim](err); ok {
+			return victim.cause
+		}
+		return err
+	}
+	if result == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.result, result); err != nil {
+		return fmt.Errorf("decode the engine's %s: %w", method, err)
+	}
+	return nil
+}
+
+// reading follows one request to its end.
+type reading struct {
+	ctx      context.Context
+	p        *process
+	id       uint32
+	call     *call
+	m        *meter
+	each     func(row []any) error
+	limit    time.Duration
+	deadline *time.Timer
+	width    int
+	result   json.RawMessage
+}
+
+func (r *reading) run() (source.Summary, error) {
+	for {
+		var f frame
+		select {
+		case f = <-r.call.frames:
+		default:
+			select {
+			case f = <-r.call.frames:
+			case <-r.ctx.Done():
+				return r.stop(context.Cause(r.ctx))
+			case <-r.deadline.C:
+				err := timedOut(r.limit)
+				r.p.kill(&errVictim{restarted})
+				return r.partial(), err
+			case <-r.p.gone:
+				if len(r.call.frames) > 0 {
+					continue // it answered before it ended
+				}
+				return r.partial(), r.p.ended()
+			}
+		}
+		if f.kind == frameEnd {
+			return r.end(f)
+		}
+		if err := r.rows(f); err != nil {
+			return r.stop(err)
+		}
+	}
+}
+
+var restarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
+
+// rows hands on a batch.
+func (r *reading) rows(f frame) error {
+	b := f.payload
+	for len(b) > 0 {
+		row, rest, err := takeRow(b)
+		if err != nil || (r.m.rows > 0 && len(row) != r.width) || r.m.add(row) != nil {
+			r.p.kill(&errVictim{restarted})
+			return &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
+		}
+		b, r.width = rest, len(row)
+		if err := r.each(row); err != nil {
+			return err
+		}
+	}
+	if f.kind == frameRows {
+		r.p.write(appendFrame(nil, frameAck, r.id, nil))
+	}
+	return nil
+}
+
+// end reads the reply.
+func (r *reading) end(f frame) (source.Summary, error) {
+	var rep reply
+	if err := json.Unmarshal(f.payload, &rep); err != nil {
+		return source.Summary{}, fmt.Errorf("read the engine's reply: %w", err)
+	}
+	sum := r.partial()
+	sum.Columns, r.result = rep.Columns, rep.Result
+	switch {
+	case rep.Error != nil:
+		return sum, rep.Error.err()
+	case rep.Cancelled:
+		return sum, &source.Error{Kind: source.Failed, Reason: "The query was cancelled."}
+	case rep.Rows != r.m.rows || (r.m.rows > 0 && r.width != len(rep.Columns)):
+		return sum, &source.Error{Kind: source.Failed, Reason: "The database engine lost rows. Run the query again."}
+	}
+	if rep.Limit == "rows" || rep.Limit == "bytes" {
+		sum.Truncated, sum.Limit = true, rep.Limit
+	}
+	return sum, nil
+}
+
+func (r *reading) partial() source.Summary { return source.Summary{Rows: r.m.rows} }
+
+// stop cancels the request and waits for its end; a child that does not end it
+// within the grace is killed.
+func (r *reading) stop(why error) (source.Summary, error) {
+	r.p.write(appendFrame(nil, frameCancel, r.id, nil))
+	grace := time.NewTimer(r.p.opts.Grace)
+	defer grace.Stop()
+	for {
+		select {
+		case f := <-r.call.frames:
+			if f.kind == frameEnd {
+				return r.partial(), why
+			}
+		case <-r.p.gone:
+			return r.partial(), why
+		case <-grace.C:
+			r.p.kill(&errVictim{restarted})
+			return r.partial(), why
+		}
+	}
+}

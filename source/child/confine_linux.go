@@ -1,0 +1,131 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+const maxOpenFiles = 256
+
+// confine gives up what the engine does not need. What the kernel cannot do is
+// reported, not fatal: the gate and the engine's own mode still stand.
+func confine(l launch) (Confinement, error) {
+	var c Confinement
+	if l.Temp != "" {
+		os.Setenv("TMPDIR", l.Temp)
+		if err := os.Chdir(l.Temp); err != nil {
+			return c, err
+		}
+	}
+	c.limits(l)
+	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		c.Missing = append(c.Missing, "no new privileges: "+err.Error())
+	}
+	if abi, err := ll.LandlockGetABIVersion(); err == nil && abi > 0 {
+		if err := restrictPaths(l); err != nil {
+			return c, fmt.Errorf("landlock: %w", err)
+		}
+		c.Landlock = abi
+	}
+	if err := filterSyscalls(); err != nil {
+		c.Missing = append(c.Missing, "seccomp: "+err.Error())
+	} else {
+		c.Seccomp = true
+	}
+	return c, nil
+}
+
+// limits sets the resource limits. A limit on the address space is not among
+// them: Go and DuckDB map far more than they use.
+func (c *Confinement) limits(l launch) {
+	set := func(name string, resource int, n uint64, words string) {
+		lim := unix.Rlimit{Cur: n, Max: n}
+		var old unix.Rlimit
+		if unix.Getrlimit(resource, &old) == nil && old.Max < n {
+			lim = unix.Rlimit{Cur: old.Max, Max: old.Max} // already stricter
+		}
+		if err := unix.Setrlimit(resource, &lim); err != nil {
+			c.Missing = append(c.Missing, name+": "+err.Error())
+			return
+		}
+		c.Limits = append(c.Limits, words)
+	}
+	set("core size", unix.RLIMIT_CORE, 0, "no core files")
+	set("open files", unix.RLIMIT_NOFILE, maxOpenFiles, fmt.Sprintf("%d open files", maxOpenFiles))
+	if l.Profile == Serve {
+		signal.Ignore(unix.SIGXFSZ) // a write beyond the limit is an error, not the end
+		set("file size", unix.RLIMIT_FSIZE, uint64(l.MaxFile), "files to "+bytesText(l.MaxFile))
+	}
+	if data := dataSize(); data > 0 && !raceEnabled {
+		n := data + l.Memory + dataSlack
+		set("data size", unix.RLIMIT_DATA, uint64(n), "data to "+bytesText(n))
+	}
+}
+
+// dataSlack is what RLIMIT_DATA leaves above the memory limit for what is mapped
+// and not used: Go's arenas of 64 MB and the stacks of threads. The watch on the
+// resident size is the exact limit; this one holds between its looks.
+const dataSlack = 384 << 20
+
+// dataSize is VmData, what RLIMIT_DATA counts, in bytes.
+func dataSize() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "VmData:"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(v), "kB")), 10, 64)
+			if err == nil {
+				return kb << 10
+			}
+		}
+	}
+	return 0
+}
+
+// restrictPaths leaves the child the files of its launch, and takes away
+// sockets' addresses and signals to others where the kernel can.
+func restrictPaths(l launch) error {
+	rules := []landlock.Rule{
+		landlock.ROFiles("/dev/urandom", "/proc/meminfo", "/proc/cpuinfo").IgnoreIfMissing(),
+		landlock.RWFiles(os.DevNull).IgnoreIfMissing(),
+	}
+	for _, path := range l.Read {
+		if dir, err := isDir(path); err == nil && dir {
+			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, path))
+		} else if err == nil {
+			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile, path))
+		}
+	}
+	for _, path := range append(l.Write, l.Temp) {
+		if dir, err := isDir(path); err == nil && dir {
+			rules = append(rules, landlock.PathAccess(writeDir, path))
+		} else if err == nil {
+			rules = append(rules, landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSTruncate, path))
+		}
+	}
+	return landlock.V11.BestEffort().Restrict(rules...)
+}
+
+const writeDir = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile | ll.AccessFSTruncate |
+	ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir
+
+func isDir(path string) (bool, error) {
+	if path == "" {
+		return false, errors.New("no path")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return info.IsDir(), nil
+}

@@ -1,0 +1,305 @@
+package child
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+// A frame is a length (4 bytes, of what follows it), a kind (1 byte), the number
+// of the request it belongs to (4 bytes) and a payload.
+const (
+	frameHead = 4 + 1 + 4
+	maxRow    = 16 << 20         // bytes of one row on the pipe
+	maxFrame  = maxRow + 128<<10 // a batch is sent as soon as it is over batchSize
+	batchSize = 64 << 10
+	window    = 8 // batches a child may send ahead of the reader
+	maxWidth  = 4096
+)
+
+// The kinds of frames.
+const (
+	frameOpen   = 'O' // to the child, first: launch as JSON
+	frameQuery  = 'Q' // a query, see appendQuery
+	frameCall   = 'C' // another method: request as JSON
+	frameCancel = 'X'
+	frameAck    = 'A' // a batch was consumed
+	frameHello  = 'H' // from the child, first: hello as JSON
+	frameRows   = 'R' // a batch of rows, to be acknowledged
+	frameTail   = 'T' // the last batch, not to be acknowledged
+	frameEnd    = 'E' // reply as JSON
+)
+
+type frame struct {
+	kind    byte
+	id      uint32
+	payload []byte
+}
+
+var errFrame = errors.New("malformed frame")
+
+// beginFrame appends a head whose length endFrame fills in.
+func beginFrame(dst []byte, kind byte, id uint32) []byte {
+	dst = append(dst, 0, 0, 0, 0, kind)
+	return binary.BigEndian.AppendUint32(dst, id)
+}
+
+// endFrame completes the frame that begins at start.
+func endFrame(dst []byte, start int) []byte {
+	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
+}
+
+func appendFrame(dst []byte, kind byte, id uint32, payload []byte) []byte {
+	start := len(dst)
+	return endFrame(append(beginFrame(dst, kind, id), payload...), start)
+}
+
+// readFrame reads one frame; its payload is the caller's to keep.
+func readFrame(r *bufio.Reader) (frame, error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return frame{}, err
+	}
+	n := int(binary.BigEndian.Uint32(head[:])) - (frameHead - 4)
+	if n < 0 || n > maxFrame {
+		return frame{}, fmt.Errorf("%w: %d bytes", errFrame, n)
+	}
+	f := frame{kind: head[4], id: binary.BigEndian.Uint32(head[5:]), payload: make([]byte, n)}
+	_, err := io.ReadFull(r, f.payload)
+	return f, err
+}
+
+// A cell is a tag and its value. Integers and floats are told apart and are exact.
+const (
+	cellNull   = 0
+	cellFalse  = 1
+	cellTrue   = 2
+	cellInt    = 3 // zigzag varint
+	cellFloat  = 4 // 8 bytes
+	cellString = 5 // length and bytes
+)
+
+func appendRow(dst []byte, row []any) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(len(row)))
+	for _, cell := range row {
+		switch v := cell.(type) {
+		case nil:
+			dst = append(dst, cellNull)
+		case bool:
+			if v {
+				dst = append(dst, cellTrue)
+			} else {
+				dst = append(dst, cellFalse)
+			}
+		case int64:
+			dst = binary.AppendVarint(append(dst, cellInt), v)
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				dst = append(dst, cellNull)
+				continue
+			}
+			dst = binary.BigEndian.AppendUint64(append(dst, cellFloat), math.Float64bits(v))
+		case string:
+			dst = binary.AppendUvarint(append(dst, cellString), uint64(len(v)))
+			dst = append(dst, v...)
+		default:
+			return dst, fmt.Errorf("a cell cannot be a %T", cell)
+		}
+	}
+	return dst, nil
+}
+
+// takeRow reads a row from the front of b and returns the rest. Text is copied,
+// and made valid UTF-8.
+func takeRow(b []byte) (row []any, rest []byte, err error) {
+	width, b, err := takeUvarint(b)
+	if err != nil || width > maxWidth {
+		return nil, nil, errFrame
+	}
+	row = make([]any, width)
+	for i := range row {
+		if len(b) == 0 {
+			return nil, nil, errFrame
+		}
+		if row[i], b, err = takeCell(b[0], b[1:]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return row, b, nil
+}
+
+func takeCell(tag byte, b []byte) (cell any, rest []byte, err error) {
+	switch tag {
+	case cellNull:
+		return nil, b, nil
+	case cellFalse, cellTrue:
+		return tag == cellTrue, b, nil
+	case cellInt:
+		v, n := binary.Varint(b)
+		if n <= 0 {
+			return nil, nil, errFrame
+		}
+		return v, b[n:], nil
+	case cellFloat:
+		if len(b) < 8 {
+			return nil, nil, errFrame
+		}
+		v := math.Float64frombits(binary.BigEndian.Uint64(b))
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, b[8:], nil
+		}
+		return v, b[8:], nil
+	case cellString:
+		s, b, err := takeString(b)
+		if err == nil && !utf8.ValidString(s) {
+			s = strings.ToValidUTF8(s, "\uFFFD")
+		}
+		return s, b, err
+	default:
+		return nil, nil, errFrame
+	}
+}
+
+func takeString(b []byte) (string, []byte, error) {
+	n, b, err := takeUvarint(b)
+	if err != nil || n > uint64(len(b)) {
+		return "", nil, errFrame
+	}
+	return string(b[:n]), b[n:], nil
+}
+
+func takeUvarint(b []byte) (uint64, []byte, error) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil, errFrame
+	}
+	return v, b[n:], nil
+}
+
+func appendQuery(dst []byte, q source.Query) ([]byte, error) {
+	l := q.Limits
+	for _, v := range [...]uint64{uint64(l.Time), uint64(l.Rows), uint64(l.Bytes), uint64(l.Cell), uint64(l.Memory), uint64(len(q.SQL))} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return appendRow(append(dst, q.SQL...), q.Args)
+}
+
+func takeQuery(b []byte) (source.Query, error) {
+	var v [5]int64
+	for i := range v {
+		n, rest, err := takeUvarint(b)
+		if err != nil || n == 0 || n > math.MaxInt64 {
+			return source.Query{}, errFrame
+		}
+		v[i], b = int64(n), rest
+	}
+	sql, b, err := takeString(b)
+	if err != nil {
+		return source.Query{}, err
+	}
+	args, b, err := takeRow(b)
+	if err != nil || len(b) != 0 {
+		return source.Query{}, errFrame
+	}
+	limits := source.Limits{Time: duration(v[0]), Rows: int(v[1]), Bytes: v[2], Cell: int(v[3]), Memory: v[4]}
+	return source.Query{SQL: sql, Args: args, Limits: limits}, nil
+}
+
+// launch is what a child is told before it gives up its rights.
+type launch struct {
+	Kind    string          `json:"kind"`
+	Config  json.RawMessage `json:"config"`
+	Profile Profile         `json:"profile"`
+	Read    []string        `json:"read"`
+	Write   []string        `json:"write"`
+	Temp    string          `json:"temp"`
+	Memory  int64           `json:"memory"`
+	MaxFile int64           `json:"max_file"`
+}
+
+// hello is what a child says once it serves, or why it does not.
+type hello struct {
+	Confinement Confinement `json:"confinement"`
+	Error       *wireError  `json:"error,omitempty"`
+}
+
+// request is a call of a method other than Query.
+type request struct {
+	Method string          `json:"method"` // "schema", "version", "probe" or "call:" and a name
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// reply ends a request.
+type reply struct {
+	Columns   []footnote.Column `json:"columns,omitempty"`
+	Rows      int               `json:"rows,omitempty"`
+	Limit     string            `json:"limit,omitempty"`
+	Elapsed   int64             `json:"elapsed,omitempty"` // nanoseconds
+	Result    json.RawMessage   `json:"result,omitempty"`
+	Error     *wireError        `json:"error,omitempty"`
+	Cancelled bool              `json:"cancelled,omitempty"`
+}
+
+// wireError carries a classified error over the pipe.
+type wireError struct {
+	Kind     string        `json:"kind,omitempty"` // of a source.Error
+	Code     footnote.Code `json:"code,omitempty"` // of a footnote.Error
+	Text     string        `json:"text"`
+	Cause    string        `json:"cause,omitempty"`
+	Writable bool          `json:"writable,omitempty"` // source.ErrWritable
+}
+
+func toWire(err error) *wireError {
+	if errors.Is(err, source.ErrWritable) {
+		return &wireError{Writable: true, Text: err.Error()}
+	}
+	if e, ok := errors.AsType[*source.Error](err); ok {
+		return &wireError{Kind: e.Kind, Text: e.Reason}
+	}
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		w := &wireError{Code: e.Code, Text: e.Message}
+		if e.Err != nil {
+			w.Cause = e.Err.Error()
+		}
+		return w
+	}
+	return &wireError{Text: err.Error()}
+}
+
+// err is the error a wireError stands for. What a child says is text for people,
+// not to be trusted further; it is made valid UTF-8 and cut to a readable length.
+func (w *wireError) err() error {
+	text := clean(w.Text)
+	switch {
+	case w.Writable:
+		return fmt.Errorf("%w (%s)", source.ErrWritable, text)
+	case w.Kind == source.Refused || w.Kind == source.Failed || w.Kind == source.Limited:
+		return &source.Error{Kind: w.Kind, Reason: text}
+	case w.Code != "":
+		e := &footnote.Error{Code: w.Code, Message: text}
+		if w.Cause != "" {
+			e.Err = errors.New(clean(w.Cause))
+		}
+		return e
+	default:
+		return errors.New(text)
+	}
+}
+
+func clean(s string) string {
+	const most = 4096
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

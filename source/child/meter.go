@@ -1,0 +1,70 @@
+package child
+
+import (
+	"errors"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// errEnough ends a query that has reached a row or byte limit; what was read so
+// far is good.
+var errEnough = errors.New("enough rows")
+
+// meter counts what a query gives against its limits. The child and the server
+// count in the same way.
+type meter struct {
+	limits source.Limits
+	rows   int
+	bytes  int64
+	limit  string // "rows" or "bytes" once one was reached
+}
+
+// add counts a row. It returns errEnough when the row is one too many, and a
+// *source.Error when a cell is too large.
+func (m *meter) add(row []any) error {
+	if m.rows >= m.limits.Rows {
+		m.limit = "rows"
+		return errEnough
+	}
+	size := int64(0)
+	for _, cell := range row {
+		s, ok := cell.(string)
+		if !ok {
+			size += 8
+			continue
+		}
+		if len(s) > m.limits.Cell {
+			return cellTooLarge(len(s), m.limits.Cell)
+		}
+		size += int64(len(s))
+	}
+	if m.bytes+size > m.limits.Bytes || size > maxRow/2 {
+		m.limit = "bytes"
+		return errEnough
+	}
+	m.rows++
+	m.bytes += size
+	return nil
+}
+
+// summary completes what the engine said of a query.
+func (m *meter) summary(s source.Summary, elapsed time.Duration) source.Summary {
+	s.Rows, s.Limit, s.Truncated, s.Elapsed = m.rows, m.limit, m.limit != "", elapsed
+	return s
+}
+
+func cellTooLarge(size, limit int) *source.Error {
+	return &source.Error{Kind: source.Limited, Reason: "A cell has " + bytesText(int64(size)) + "; the limit is " + bytesText(int64(limit)) +
+		". Select fewer columns, or a part of the value with substr."}
+}
+
+func timedOut(limit time.Duration) *source.Error {
+	return &source.Error{Kind: source.Limited, Reason: "The query took longer than " + limit.String() +
+		" and was stopped. Read less: filter earlier, aggregate, or join on keys."}
+}
+
+func outOfMemory(limit int64) *source.Error {
+	return &source.Error{Kind: source.Limited, Reason: "The query needed more than " + bytesText(limit) +
+		" of memory and was stopped. Aggregate or filter before sorting and joining."}
+}

@@ -1,0 +1,406 @@
+package child
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// startTime is how long a child may take to confine itself and open its database.
+const startTime = 30 * time.Second
+
+// process is one child, as the server sees it.
+type process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	pool   *Pool
+	opts   Options
+	stamp  string // of the files it has open
+	temp   string
+	hello  hello
+	base   int64 // resident bytes once it was open
+	stderr printed
+	gone   chan struct{} // closed when the process has ended and is cleaned up
+
+	writing sync.Mutex // held for one Write to in
+
+	mu       sync.Mutex // guards below
+	calls    map[uint32]*call
+	next     uint32
+	busy     int // users: calls, and those about to call
+	since    time.Time
+	idle     *time.Timer
+	retired  bool  // takes no new users, ends with its last one
+	cause    error // why it was killed, or how it ended
+	watching bool
+}
+
+// call is a request a child is working on. Frames has room for all a child may
+// send, so that the reader of the pipe never waits for one slow query.
+type call struct {
+	frames chan frame
+}
+
+var errUnused = errors.New("the engine was not used any more")
+
+// errVictim says that a child ended for a reason that is not the query's own.
+type errVictim struct{ cause error }
+
+func (e *errVictim) Error() string { return e.cause.Error() }
+
+// startProcess starts a child and opens its database. Its first user is the
+// caller, who must call release.
+func startProcess(ctx context.Context, kind string, config any, stamp string, o Options) (_ *process, err error) {
+	ctx, stop := context.WithTimeoutCause(ctx, startTime, errors.New("the database took too long to open"))
+	defer stop()
+	temp, err := os.MkdirTemp(o.TempDir, "footnote-engine-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the engine: %w", err)
+	}
+	p := &process{
+		pool: o.Pool, opts: o, stamp: stamp, temp: temp, busy: 1,
+		gone: make(chan struct{}), calls: make(map[uint32]*call),
+	}
+	if o.Prepare != nil {
+		if config, err = o.Prepare(ctx, temp); err != nil {
+			os.RemoveAll(temp)
+			return nil, err
+		}
+	}
+	out, err := p.spawn(kind)
+	if err != nil {
+		os.RemoveAll(temp)
+		return nil, fmt.Errorf("start the %s engine: %w", kind, err)
+	}
+	said := make(chan hello, 1)
+	go p.read(bufio.NewReaderSize(out, 64<<10), said)
+	if err := p.open(kind, config); err != nil {
+		p.kill(err)
+	}
+	select {
+	case p.hello = <-said:
+	case <-p.gone:
+		return nil, p.ended()
+	case <-ctx.Done():
+		p.kill(context.Cause(ctx))
+		<-p.gone
+		return nil, context.Cause(ctx)
+	}
+	if p.hello.Error != nil {
+		err := p.hello.Error.err()
+		p.kill(err)
+		<-p.gone
+		return nil, err
+	}
+	p.base, _ = resident(p.cmd.Process.Pid)
+	idle := time.AfterFunc(o.Idle, func() { p.retireIdle() })
+	idle.Stop()
+	p.mu.Lock()
+	p.idle = idle
+	p.mu.Unlock()
+	return p, nil
+}
+
+func (p *process) spawn(kind string) (out io.Reader, err error) {
+	p.cmd = exec.Command(self())
+	p.cmd.Args = []string{"footnote-engine " + kind}
+	p.cmd.Env = []string{marker + "=1"} // nothing of the server's own
+	p.cmd.Dir = p.temp
+	p.cmd.Stderr = &p.stderr
+	p.cmd.WaitDelay = time.Second
+	p.cmd.SysProcAttr = processAttr()
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if out, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return out, p.cmd.Start()
+}
+
+// open tells the child what it is.
+func (p *process) open(kind string, config any) error {
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("encode the engine's configuration: %w", err)
+	}
+	data, err := json.Marshal(launch{
+		Kind: kind, Config: raw, Profile: p.opts.Profile, Temp: p.temp,
+		Read: append(append([]string(nil), p.opts.Files...), p.opts.Read...), Write: p.opts.Write,
+		Memory: p.opts.Limits.Memory, MaxFile: p.opts.MaxFile,
+	})
+	if err != nil {
+		return err
+	}
+	p.write(appendFrame(nil, frameOpen, 0, data))
+	return nil
+}
+
+// read hands the child's frames to their calls until the pipe ends, and then
+// cleans up after the child.
+func (p *process) read(r *bufio.Reader, said chan<- hello) {
+	for {
+		f, err := readFrame(r)
+		if err == nil {
+			err = p.deliver(f, said)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
+			p.kill(&source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."})
+		}
+		break
+	}
+	killProcess(p.cmd.Process) // its output has ended; should the process not have
+	err := p.cmd.Wait()
+	p.mu.Lock()
+	p.retired = true
+	if p.cause == nil {
+		p.cause = p.explain(err)
+	}
+	if p.idle != nil {
+		p.idle.Stop()
+	}
+	p.mu.Unlock()
+	os.RemoveAll(p.temp)
+	close(p.gone)
+	p.pool.ended(p)
+}
+
+func (p *process) deliver(f frame, said chan<- hello) error {
+	if f.kind == frameHello {
+		var h hello
+		if err := json.Unmarshal(f.payload, &h); err != nil {
+			return errFrame
+		}
+		select {
+		case said <- h:
+			return nil
+		default:
+			return errFrame // it says hello once
+		}
+	}
+	if f.kind != frameRows && f.kind != frameTail && f.kind != frameEnd {
+		return errFrame
+	}
+	p.mu.Lock()
+	c := p.calls[f.id]
+	p.mu.Unlock()
+	if c == nil {
+		return nil // given up on
+	}
+	select {
+	case c.frames <- f:
+		return nil
+	default:
+		return errFrame // more than its window
+	}
+}
+
+// explain says how a child ended that nobody killed; p.mu must be held.
+func (p *process) explain(err error) error {
+	text := p.stderr.String()
+	for _, sign := range []string{"out of memory", "cannot allocate memory", "bad_alloc"} {
+		if strings.Contains(text, sign) {
+			return outOfMemory(p.opts.Limits.Memory)
+		}
+	}
+	how := "it ended"
+	if err != nil {
+		how = err.Error()
+	}
+	p.opts.Logger.Error("database engine ended unexpectedly", "how", how, "stderr", text)
+	return &errVictim{&source.Error{Kind: source.Failed, Reason: "The database engine ended while the query ran (" + how +
+		"). It has been started anew; a simpler query may work."}}
+}
+
+// ended is why the process is gone; only valid after gone is closed.
+func (p *process) ended() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cause
+}
+
+// kill ends the process at once. The first cause is the one that counts.
+func (p *process) kill(cause error) {
+	p.mu.Lock()
+	if p.cause == nil {
+		p.cause = cause
+	}
+	p.retired = true
+	p.mu.Unlock()
+	killProcess(p.cmd.Process)
+}
+
+// retain makes the caller a user of the process, unless it is on its way out.
+func (p *process) retain() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.retired {
+		return false
+	}
+	p.busy++
+	p.idle.Stop()
+	return true
+}
+
+func (p *process) release() {
+	p.mu.Lock()
+	p.busy--
+	idle, end := p.busy == 0, p.busy == 0 && p.retired
+	if idle && !end {
+		p.since = time.Now()
+		p.idle.Reset(p.opts.Idle)
+	}
+	p.mu.Unlock()
+	if end {
+		p.stop()
+	} else if idle {
+		p.pool.idle()
+	}
+}
+
+// retire lets no one in any more; the last user ends the process.
+func (p *process) retire() {
+	p.mu.Lock()
+	p.retired = true
+	idle := p.busy == 0
+	p.mu.Unlock()
+	if idle {
+		p.stop()
+	}
+}
+
+// retireIdle ends the process if nobody uses it.
+func (p *process) retireIdle() bool {
+	p.mu.Lock()
+	if p.busy > 0 || p.retired {
+		p.mu.Unlock()
+		return false
+	}
+	p.retired = true
+	p.mu.Unlock()
+	p.stop()
+	return true
+}
+
+// stop ends an unused process: a reader is killed, a loader is asked first.
+func (p *process) stop() {
+	if p.opts.Profile != Load {
+		p.kill(errUnused)
+		return
+	}
+	p.mu.Lock()
+	p.cause = errUnused
+	p.mu.Unlock()
+	p.in.Close()
+	time.AfterFunc(2*time.Second, func() { p.kill(errUnused) })
+}
+
+// idleSince is when the last user left; zero while there is one.
+func (p *process) idleSince() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy > 0 || p.retired {
+		return time.Time{}
+	}
+	return p.since
+}
+
+// begin sends a request and returns its call. Payload is appended to a frame of
+// the kind.
+func (p *process) begin(kind byte, payload []byte) (uint32, *call) {
+	c := &call{frames: make(chan frame, window+2)} // and the tail, and the reply
+	p.mu.Lock()
+	p.next++
+	id := p.next
+	p.calls[id] = c
+	watch := !p.watching
+	p.watching = true
+	p.mu.Unlock()
+	if watch {
+		go p.watch()
+	}
+	p.write(appendFrame(make([]byte, 0, frameHead+len(payload)), kind, id, payload))
+	return id, c
+}
+
+func (p *process) finish(id uint32) {
+	p.mu.Lock()
+	delete(p.calls, id)
+	p.mu.Unlock()
+}
+
+// writeTime is how long a child may leave a frame in the pipe.
+const writeTime = 5 * time.Second
+
+// write sends a frame. An error means that the process has ended, or does not
+// read and has to: the reader of its output then tells everyone.
+func (p *process) write(frame []byte) {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if d, ok := p.in.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		d.SetWriteDeadline(time.Now().Add(writeTime))
+	}
+	if _, err := p.in.Write(frame); err != nil {
+		killProcess(p.cmd.Process)
+	}
+}
+
+// watch looks at the memory of a working process and kills it over its limit.
+func (p *process) watch() {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-p.gone:
+			return
+		}
+		p.mu.Lock()
+		if len(p.calls) == 0 {
+			p.watching = false
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		if rss, ok := resident(p.cmd.Process.Pid); ok && rss > p.base+p.opts.Limits.Memory {
+			p.kill(outOfMemory(p.opts.Limits.Memory))
+		}
+	}
+}
+
+// printed keeps the beginning of what a child prints: the first lines of a crash
+// say what it was, the last only where.
+type printed struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const printedSize = 4 << 10
+
+func (t *printed) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if room := printedSize - len(t.buf); room > 0 {
+		t.buf = append(t.buf, b[:min(room, len(b))]...)
+	}
+	return len(b), nil
+}
+
+func (t *printed) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(string(t.buf), "\uFFFD")
+}
