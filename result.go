@@ -1,7 +1,9 @@
 package footnote
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -95,4 +97,44 @@ type StoredResult struct {
 type Chunk struct {
 	Digest string `json:"digest"`
 	Rows   int    `json:"rows"`
+}
+
+// DecodeRows reads the JSON array of row arrays that AppendRow wrote.
+func DecodeRows(data []byte, columns []Column) ([][]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var rows [][]any
+	if err := dec.Decode(&rows); err != nil {
+		return nil, fmt.Errorf("decode rows: %w", err)
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			kind := ""
+			if i < len(columns) {
+				kind = columns[i].Kind
+			}
+			row[i] = decodeCell(cell, kind)
+		}
+	}
+	return rows, nil
+}
+
+func decodeCell(cell any, kind string) any {
+	switch v := cell.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil && kind != KindNumber {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case string:
+		if kind == KindInteger {
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return n
+			}
+		}
+		return v
+	default:
+		return v
+	}
 }

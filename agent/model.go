@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/history"
 )
 
 // Model makes model calls. It may be used by many runs at once.
@@ -31,6 +32,8 @@ type Request struct {
 	// NoTools asks for an answer without further tool calls (tool_choice none);
 	// the definitions are still sent.
 	NoTools bool
+	// MaxTokens lowers the output limit; 0 leaves the model's own.
+	MaxTokens int
 	// MaxCost is what this call may cost at most, in millionths of a US dollar;
 	// 0 means no ceiling. The model lowers its output limit to fit and refuses
 	// with code BudgetExceeded when not even a short answer fits.
@@ -38,10 +41,7 @@ type Request struct {
 }
 
 // Message is one turn of the history in the shape of the Messages API.
-type Message struct {
-	Role    string // "user" or "assistant"
-	Content json.RawMessage
-}
+type Message = history.Message
 
 // Reply is a complete model message. Step, within the message, is set by the
 // caller.

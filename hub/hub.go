@@ -43,6 +43,7 @@ type Topic struct {
 	last    int64 // sequence of the newest event before items[0]
 	readers map[*Reader]struct{}
 	closed  bool
+	failed  error
 }
 
 // item is an event, a block or a note.
@@ -239,6 +240,20 @@ func (t *Topic) Flush() {
 	t.mu.Unlock()
 }
 
+// Fail tells the readers, after what is visible, that the stream could not be
+// written. Places that were reserved stay invisible.
+func (t *Topic) Fail(err error) {
+	t.hub.mu.Lock()
+	if t.hub.topics[t.stream] == t {
+		delete(t.hub.topics, t.stream) // the next run begins with a new one
+	}
+	t.hub.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = err
+	t.wake()
+}
+
 // wake tells every reader that there is something new. t.mu must be held.
 func (t *Topic) wake() {
 	for r := range t.readers {
@@ -306,15 +321,16 @@ func (r *Reader) Skip(seq int64) { r.after = max(r.after, seq) }
 func (r *Reader) Wake() <-chan struct{} { return r.woken }
 
 // Next waits for something the reader has not seen, and returns it. It ends with
-// ctx's cause, or with ErrClosed when the hub was closed.
+// ctx's cause, with ErrClosed when the hub was closed, or with the reason for
+// which the run's events could not be stored.
 func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	for {
-		batch, closed := r.Take()
+		batch, err := r.Take()
 		if len(batch) > 0 {
 			return batch, nil
 		}
-		if closed {
-			return nil, ErrClosed
+		if err != nil {
+			return nil, err
 		}
 		select {
 		case <-r.woken:
@@ -324,9 +340,9 @@ func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// Take returns what the reader has not seen, without waiting, and whether the hub
-// was closed.
-func (r *Reader) Take() (Batch, bool) {
+// Take returns what the reader has not seen, without waiting, and the error that
+// Next would end with after it.
+func (r *Reader) Take() (Batch, error) {
 	t := r.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -341,17 +357,25 @@ func (r *Reader) Take() (Batch, bool) {
 			}
 		case it.note != nil:
 			r.batch = append(r.batch, Entry{Delta: *it.note})
-		case !r.block(it.block, r.at-t.dropped+1 < len(t.items)):
-			return r.batch, t.closed
+		case !r.block(it.block):
+			return r.batch, t.end()
 		}
 		r.at, r.off, r.begun = r.at+1, 0, false
 	}
-	return r.batch, t.closed
+	return r.batch, t.end()
+}
+
+// end is why the topic brings nothing more, or nil. t.mu must be held.
+func (t *Topic) end() error {
+	if t.failed == nil && t.closed {
+		return ErrClosed
+	}
+	return t.failed
 }
 
 // block adds what is new of a block, and reports whether the reader is done with
 // it: it ended. t.mu must be held.
-func (r *Reader) block(b *block, _ bool) bool {
+func (r *Reader) block(b *block) bool {
 	if !r.begun {
 		r.begun = true
 		r.batch = append(r.batch, Entry{Delta: b.head})

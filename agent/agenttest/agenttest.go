@@ -1,0 +1,149 @@
+// Package agenttest has a scripted model and tools that misbehave, for tests of
+// whatever runs the loop.
+package agenttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Reply is one scripted model message.
+type Reply struct {
+	Blocks []json.RawMessage
+	Stop   string
+	Err    error
+	// Wait holds the reply back until it is closed, or the call's context ends.
+	Wait <-chan struct{}
+	Cost footnote.Cost
+}
+
+// Say ends the turn with a text.
+func Say(text string) Reply {
+	return Reply{Blocks: []json.RawMessage{textBlock(text)}, Stop: agent.EndTurn}
+}
+
+// Call asks for one tool call.
+func Call(id, name, input string) Reply { return Calls(CallBlock(id, name, input)) }
+
+// Calls asks for several at once.
+func Calls(blocks ...json.RawMessage) Reply { return Reply{Blocks: blocks, Stop: agent.ToolUse} }
+
+// CallBlock is the block of one tool call.
+func CallBlock(id, name, input string) json.RawMessage {
+	return mustJSON(map[string]any{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(input)})
+}
+
+// Thinking is a thinking block with a signature.
+func Thinking(text, signature string) json.RawMessage {
+	return mustJSON(map[string]any{"type": "thinking", "thinking": text, "signature": signature})
+}
+
+func textBlock(text string) json.RawMessage {
+	return mustJSON(map[string]any{"type": "text", "text": text})
+}
+
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a script that is not JSON: a programmer's mistake
+	}
+	return b
+}
+
+// Model answers with its script, one reply a call. Calls beyond the script fail.
+type Model struct {
+	mu       sync.Mutex // guards below
+	script   []Reply
+	requests []agent.Request
+}
+
+// Script is a model with these replies.
+func Script(replies ...Reply) *Model { return &Model{script: replies} }
+
+// Requests are the calls made so far.
+func (m *Model) Requests() []agent.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]agent.Request(nil), m.requests...)
+}
+
+// Step implements agent.Model.
+func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	m.mu.Lock()
+	m.requests = append(m.requests, req)
+	n := len(m.requests)
+	if n > len(m.script) {
+		m.mu.Unlock()
+		return agent.Reply{}, fmt.Errorf("the script has %d replies; call %d was not expected", len(m.script), n)
+	}
+	r := m.script[n-1]
+	m.mu.Unlock()
+	if r.Wait != nil {
+		select {
+		case <-r.Wait:
+		case <-ctx.Done():
+			return agent.Reply{}, context.Cause(ctx)
+		}
+	}
+	for i, raw := range r.Blocks {
+		show(live, i, raw)
+	}
+	if r.Err != nil {
+		return agent.Reply{}, r.Err
+	}
+	return agent.Reply{Message: footnote.AssistantMessage{
+		Upstream: fmt.Sprintf("msg_%d", n), Model: "scripted", Blocks: append([]json.RawMessage(nil), r.Blocks...), StopReason: r.Stop,
+		Usage: footnote.Usage{Input: 10, Output: 5}, Cost: r.Cost,
+	}}, nil
+}
+
+// show reports a block to live in one piece.
+func show(live agent.Live, i int, raw json.RawMessage) {
+	var b struct {
+		Type, Text, Thinking, ID, Name string
+		Input                          json.RawMessage
+	}
+	if json.Unmarshal(raw, &b) != nil {
+		return
+	}
+	inside := func(s string) []byte {
+		q := mustJSON(s)
+		return q[1 : len(q)-1]
+	}
+	live.Start(i, b.Type, b.ID, b.Name)
+	switch b.Type {
+	case agent.TextBlock:
+		live.Delta(i, inside(b.Text))
+	case agent.ThinkingBlock:
+		live.Delta(i, inside(b.Thinking))
+	case agent.ToolUseBlock:
+		live.Delta(i, inside(string(b.Input)))
+	}
+	live.Stop(i)
+	live.Flush()
+}
+
+// NewTool is a tool made of a function.
+func NewTool(spec agent.Spec, call func(ctx context.Context, c agent.Call) (agent.Output, error)) agent.Tool {
+	if spec.InputSchema == nil {
+		spec.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	if spec.Side == "" {
+		spec.Side = agent.Server
+	}
+	return tool{spec, call}
+}
+
+type tool struct {
+	spec agent.Spec
+	call func(ctx context.Context, c agent.Call) (agent.Output, error)
+}
+
+func (t tool) Spec() agent.Spec { return t.spec }
+
+func (t tool) Call(ctx context.Context, c agent.Call) (agent.Output, error) { return t.call(ctx, c) }

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Resolver finds the footnotes of an answer: which cells its numerals rest on.
+// Tables are the results of the conversation, oldest first; hints are footnotes
+// that the model vouches for.
+type Resolver func(text, question string, tables []Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved)
+
+// Table is a stored result with its rows.
+type Table struct {
+	footnote.StoredResult
+	Rows [][]any
+}
+
+const (
+	chunkRows    = 10_000
+	chunkBytes   = 4 << 20
+	citedResults = 20     // how many results footnotes look at, newest first
+	citedRows    = 50_000 // how many rows of them in all
+)
+
+// storeRows turns the rows of a query into chunks and the record that names them.
+func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredResult, map[footnote.Digest][]byte) {
+	stored := &footnote.StoredResult{
+		ID: id, Source: source, SQL: sql, Columns: res.Columns, RowCount: len(res.Rows), Truncated: res.Truncated,
+	}
+	if stored.Columns == nil {
+		stored.Columns = []footnote.Column{}
+	}
+	blobs := map[footnote.Digest][]byte{}
+	buf, rows := []byte{'['}, 0
+	cut := func() {
+		if rows == 0 {
+			return
+		}
+		data := append(buf, ']')
+		d := DigestOf(data)
+		blobs[d] = data
+		stored.Chunks = append(stored.Chunks, footnote.Chunk{Digest: d, Rows: rows})
+		buf, rows = []byte{'['}, 0
+	}
+	for _, row := range res.Rows {
+		if rows > 0 {
+			buf = append(buf, ',')
+		}
+		buf = footnote.AppendRow(buf, row)
+		rows++
+		if rows == chunkRows || len(buf) > chunkBytes {
+			cut()
+		}
+	}
+	cut()
+	return stored, blobs
+}
+
+// answered is the answer of the run with its footnotes, or nil when it has none.
+func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
+	r.mu.Lock()
+	text, question, chart := r.s.answer, r.s.question, r.s.chart
+	r.mu.Unlock()
+	if text == "" {
+		return nil
+	}
+	a := &footnote.Answered{Text: text, Cites: []footnote.Cite{}, Chart: chart}
+	if r.e.opts.Resolve == nil {
+		return a
+	}
+	cites, open := r.e.opts.Resolve(text, question, r.tables(), hints)
+	a.Unresolved = open
+	if cites != nil {
+		a.Cites = cites
+	}
+	return a
+}
+
+// tables are the newest results of the conversation with their rows, oldest first.
+// A result whose rows cannot be read is left out: the numerals that rest on it
+// then stay unresolved, which is what they are.
+func (r *run) tables() []Table {
+	r.mu.Lock()
+	stored := r.s.stored[:len(r.s.stored):len(r.s.stored)]
+	r.mu.Unlock()
+	var tables []Table
+	rows := 0
+	for i := len(stored) - 1; i >= 0 && len(tables) < citedResults; i-- {
+		if rows += stored[i].RowCount; rows > citedRows && len(tables) > 0 {
+			break
+		}
+		table := Table{StoredResult: stored[i]}
+		r.mu.Lock()
+		known, ok := r.rows[stored[i].ID]
+		r.mu.Unlock()
+		if ok {
+			table.Rows = known.Rows
+		} else if read, err := r.readRows(stored[i]); err == nil {
+			table.Rows = read
+		} else {
+			r.e.opts.Logger.Warn("result not readable", "conversation", r.stream, "result", stored[i].ID, "err", err)
+			continue
+		}
+		tables = append([]Table{table}, tables...)
+	}
+	return tables
+}
+
+func (r *run) readRows(s footnote.StoredResult) ([][]any, error) {
+	var rows [][]any
+	for _, c := range s.Chunks {
+		data, err := r.e.opts.Log.Blob(r.ctx, r.stream, c.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("read rows of %s: %w", s.ID, err)
+		}
+		chunk, err := footnote.DecodeRows(data, s.Columns)
+		if err != nil {
+			return nil, fmt.Errorf("decode rows of %s: %w", s.ID, err)
+		}
+		rows = append(rows, chunk...)
+	}
+	return rows, nil
+}

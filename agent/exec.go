@@ -1,0 +1,410 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// BeforeTool may change a call's input, or refuse the call with words for the
+// model. An error ends the run.
+type BeforeTool func(ctx context.Context, c *Call) (refusal string, err error)
+
+// AfterTool may change what a tool gave. An error ends the run.
+type AfterTool func(ctx context.Context, c Call, out *Output) error
+
+// errToolTime is the cause of a tool call that took too long.
+var errToolTime = errors.New("the tool's time is over")
+
+// toolGrace is how long a tool may take to notice that its time is over before
+// the run goes on without it.
+const toolGrace = 2 * time.Second
+
+// plan is what is to be done with one open call.
+type plan struct {
+	call    openCall
+	tool    Tool
+	spec    Spec
+	refusal string // words for the model, instead of running it
+	ask     bool   // a person must approve it first
+	wait    bool   // somebody outside answers it
+}
+
+// settle answers the open calls of the newest message: it runs those that are
+// ours, side by side where they only read, and parks the run when others wait.
+func (r *run) settle() (parked bool, err error) {
+	for {
+		mine := r.plans()
+		if len(mine) == 0 {
+			return r.park(), nil
+		}
+		if err := r.exec(mine); err != nil {
+			return false, err
+		}
+	}
+}
+
+// plans lists the open calls that the run itself must deal with, in order.
+func (r *run) plans() []plan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var mine []plan
+	for _, c := range r.s.open() {
+		if p := r.plan(c); !p.wait {
+			mine = append(mine, p)
+		}
+	}
+	return mine
+}
+
+// plan decides what to do with a call. r.mu must be held.
+func (r *run) plan(c openCall) plan {
+	p := plan{call: c}
+	p.tool, p.spec = r.tool(&p.call)
+	if p.tool == nil {
+		p.refusal = "There is no tool named " + c.Name + ". The tools are: " + strings.Join(r.offered(), ", ") + "."
+		return p
+	}
+	decision, decided := r.s.approvals[c.ID]
+	switch verdict := r.a.Policy.Verdict(p.spec); {
+	case verdict == Deny || verdict == Unlisted:
+		p.refusal = "The tool " + p.spec.Name + " may not be used here."
+	case decided && !decision.Approved:
+		p.refusal = strings.TrimSpace("The user did not approve this call. " + decision.Reason)
+	case verdict == Ask && !decided:
+		p.ask = !r.s.asked[c.ID]
+		p.wait = !p.ask
+	case p.spec.Side == Client:
+		p.wait = true
+	case r.recovered && !p.spec.ReadOnly:
+		p.refusal = "This call was interrupted and may have run. Check before you make it again."
+	}
+	if p.refusal == "" && !p.wait {
+		if err := r.e.opts.Validate(p.spec.Name, p.call.Input); err != nil {
+			p.refusal = err.Error()
+		}
+	}
+	return p
+}
+
+// tool finds the tool of a call, by name or alias; an alias's arguments get their
+// proper names.
+func (r *run) tool(c *openCall) (Tool, Spec) {
+	for _, t := range r.a.Tools {
+		s := t.Spec()
+		if s.Name == c.Name {
+			return t, s
+		}
+		if args, ok := s.Aliases[c.Name]; ok {
+			c.Input = renameArguments(c.Input, args)
+			return t, s
+		}
+	}
+	return nil, Spec{}
+}
+
+func renameArguments(input json.RawMessage, names map[string]string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(input, &object) != nil {
+		return input
+	}
+	for alias, name := range names {
+		if v, ok := object[alias]; ok && object[name] == nil {
+			object[name] = v
+			delete(object, alias)
+		}
+	}
+	return marshal(object)
+}
+
+func (r *run) offered() []string {
+	var names []string
+	for _, t := range r.a.Tools {
+		s := t.Spec()
+		if v := r.a.Policy.Verdict(s); v == Allow || v == Ask {
+			names = append(names, s.Name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// exec deals with calls in order; neighbours that only read run side by side.
+func (r *run) exec(plans []plan) error {
+	for len(plans) > 0 {
+		n := 1
+		for plans[0].free() && n < len(plans) && plans[n].free() {
+			n++
+		}
+		if err := r.group(plans[:n]); err != nil {
+			return err
+		}
+		plans = plans[n:]
+	}
+	return nil
+}
+
+// free reports whether a call may be dealt with beside others.
+func (p plan) free() bool { return !p.ask && (p.refusal != "" || p.spec.ReadOnly) }
+
+// outcome is what came of one call.
+type outcome struct {
+	result footnote.ToolResult
+	rows   *footnote.Result
+	blobs  map[footnote.Digest][]byte
+	err    error
+}
+
+// group runs calls side by side and puts their results in the order of the calls.
+func (r *run) group(plans []plan) error {
+	if plans[0].ask {
+		c := plans[0].call
+		r.put(nil, footnote.ApprovalAsked{ApprovalID: "appr_" + c.ID, CallID: c.ID})
+		return nil
+	}
+	if !plans[0].free() {
+		// The record of the call comes before what it changes outside.
+		if err := r.w.flush(); err != nil {
+			return err
+		}
+	}
+	slots := make(chan struct{}, r.a.Limits.Parallel)
+	outcomes := make([]chan outcome, len(plans))
+	for i, p := range plans {
+		outcomes[i] = make(chan outcome, 1)
+		if len(plans) == 1 {
+			outcomes[i] <- r.call(p)
+			break
+		}
+		slots <- struct{}{}
+		r.e.wg.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i] <- r.call(p)
+		})
+	}
+	var failed error
+	for i := range plans {
+		o := <-outcomes[i]
+		if o.err != nil && failed == nil {
+			failed = o.err
+		}
+		if failed == nil {
+			r.keep(o)
+		}
+	}
+	return failed
+}
+
+// keep puts a result and remembers its rows for the footnotes.
+func (r *run) keep(o outcome) {
+	r.put(o.blobs, o.result)
+	if o.rows != nil && o.result.Result != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows[o.result.Result.ID] = *o.rows
+	}
+}
+
+// call runs one call, or refuses it.
+func (r *run) call(p plan) outcome {
+	begun := r.e.opts.Now()
+	res := footnote.ToolResult{CallID: p.call.ID, Name: p.call.Name, By: "server"}
+	if p.refusal != "" {
+		r.e.opts.Metrics.ToolEnded(p.spec.Name, "refused", 0)
+		res.Content, res.IsError = p.refusal, true
+		return outcome{result: res}
+	}
+	out, err := r.hooked(p)
+	took := r.e.opts.Now().Sub(begun)
+	res.Millis = took.Milliseconds()
+	if err != nil {
+		r.e.opts.Metrics.ToolEnded(p.spec.Name, "broken", took)
+		return outcome{err: err}
+	}
+	word := "ok"
+	if out.IsError {
+		word = "failed"
+	}
+	r.e.opts.Metrics.ToolEnded(p.spec.Name, word, took)
+	res.Content, res.IsError, res.Chart, res.CacheHit = strings.ToValidUTF8(out.Content, "\uFFFD"), out.IsError, out.Chart, out.CacheHit
+	o := outcome{result: res, rows: out.Rows}
+	if out.Rows != nil {
+		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
+	}
+	return o
+}
+
+func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
+
+// hooked runs a tool between its hooks.
+func (r *run) hooked(p plan) (Output, error) {
+	r.mu.Lock()
+	c := Call{
+		ID: p.call.ID, Name: p.spec.Name, Input: p.call.Input, Principal: r.turn.Principal,
+		Conversation: r.stream, Sources: r.s.opened.Sources, ResultID: resultID(p.call),
+		Results: r.s.stored[:len(r.s.stored):len(r.s.stored)],
+	}
+	r.mu.Unlock()
+	for _, before := range r.e.opts.Before {
+		refusal, err := before(r.ctx, &c)
+		if err != nil {
+			return Output{}, err
+		}
+		if refusal != "" {
+			return Fail(refusal), nil
+		}
+	}
+	out, err := r.limited(p, c)
+	if err != nil {
+		return Output{}, err
+	}
+	for _, after := range r.e.opts.After {
+		if err := after(r.ctx, c, &out); err != nil {
+			return Output{}, err
+		}
+	}
+	return out, nil
+}
+
+// limited runs a tool under its time limit. A tool that panics or does not stop in
+// time has failed; the run goes on.
+func (r *run) limited(p plan, c Call) (Output, error) {
+	limit := p.spec.Timeout
+	if limit <= 0 {
+		limit = r.a.Limits.Tool
+	}
+	ctx, cancel := context.WithTimeoutCause(r.ctx, limit, errToolTime)
+	defer cancel()
+	type answer struct {
+		out Output
+		err error
+	}
+	done := make(chan answer, 1)
+	r.e.wg.Go(func() {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				r.e.opts.Logger.Error("tool panicked", "tool", p.spec.Name, "conversation", r.stream, "panic", panicked, "stack", string(debug.Stack()))
+				done <- answer{out: Fail("The tool broke while it ran. This is a fault of the server, not of the call.")}
+			}
+		}()
+		out, err := p.tool.Call(ctx, c)
+		done <- answer{out, err}
+	})
+	late := func(err error) bool { return errors.Is(context.Cause(ctx), errToolTime) && err != nil }
+	words := fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit)
+	select {
+	case a := <-done:
+		if late(a.err) {
+			return Fail(words), nil
+		}
+		return a.out, a.err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(toolGrace)
+	defer grace.Stop()
+	select {
+	case a := <-done:
+		if late(a.err) {
+			return Fail(words), nil
+		}
+		return a.out, a.err
+	case <-grace.C:
+		r.e.opts.Logger.Error("tool ignores its context", "tool", p.spec.Name, "conversation", r.stream)
+		if r.ctx.Err() != nil {
+			return Output{}, context.Cause(r.ctx)
+		}
+		return Fail(words), nil
+	}
+}
+
+// park stops the run when open calls wait for somebody outside. The check and the
+// end of taking answers are one: an answer is delivered either before, to this
+// run, or after, to the parked one.
+func (r *run) park() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waiting := r.s.waiting()
+	if len(waiting) == 0 {
+		return false
+	}
+	parked := footnote.RunParked{Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
+	for _, c := range waiting {
+		parked.Calls = append(parked.Calls, c.ID)
+	}
+	r.closed = true
+	r.note(r.w.end(parked), []footnote.Body{parked})
+	return true
+}
+
+// deliver gives a running run answers to its open calls. It is not done when the
+// run takes no more answers.
+func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return Ticket{}, false, nil
+	}
+	fresh, err := r.s.check(t)
+	if err == nil {
+		ticket = r.ticket()
+		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
+		if !ticket.Duplicate {
+			blobs, bodies := r.answers(fresh)
+			r.note(r.w.put(blobs, bodies...), bodies)
+		}
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return Ticket{}, true, err
+	}
+	if err := r.w.flush(); err != nil {
+		ticket.reader.Close()
+		return Ticket{}, true, err
+	}
+	return ticket, true, nil
+}
+
+// answers turns the answers of a turn, checked before, into events.
+func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
+	calls := map[string]openCall{}
+	for _, c := range r.s.open() {
+		calls[c.ID] = c
+	}
+	var bodies []footnote.Body
+	blobs := map[footnote.Digest][]byte{}
+	for _, a := range t.Answers {
+		c := calls[a.CallID]
+		res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, By: "client"}
+		if a.Rows != nil {
+			var chunks map[footnote.Digest][]byte
+			res.Result, chunks = storeRows(resultID(c), "client", sqlOf(c.Input), *a.Rows)
+			for d, b := range chunks {
+				blobs[d] = b
+			}
+			r.rows[res.Result.ID] = *a.Rows
+		}
+		bodies = append(bodies, res)
+	}
+	for _, a := range t.Approvals {
+		bodies = append(bodies, footnote.ApprovalGiven{
+			ApprovalID: "appr_" + a.CallID, CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, User: t.Principal.User,
+		})
+	}
+	return blobs, bodies
+}
+
+// sqlOf is the statement of a query call, or empty.
+func sqlOf(input json.RawMessage) string {
+	var in struct {
+		SQL string `json:"sql"`
+	}
+	_ = json.Unmarshal(input, &in) // not a query
+	return in.SQL
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"text/tabwriter"
+)
+
+// Policy says what may be called. Entries are tool names or globs (run_*). A tool
+// that Deny names is denied, whatever else names it. An empty Offer offers every
+// tool; an empty Approve approves every read-only tool on its own.
+type Policy struct {
+	Offer   []string // the model is told about these
+	Approve []string // these run without asking a person
+	Deny    []string
+}
+
+// The verdicts of a policy.
+const (
+	Allow    = "allow"
+	Ask      = "ask" // a person must approve the call
+	Deny     = "deny"
+	Unlisted = "not offered"
+)
+
+// Check returns an error that names a glob which cannot be read.
+func (p Policy) Check() error {
+	for _, list := range [][]string{p.Offer, p.Approve, p.Deny} {
+		for _, glob := range list {
+			if _, err := path.Match(glob, "x"); err != nil {
+				return fmt.Errorf("tool list entry %q is not a name or glob: %w", glob, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Verdict says whether a tool may be called.
+func (p Policy) Verdict(s Spec) string {
+	switch {
+	case matches(p.Deny, s.Name):
+		return Deny
+	case len(p.Offer) > 0 && !matches(p.Offer, s.Name):
+		return Unlisted
+	case matches(p.Approve, s.Name), len(p.Approve) == 0 && s.ReadOnly, s.Side == Client && s.ReadOnly:
+		return Allow
+	default:
+		return Ask
+	}
+}
+
+func matches(globs []string, name string) bool {
+	for _, g := range globs {
+		if ok, err := path.Match(g, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Table is the effective policy over tools, for people to read at the start.
+func (p Policy) Table(tools []Tool) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "TOOL\tRUNS ON\tREAD-ONLY\tVERDICT")
+	for _, t := range tools {
+		s := t.Spec()
+		fmt.Fprintf(w, "%s\t%s\t%t\t%s\n", s.Name, s.Side, s.ReadOnly, p.Verdict(s))
+	}
+	_ = w.Flush() // a strings.Builder does not fail
+	return b.String()
+}

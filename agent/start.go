@@ -1,0 +1,417 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/history"
+)
+
+// NotAnswered is what the model reads of a call whose user went on without it.
+const NotAnswered = history.Unanswered
+
+// Freeze gives the definitions of the tools a policy offers, as the model is sent
+// them for the whole life of a conversation.
+func Freeze(tools []Tool, p Policy) json.RawMessage {
+	type definition struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}
+	defs := []definition{}
+	for _, t := range tools {
+		s := t.Spec()
+		if v := p.Verdict(s); v == Allow || v == Ask {
+			defs = append(defs, definition{s.Name, s.Description, s.InputSchema})
+		}
+	}
+	return marshal(defs)
+}
+
+// marshal encodes without HTML escaping.
+func marshal(v any) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err)) // a tool whose schema is not JSON: a programmer's mistake
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+func textContent(s string) json.RawMessage {
+	return marshal([]map[string]string{{"type": "text", "text": s}})
+}
+
+// DigestOf names a blob by its content.
+func DigestOf(data []byte) footnote.Digest {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// open starts the first run of a new conversation.
+func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error) {
+	system, sources, err := a.Opening(ctx, t.Principal)
+	if err != nil {
+		return Ticket{}, err
+	}
+	tools := Freeze(a.Tools, a.Policy)
+	opened := footnote.Opened{Assistant: a.Name, Model: a.ModelName, Sources: sources, System: DigestOf(system), Tools: DigestOf(tools)}
+	head := footnote.Stream{
+		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
+		ClientID: t.ClientID, Assistant: a.Name,
+	}
+	defer e.lock(head.ID)()
+	s := &state{}
+	r := e.newRun(head, a, s, t)
+	r.system, r.tools = system, tools
+	r.w.fresh = true
+	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
+	bodies := []footnote.Body{opened}
+	if title := title(t.Text); title != "" {
+		bodies = append(bodies, footnote.Titled{Title: title})
+	}
+	bodies = append(bodies, imported(t.History)...)
+	return e.begin(r, t, blobs, bodies)
+}
+
+// title is a first name for a conversation: the beginning of its first message.
+func title(text string) string {
+	words := strings.Fields(text)
+	out := ""
+	for _, w := range words {
+		if len([]rune(out))+len([]rune(w)) > 60 {
+			if out == "" {
+				out = string([]rune(w)[:60])
+			}
+			return out + "…"
+		}
+		out = strings.TrimSpace(out + " " + w)
+	}
+	return out
+}
+
+// imported turns a client's own history into events: text, and nothing else of it
+// is believed.
+func imported(turns []Imported) []footnote.Body {
+	var bodies []footnote.Body
+	for _, t := range turns {
+		switch t.Role {
+		case "user":
+			bodies = append(bodies, footnote.UserMessage{Text: t.Text, Imported: true})
+		case "assistant":
+			block := marshal(map[string]string{"type": "text", "text": t.Text})
+			bodies = append(bodies, footnote.AssistantMessage{Blocks: []json.RawMessage{block}, StopReason: EndTurn, Imported: true})
+		}
+	}
+	return bodies
+}
+
+// start begins a run in a conversation that exists. The stream must be locked.
+func (e *Engine) start(head footnote.Stream, a *Assistant, s *state, t Turn) (Ticket, error) {
+	return e.begin(e.newRun(head, a, s, t), t, nil, nil)
+}
+
+// begin puts the first events of a run and lets it go.
+func (e *Engine) begin(r *run, t Turn, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
+	bodies = append(bodies,
+		footnote.UserMessage{Text: t.Text, Context: r.context(t.Context)},
+		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID})
+	ticket := r.ticket()
+	r.put(blobs, bodies...)
+	e.launch(r)
+	return ticket, nil
+}
+
+// context is what the model reads after a message: the date, when it has not read
+// it in this conversation yet, and what the door added.
+func (r *run) context(more string) string {
+	today := "Today is " + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + " (UTC)."
+	for _, ev := range r.s.events {
+		if m, ok := ev.Body.(footnote.UserMessage); ok && strings.Contains(m.Context, today) {
+			today = ""
+			break
+		}
+	}
+	return strings.TrimSpace(today + "\n" + more)
+}
+
+// answer takes results and approvals for calls that a run left open.
+func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
+	head, found, err := e.find(ctx, t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	if !found {
+		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	defer e.lock(head.ID)()
+	if r := e.running(head.ID); r != nil {
+		if ticket, done, err := r.deliver(t); done || err != nil {
+			return ticket, err
+		}
+		<-r.done // it is just about to park
+	}
+	if err := e.adopt(ctx, head.ID); err != nil {
+		return Ticket{}, err
+	}
+	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
+		return Ticket{}, err
+	}
+	s, err := e.load(ctx, head.ID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	a, err := e.assistant(t.Assistant, s.opened.Assistant)
+	if err != nil {
+		return Ticket{}, err
+	}
+	fresh, err := s.check(t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	r := e.newRun(head, a, s, t)
+	ticket := r.ticket()
+	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
+		ticket.Duplicate = true
+		r.drop()
+		return ticket, nil
+	}
+	blobs, bodies := r.answers(fresh)
+	r.put(blobs, bodies...)
+	resume := len(s.waiting()) == 0
+	if resume {
+		r.put(nil, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "answered"})
+	} else {
+		r.w.end()
+	}
+	// An answer is acknowledged only when it cannot be lost any more.
+	if err := r.w.flush(); err != nil {
+		ticket.reader.Close()
+		r.drop()
+		return Ticket{}, err
+	}
+	if resume {
+		e.launch(r)
+	} else {
+		r.drop()
+	}
+	return ticket, nil
+}
+
+// drop gives up a run that was not launched.
+func (r *run) drop() {
+	r.topic.Trim()
+	r.topic.Close()
+	r.stopTimer()
+	r.cancel(nil)
+}
+
+// check sorts the answers of a turn against the log: those already given in the
+// same words are dropped, anything that does not fit is refused.
+func (s *state) check(t Turn) (fresh Turn, err error) {
+	open := map[string]bool{}
+	for _, c := range s.open() {
+		open[c.ID] = true
+	}
+	for _, a := range t.Answers {
+		given, ok := s.results[a.CallID]
+		switch {
+		case ok && given.By == "client" && given.Content == a.Content && given.IsError == a.IsError:
+		case ok:
+			return fresh, footnote.Errorf(footnote.Conflict, "The call %s has been answered already, differently.", a.CallID)
+		case !open[a.CallID] || s.run == "":
+			return fresh, footnote.Errorf(footnote.Conflict, "There is no open call %s in this conversation.", a.CallID)
+		default:
+			fresh.Answers = append(fresh.Answers, a)
+		}
+	}
+	for _, a := range t.Approvals {
+		given, ok := s.approvals[a.CallID]
+		switch {
+		case ok && given.Approved == a.Approved:
+		case ok:
+			return fresh, footnote.Errorf(footnote.Conflict, "The call %s has been decided already, differently.", a.CallID)
+		case !open[a.CallID] || !s.asked[a.CallID] || s.run == "":
+			return fresh, footnote.Errorf(footnote.Conflict, "No approval is open for the call %s.", a.CallID)
+		default:
+			fresh.Approvals = append(fresh.Approvals, a)
+		}
+	}
+	return fresh, nil
+}
+
+// waiting lists the open calls that somebody outside must still act on: those
+// without a result, but for the ones that have been decided and are ours to run.
+func (s *state) waiting() []openCall {
+	var calls []openCall
+	for _, c := range s.open() {
+		if _, decided := s.approvals[c.ID]; !decided {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// supersede closes the open calls of a parked run, because its user went on.
+func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
+	return e.closeRun(ctx, head, s, NotAnswered, "user")
+}
+
+// closeRun ends a run that nothing drives: it answers its open calls with words
+// and appends the terminal event. The stream must be locked.
+func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words, by string) (footnote.Stream, error) {
+	var bodies []footnote.Body
+	for _, c := range s.open() {
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery"})
+	}
+	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: s.usage, Cost: s.cost})
+	events, err := e.opts.Log.Append(ctx, footnote.Append{
+		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies,
+		Take: &footnote.Take{Owner: e.opts.Owner, TTL: e.opts.LeaseTTL}, Release: true,
+	})
+	if err != nil {
+		return head, err
+	}
+	topic := e.opts.Hub.Open(head.ID, head.Last)
+	topic.Publish(events...)
+	topic.Trim()
+	topic.Close()
+	for _, ev := range events {
+		s.apply(ev)
+	}
+	head.Last += int64(len(events))
+	head.Run, head.RunState = "", ""
+	return head, nil
+}
+
+// interrupt ends a run whose owner is gone and whose reader has left.
+func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
+	s, err := e.load(ctx, head.ID)
+	if err != nil {
+		return err
+	}
+	_, err = e.closeRun(ctx, head, s, history.Interrupted, "interrupted")
+	return err
+}
+
+// Recover goes on with the runs whose owner has died, and with parked ones whose
+// deadline has passed. It is called once at the start; the engine then looks again
+// every few seconds.
+func (e *Engine) Recover(ctx context.Context) error {
+	heads, err := e.opts.Log.Unfinished(ctx, e.opts.Now(), 1000)
+	if err != nil {
+		return fmt.Errorf("list unfinished runs: %w", err)
+	}
+	for _, head := range heads {
+		if err := e.recover(ctx, head.ID); err != nil {
+			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
+		}
+	}
+	return nil
+}
+
+// recover goes on with one run, or ends it when nobody wants it any more.
+func (e *Engine) recover(ctx context.Context, stream string) error {
+	defer e.lock(stream)()
+	if e.running(stream) != nil {
+		return nil
+	}
+	head, err := e.opts.Log.Get(ctx, stream)
+	if err != nil || head.RunState == "" {
+		return err
+	}
+	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
+		return nil
+	}
+	s, err := e.load(ctx, stream)
+	if err != nil {
+		return err
+	}
+	a, err := e.assistant("", s.opened.Assistant)
+	if err != nil || (head.RunState == "running" && s.started.OnDisconnect == Cancel) {
+		return e.interrupt(ctx, head) // also when the assistant is gone from the configuration
+	}
+	r := e.newRun(head, a, s, Turn{Principal: footnote.Principal{Org: head.Org, User: head.User}, Door: s.started.Door})
+	r.recovered = head.RunState == "running"
+	reason := "recovered"
+	if head.RunState == "parked" {
+		reason = "deadline"
+		for _, c := range s.waiting() {
+			r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "This call was not answered in time.", IsError: true, By: "recovery"})
+		}
+	}
+	r.put(nil, footnote.RunResumed{Attempt: s.resumes + 1, Reason: reason})
+	e.launch(r)
+	return nil
+}
+
+// tend looks for runs to recover until the engine stops.
+func (e *Engine) tend() {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	renew := time.NewTicker(e.opts.LeaseTTL / 3)
+	defer renew.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-renew.C:
+			e.renew()
+		case <-tick.C:
+			e.retryOrphans()
+			if e.isDraining() {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
+			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
+				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
+			}
+			cancel()
+		}
+	}
+}
+
+func (e *Engine) retryOrphans() {
+	e.mu.Lock()
+	ids := make([]string, 0, len(e.orphans))
+	for id := range e.orphans {
+		ids = append(ids, id)
+	}
+	e.mu.Unlock()
+	for _, id := range ids {
+		ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
+		unlock := e.lock(id)
+		if e.running(id) == nil {
+			if err := e.adopt(ctx, id); err != nil {
+				e.opts.Logger.WarnContext(ctx, "run not closed yet", "conversation", id, "err", err)
+			}
+		}
+		unlock()
+		cancel()
+	}
+}
+
+// renew extends the leases of the running runs. One that is lost ends its run.
+func (e *Engine) renew() {
+	for _, r := range e.live() {
+		token := r.w.token()
+		if token == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
+		err := e.opts.Log.Renew(ctx, r.stream, token, e.opts.LeaseTTL)
+		cancel()
+		if footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
+			r.cancel(fmt.Errorf("lease lost: %w", err))
+		}
+	}
+}

@@ -1,0 +1,335 @@
+// Package history turns the log of a conversation into the messages a model is
+// sent. It is a pure function, and whatever the log holds — torn by a crash,
+// imported, hostile — the messages are ones the Messages API accepts: a user
+// speaks first and last, roles alternate, every tool call is answered once,
+// directly after, in the order of the calls, and thinking keeps its bytes.
+//
+// The messages only ever grow at the end as the log grows, except at a recorded
+// Segmented or Rewound event. That keeps the model's thinking and its prompt
+// cache valid.
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Message is one turn in the shape of the Messages API.
+type Message struct {
+	Role    string // "user" or "assistant"
+	Content json.RawMessage
+}
+
+// Words that stand in for what the log does not have.
+const (
+	Unanswered  = "This call was not answered by the user."
+	Interrupted = "This call was interrupted; there is no result."
+	opening     = "(The conversation begins here.)"
+	goOn        = "Please go on."
+)
+
+// Messages is the history of a conversation with these events, oldest first.
+func Messages(events []footnote.Event) []Message {
+	var b builder
+	live := effective(events)
+	if s := live.summary; s != "" {
+		b.user(text("Summary of the conversation so far:\n" + s))
+	}
+	for _, ev := range live.events {
+		b.add(ev.Body)
+	}
+	return b.finish()
+}
+
+// part is what of a log counts: without what was rewound, and from the newest
+// segment on.
+type part struct {
+	events  []footnote.Event
+	summary string
+}
+
+func effective(events []footnote.Event) part {
+	kept := make([]footnote.Event, 0, len(events))
+	p := part{}
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case footnote.Rewound:
+			kept = upTo(kept, b.ToSeq)
+		case footnote.Segmented:
+			kept = from(kept, b.FromSeq)
+			p.summary = b.Summary
+		default:
+			kept = append(kept, ev)
+		}
+	}
+	p.events = kept
+	return p
+}
+
+func upTo(events []footnote.Event, seq int64) []footnote.Event {
+	n := len(events)
+	for n > 0 && events[n-1].Seq > seq {
+		n--
+	}
+	return events[:n]
+}
+
+func from(events []footnote.Event, seq int64) []footnote.Event {
+	n := 0
+	for n < len(events) && events[n].Seq < seq {
+		n++
+	}
+	return events[n:]
+}
+
+// builder folds events into messages.
+type builder struct {
+	out  []Message
+	open []call            // calls of the last assistant message, in order
+	used map[string]int    // tool call ids given out so far
+	said []json.RawMessage // blocks of the user message that is being gathered
+}
+
+// call is one open call of the last assistant message.
+type call struct {
+	logged string // the id in the log
+	sent   string // the id in the messages
+	result *footnote.ToolResult
+}
+
+func (b *builder) add(body footnote.Body) {
+	switch v := body.(type) {
+	case footnote.UserMessage:
+		b.close(Unanswered)
+		b.user(text(v.Text))
+		b.user(text(v.Context))
+	case footnote.AssistantMessage:
+		if v.StopReason != "refusal" {
+			b.assistant(v.Blocks)
+		}
+	case footnote.ToolResult:
+		b.answer(v)
+	}
+}
+
+// user gathers a block of the next user message; nil is nothing.
+func (b *builder) user(block json.RawMessage) {
+	if block != nil {
+		b.said = append(b.said, block)
+	}
+}
+
+// answer keeps the first result of an open call; any other is not part of history.
+func (b *builder) answer(r footnote.ToolResult) {
+	for i := range b.open {
+		if b.open[i].logged == r.CallID && b.open[i].result == nil {
+			b.open[i].result = &r
+			return
+		}
+	}
+}
+
+// close answers the open calls in their order: with their results, or with words.
+// Results stand before everything else the user says.
+func (b *builder) close(words string) {
+	if len(b.open) == 0 {
+		return
+	}
+	results := make([]json.RawMessage, 0, len(b.open)+len(b.said))
+	for _, c := range b.open {
+		content, failed := words, true
+		if c.result != nil {
+			content, failed = c.result.Content, c.result.IsError
+		}
+		results = append(results, toolResult(c.sent, content, failed))
+	}
+	b.open = nil
+	b.said = append(results, b.said...)
+}
+
+// flush ends the user message that is being gathered.
+func (b *builder) flush() {
+	if len(b.said) == 0 {
+		return
+	}
+	b.out = append(b.out, Message{Role: "user", Content: array(b.said)})
+	b.said = nil
+}
+
+func (b *builder) assistant(raw []json.RawMessage) {
+	b.close(Interrupted)
+	blocks, calls, substance := b.blocks(raw)
+	if !substance {
+		return // nothing but thinking, which may not stand alone
+	}
+	if len(b.said) == 0 {
+		// Two assistant messages in a row, or one at the very start.
+		words := goOn
+		if len(b.out) == 0 {
+			words = opening
+		}
+		b.user(text(words))
+	}
+	b.flush()
+	b.out = append(b.out, Message{Role: "assistant", Content: array(blocks)})
+	b.open = calls
+}
+
+func (b *builder) finish() []Message {
+	b.close(Interrupted)
+	if len(b.said) == 0 {
+		words := goOn
+		if len(b.out) == 0 {
+			words = opening
+		}
+		b.user(text(words))
+	}
+	b.flush()
+	return b.out
+}
+
+var (
+	badName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+	okName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	okID    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,256}$`)
+)
+
+// blocks keeps of a model's message what can be sent back, as it is, and lists its
+// tool calls. It has substance when there is more than thinking in it.
+func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls []call, substance bool) {
+	for _, block := range raw {
+		var head struct {
+			Type      string          `json:"type"`
+			Text      string          `json:"text"`
+			Signature *string         `json:"signature"`
+			Data      string          `json:"data"`
+			ID        string          `json:"id"`
+			Name      string          `json:"name"`
+			Input     json.RawMessage `json:"input"`
+		}
+		if !utf8.Valid(block) || json.Unmarshal(block, &head) != nil {
+			continue // torn
+		}
+		switch head.Type {
+		case "text":
+			if strings.TrimSpace(head.Text) != "" {
+				blocks = append(blocks, block)
+				substance = true
+			}
+		case "thinking":
+			if head.Signature != nil && *head.Signature != "" {
+				blocks = append(blocks, block)
+			}
+		case "redacted_thinking":
+			if head.Data != "" {
+				blocks = append(blocks, block)
+			}
+		case "tool_use":
+			sent := b.unique(head.ID)
+			calls = append(calls, call{logged: head.ID, sent: sent})
+			if sent != head.ID || !okName.MatchString(head.Name) || !isObject(head.Input) {
+				block = toolUse(sent, head.Name, head.Input)
+			}
+			blocks = append(blocks, block)
+			substance = true
+		}
+	}
+	return blocks, calls, substance
+}
+
+// unique gives a tool call id that no earlier call of the history has: some
+// servers number the calls of each message anew.
+func (b *builder) unique(id string) string {
+	if b.used == nil {
+		b.used = map[string]int{}
+	}
+	if !okID.MatchString(id) {
+		id = "call_" + badName.ReplaceAllString(id[:min(len(id), 200)], "_")
+	}
+	sent := id
+	for n := b.used[id] + 1; b.used[sent] > 0; n++ {
+		sent = id + "_" + strconv.Itoa(n)
+	}
+	b.used[id]++
+	if sent != id {
+		b.used[sent]++
+	}
+	return sent
+}
+
+func toolUse(id, name string, input json.RawMessage) json.RawMessage {
+	if !okName.MatchString(name) {
+		name = badName.ReplaceAllString(name, "_")
+		name = name[:min(len(name), 64)]
+		if name == "" {
+			name = "unnamed"
+		}
+	}
+	if !isObject(input) {
+		input = marshal(map[string]string{"INVALID_JSON": string(input)})
+	}
+	return marshal(struct {
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	}{"tool_use", id, name, input})
+}
+
+func toolResult(id, content string, failed bool) json.RawMessage {
+	return marshal(struct {
+		Type    string `json:"type"`
+		ID      string `json:"tool_use_id"`
+		IsError bool   `json:"is_error,omitempty"`
+		Content string `json:"content"`
+	}{"tool_result", id, failed, strings.ToValidUTF8(content, "\uFFFD")})
+}
+
+// text is a text block, or nil when there is nothing to say: the API refuses empty
+// text.
+func text(s string) json.RawMessage {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return marshal(struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{"text", strings.ToValidUTF8(s, "\uFFFD")})
+}
+
+// marshal encodes without HTML escaping, so that what was stored is what is sent.
+func marshal(v any) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // structs of strings and checked JSON always encode
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+func array(blocks []json.RawMessage) json.RawMessage {
+	n := 2
+	for _, b := range blocks {
+		n += len(b) + 1
+	}
+	out := append(make([]byte, 0, n), '[')
+	for i, b := range blocks {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, b...)
+	}
+	return append(out, ']')
+}
+
+func isObject(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '{'
+}
