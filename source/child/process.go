@@ -221,8 +221,8 @@ func (p *process) explain(err error) error {
 		how = err.Error()
 	}
 	p.opts.Logger.Error("database engine ended unexpectedly", "how", how, "stderr", text)
-	return &errVictim{&source.Error{Kind: source.Failed, Reason: "The database engine ended while the query ran (" + how +
-		"). It has been started anew; a simpler query may work."}}
+	return &source.Error{Kind: source.Failed, Reason: "The database engine ended while the query ran (" + how +
+		"). The next query starts it anew; a simpler one may work."}
 }
 
 // ended is why the process is gone; only valid after gone is closed.
