@@ -1,0 +1,53 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Closed reads one JSON object into the struct v points to, and refuses a key the
+// struct has no field for, also one that differs only in case. The error is a
+// footnote.Error with code InvalidRequest that says what is wrong.
+func Closed(data []byte, v any) error {
+	tree, err := Parse(data)
+	if err != nil {
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is not acceptable JSON: " + err.Error(), Err: err}
+	}
+	if tree.Kind() != Object {
+		return footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object.")
+	}
+	known := fieldNames(reflect.TypeOf(v).Elem())
+	for _, m := range tree.Members() {
+		if !known[m.Name] {
+			return footnote.Errorf(footnote.InvalidRequest, "The body has an unknown key %q.", m.Name)
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: describe(err), Err: err}
+	}
+	return nil
+}
+
+func describe(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("The key %q must not be %s.", e.Field, "a "+e.Value)
+	}
+	return "The body does not have the expected shape: " + strings.TrimPrefix(err.Error(), "json: ")
+}
+
+func fieldNames(t reflect.Type) map[string]bool {
+	names := map[string]bool{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names[name] = true
+	}
+	return names
+}
