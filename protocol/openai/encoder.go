@@ -1,0 +1,268 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Encoder writes one answer as chunks of an event stream. It belongs to one
+// goroutine.
+//
+// A piece of text is copied from the model's own JSON into the chunk without being
+// decoded: both are insides of JSON strings. Only when the text itself must be
+// known, for stop strings and footnotes, is it decoded.
+type Encoder struct {
+	opt       Options
+	content   []byte // a chunk up to the text
+	reasoning []byte // a chunk up to the thinking
+	tail      []byte // what ends a chunk of either
+	decodes   bool
+
+	opened   bool // the role has been sent
+	done     bool
+	spoke    bool // some text has been sent
+	step     int  // of the text that was sent last
+	attempt  int
+	live     int // the step whose blocks came as deltas
+	spokenBy int // the last step whose text came as deltas
+	last     int // the step of the last complete message
+	messages [][]json.RawMessage
+	answered *footnote.Answered
+
+	all     []byte // all text, when it is decoded
+	pending []byte // text that may be the beginning of a stop string
+	shown   int    // bytes of all that were sent
+	cut     bool   // a stop string was found
+}
+
+// NewEncoder makes the encoder of one answer.
+func NewEncoder(o Options) *Encoder {
+	e := &Encoder{opt: o, decodes: o.Footnotes || len(o.Stop) > 0}
+	e.content = append(e.delta(nil), `"content":"`...)
+	e.reasoning = append(e.delta(nil), `"reasoning_content":"`...)
+	e.tail = e.end([]byte(`"`), "null")
+	return e
+}
+
+// Done reports whether the stream is complete: nothing may follow.
+func (e *Encoder) Done() bool { return e.done }
+
+// Open appends the chunk that begins the answer, if it has not been sent. It is
+// called for an answer that is slow to come; otherwise the first text brings it.
+func (e *Encoder) Open(dst []byte) []byte {
+	if e.opened {
+		return dst
+	}
+	e.opened = true
+	dst = append(e.delta(dst), `"role":"assistant","content":""`...)
+	return e.end(dst, "null")
+}
+
+// head appends the beginning of a chunk, up to its choices.
+func (e *Encoder) head(dst []byte) []byte {
+	dst = append(dst, "data: "...)
+	return appendHead(dst, e.opt, "chat.completion.chunk")
+}
+
+// delta appends a chunk up to the inside of its delta.
+func (e *Encoder) delta(dst []byte) []byte {
+	return append(e.head(dst), `"choices":[{"index":0,"delta":{`...)
+}
+
+// end appends what follows the inside of a delta.
+func (e *Encoder) end(dst []byte, finish string) []byte {
+	dst = append(dst, `},"finish_reason":`...)
+	dst = append(dst, finish...)
+	dst = append(dst, `}]`...)
+	if e.opt.Usage {
+		dst = append(dst, `,"usage":null`...)
+	}
+	return append(dst, "}\n\n"...)
+}
+
+// Delta appends the chunk for a delta, if there is something to show of it.
+func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
+	if e.done || d.Run != e.opt.Run {
+		return dst
+	}
+	switch d.Op {
+	case footnote.BlockGrew:
+		switch {
+		case len(d.Escaped) == 0:
+		case d.Kind == "text":
+			e.spokenBy = d.Step
+			return e.text(dst, d.Step, d.Attempt, d.Escaped)
+		case d.Kind == "thinking" && e.opt.Reasoning:
+			dst = append(e.Open(dst), e.reasoning...)
+			dst = append(dst, d.Escaped...)
+			return append(dst, e.tail...)
+		}
+	case footnote.BlockStarted:
+		e.live = d.Step
+	case footnote.StepBroke:
+		// What was shown stays. The next attempt, or the message if it comes
+		// without deltas, begins a new paragraph.
+		e.live, e.spokenBy = 0, 0
+	}
+	return dst
+}
+
+// text appends a chunk with text of a step. Text of another step or attempt than
+// before begins after a blank line.
+func (e *Encoder) text(dst []byte, step, attempt int, escaped []byte) []byte {
+	apart := e.spoke && (step != e.step || attempt != e.attempt)
+	e.spoke, e.step, e.attempt = true, step, attempt
+	if e.decodes {
+		return e.decoded(dst, apart, escaped)
+	}
+	dst = append(e.Open(dst), e.content...)
+	if apart {
+		dst = append(dst, escapedBlankLine...)
+	}
+	dst = append(dst, escaped...)
+	return append(dst, e.tail...)
+}
+
+// decoded is text for an answer whose text must be known.
+func (e *Encoder) decoded(dst []byte, apart bool, escaped []byte) []byte {
+	from := len(e.pending)
+	if apart {
+		e.pending = append(e.pending, blankLine...)
+	}
+	e.pending = strictjson.AppendUnescaped(e.pending, escaped)
+	if e.opt.Footnotes {
+		e.all = append(e.all, e.pending[from:]...)
+	}
+	if e.cut {
+		e.pending = e.pending[:0]
+		return dst
+	}
+	if i := cutAt(e.pending, e.opt.Stop); i >= 0 {
+		e.cut = true
+		dst = e.show(dst, e.pending[:i])
+		e.pending = e.pending[:0]
+		return dst
+	}
+	n := len(e.pending) - held(e.pending, e.opt.Stop)
+	dst = e.show(dst, e.pending[:n])
+	e.pending = append(e.pending[:0], e.pending[n:]...)
+	return dst
+}
+
+// show appends a chunk with decoded text.
+func (e *Encoder) show(dst, text []byte) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	e.shown += len(text)
+	dst = append(e.Open(dst), e.content...)
+	dst = strictjson.AppendEscaped(dst, string(text))
+	return append(dst, e.tail...)
+}
+
+// Event appends the chunks for an event, if there is something to show of it.
+func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
+	if e.done || ev.Run != e.opt.Run {
+		return dst
+	}
+	switch b := ev.Body.(type) {
+	case footnote.AssistantMessage:
+		return e.message(dst, b)
+	case footnote.Answered:
+		return e.answer(dst, b)
+	case footnote.StepFailed:
+		e.live, e.spokenBy = 0, 0
+	case footnote.RunFinished:
+		return e.finish(dst, finishReason(b.Reason), b.Usage)
+	case footnote.RunStopped, footnote.RunFailed, footnote.RunParked:
+		if err := Failure(b); err != nil {
+			return e.Fail(dst, err)
+		}
+		if s, ok := b.(footnote.RunStopped); ok {
+			return e.finish(dst, "stop", s.Usage)
+		}
+	}
+	return dst
+}
+
+// message shows a complete message, unless it was seen growing.
+func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
+	if m.Imported {
+		return dst
+	}
+	e.messages, e.last = append(e.messages, m.Blocks), m.Step
+	if e.live == m.Step {
+		return dst
+	}
+	text, thinking := texts(m.Blocks)
+	if thinking != "" && e.opt.Reasoning {
+		dst = append(e.Open(dst), e.reasoning...)
+		dst = strictjson.AppendEscaped(dst, thinking)
+		dst = append(dst, e.tail...)
+	}
+	return e.whole(dst, m.Step, text)
+}
+
+// whole shows a text that did not come as deltas.
+func (e *Encoder) whole(dst []byte, step int, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	return e.text(dst, step, 0, strictjson.AppendEscaped(nil, text))
+}
+
+// answer notes the footnotes, and shows the answer where no message has shown it:
+// it may be the input of a tool, and have been seen growing or not.
+func (e *Encoder) answer(dst []byte, a footnote.Answered) []byte {
+	e.answered = &a
+	if e.spokenBy != 0 && e.spokenBy == e.last || said(e.messages, a.Text) {
+		return dst
+	}
+	return e.whole(dst, -1, a.Text)
+}
+
+// finish ends the answer: the reason, the usage if it was asked for, and the mark
+// of the end.
+func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage) []byte {
+	if e.cut {
+		reason = "stop"
+	}
+	dst = e.Open(e.rest(dst))
+	dst = e.end(e.delta(dst), `"`+reason+`"`)
+	if e.opt.Footnotes {
+		dst = appendNotes(dst[:len(dst)-len("}\n\n")], e.answered, e.all, e.shown)
+		dst = append(dst, "}\n\n"...)
+	}
+	if e.opt.Usage {
+		dst = append(e.head(dst), `"choices":[],"usage":`...)
+		dst = appendUsage(dst, u)
+		dst = append(dst, "}\n\n"...)
+	}
+	return e.close(dst)
+}
+
+// Fail ends the answer with an error. It has no finish reason then: a client must
+// not take it for complete.
+func (e *Encoder) Fail(dst []byte, err error) []byte {
+	if e.done {
+		return dst
+	}
+	dst = append(e.rest(dst), "data: "...)
+	dst = AppendError(dst, err, "")
+	dst = append(dst, "\n\n"...)
+	return e.close(dst)
+}
+
+// rest shows what was held back for a stop string that did not come.
+func (e *Encoder) rest(dst []byte) []byte {
+	dst = e.show(dst, e.pending)
+	e.pending = nil
+	return dst
+}
+
+func (e *Encoder) close(dst []byte) []byte {
+	e.done = true
+	return append(dst, "data: [DONE]\n\n"...)
+}

@@ -1,0 +1,160 @@
+// Package openai is the dialect of the Chat Completions API: a request body is
+// decoded into what a run needs, and events and deltas are encoded as chunks or
+// as one completion. It does no I/O and knows no HTTP beyond the names of headers.
+//
+// The model a client names is an assistant. The assistant runs its own tools, and
+// they never appear as tool_calls: to the clients of this API that word means
+// "run this yourself", and they do.
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Model describes an assistant in a listing.
+type Model struct {
+	ID      string
+	Created time.Time
+}
+
+type modelJSON struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func (m Model) json() modelJSON {
+	return modelJSON{ID: m.ID, Object: "model", Created: m.Created.Unix(), OwnedBy: "footnote"}
+}
+
+// AppendModel appends the JSON of one model.
+func AppendModel(dst []byte, m Model) []byte { return appendJSON(dst, m.json()) }
+
+// AppendModels appends the JSON of a listing.
+func AppendModels(dst []byte, models []Model) []byte {
+	data := make([]modelJSON, 0, len(models))
+	for _, m := range models {
+		data = append(data, m.json())
+	}
+	return appendJSON(dst, struct {
+		Object string      `json:"object"`
+		Data   []modelJSON `json:"data"`
+	}{"list", data})
+}
+
+// Param is an error that names the part of the request it is about, as the
+// envelope of this API can.
+type Param struct {
+	Name string
+	Err  error
+}
+
+func (e *Param) Error() string { return e.Name + ": " + e.Err.Error() }
+
+// Unwrap gives the error without the name.
+func (e *Param) Unwrap() error { return e.Err }
+
+// refuse is an error about a part of the request.
+func refuse(code footnote.Code, param, format string, args ...any) error {
+	return &Param{Name: param, Err: footnote.Errorf(code, format, args...)}
+}
+
+// paramOf is the part of the request an error is about, or nothing.
+func paramOf(err error) string {
+	if p, ok := errors.AsType[*Param](err); ok {
+		return p.Name
+	}
+	return ""
+}
+
+// UnknownURL is the code this API has for a route that does not exist.
+const UnknownURL = "unknown_url"
+
+// AppendError appends the envelope of an error. Codes are those of
+// footnote.Error, but for a refused key, which clients know as invalid_api_key;
+// code replaces it when it is not empty. The message is the one that is safe to
+// show.
+func AppendError(dst []byte, err error, code string) []byte {
+	c := footnote.CodeOf(err)
+	if code == "" {
+		if code = string(c); c == footnote.Unauthorized {
+			code = "invalid_api_key"
+		}
+	}
+	dst = append(dst, `{"error":{"message":`...)
+	dst = strictjson.AppendString(dst, footnote.MessageOf(err))
+	dst = append(dst, `,"type":`...)
+	dst = strictjson.AppendString(dst, errorType(c))
+	dst = append(dst, `,"param":`...)
+	if p := paramOf(err); p != "" {
+		dst = strictjson.AppendString(dst, p)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"code":`...)
+	dst = strictjson.AppendString(dst, code)
+	return append(dst, `}}`...)
+}
+
+func errorType(c footnote.Code) string {
+	switch c {
+	case footnote.Forbidden:
+		return "permission_error"
+	case footnote.RateLimited:
+		return "rate_limit_error"
+	case footnote.BudgetExceeded:
+		return "insufficient_quota"
+	case footnote.Internal:
+		return "server_error"
+	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable:
+		return "overloaded_error"
+	case footnote.AgentTimeout:
+		return "timeout_error"
+	default:
+		return "invalid_request_error"
+	}
+}
+
+// appendJSON appends the JSON of a value that always encodes.
+func appendJSON(dst []byte, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("openai: a value of ours does not encode: " + err.Error()) // a programmer's mistake
+	}
+	return append(dst, b...)
+}
+
+// The headers this door knows.
+const (
+	conversationHeader = "X-Conversation-Id"
+	openWebUIHeader    = "X-Openwebui-Chat-Id"
+	footnotesHeader    = "X-Footnotes"
+)
+
+// conversation is the id under which the client knows the conversation; empty
+// when it does not say.
+func conversation(h http.Header, trustOpenWebUI bool) (string, error) {
+	id := h.Get(conversationHeader)
+	if id == "" && trustOpenWebUI {
+		id = h.Get(openWebUIHeader)
+	}
+	switch id {
+	case "", "new", "null", "undefined": // what templates of front ends leave for a chat without an id
+		return "", nil
+	}
+	if len(id) > 1 && id[0] == '{' && id[1] == '{' { // a template nobody filled in
+		return "", nil
+	}
+	if !printable(id) || len(id) > 128 {
+		return "", refuse(footnote.InvalidRequest, conversationHeader,
+			"The conversation id must be 1 to 128 bytes of printable UTF-8.")
+	}
+	return id, nil
+}

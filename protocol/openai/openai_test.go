@@ -1,0 +1,216 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+func header(kv ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(kv); i += 2 {
+		h.Set(kv[i], kv[i+1])
+	}
+	return h
+}
+
+func TestDecode(t *testing.T) {
+	body := `{"model":"analyst","stream":true,"stream_options":{"include_usage":true},"temperature":"hot","made_up":{"a":[1]},
+	"max_tokens":5,"max_completion_tokens":7,"stop":["END",""],"tools":[],"tool_choice":"auto","n":1,
+	"messages":[{"role":"system","content":"Be short."},{"role":"developer","content":[{"type":"text","text":"In German."}]},
+	{"role":"user","content":"first","name":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c"}]},{"role":"tool","content":"42","tool_call_id":"c"},
+	{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"refusal","refusal":"b"}]},
+	{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]},{"role":"user","content":"three"}]}`
+	r, err := Decode([]byte(body), header("X-Conversation-Id", "thread 7/ø", "X-Footnotes", "True"), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Request{
+		Model: "analyst", Stream: true, IncludeUsage: true, Footnotes: true, MaxTokens: 7, Stop: []string{"END"},
+		Conversation: "thread 7/ø", System: "Be short.\n\nIn German.", Text: "one\ntwo\n\nthree",
+		History: []Message{{"user", "first"}, {"assistant", "a\nb"}},
+	}
+	if got, want := dump(r), dump(want); got != want {
+		t.Errorf("Decode gave\n%s\nwant\n%s", got, want)
+	}
+}
+
+func dump(v any) string {
+	b, _ := json.MarshalIndent(v, "", " ")
+	return string(b)
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	user := `"messages":[{"role":"user","content":"hi"}]`
+	for _, tc := range []struct {
+		name, body string
+		code       footnote.Code
+		param      string
+	}{
+		{"not JSON", `hello`, footnote.InvalidRequest, ""},
+		{"not an object", `[]`, footnote.InvalidRequest, ""},
+		{"null", `null`, footnote.InvalidRequest, ""},
+		{"duplicate key", `{"model":"a","model":"b",` + user + `}`, footnote.InvalidRequest, ""},
+		{"trailing data", `{"model":"a",` + user + `}{}`, footnote.InvalidRequest, ""},
+		{"case-variant key", `{"MODEL":"a",` + user + `}`, footnote.InvalidRequest, "model"},
+		{"no model", `{` + user + `}`, footnote.InvalidRequest, "model"},
+		{"model of another type", `{"model":1,` + user + `}`, footnote.InvalidRequest, "model"},
+		{"no messages", `{"model":"a"}`, footnote.InvalidRequest, "messages"},
+		{"empty messages", `{"model":"a","messages":[]}`, footnote.InvalidRequest, "messages"},
+		{"message not an object", `{"model":"a","messages":["hi"]}`, footnote.InvalidRequest, "messages[0]"},
+		{"foreign role", `{"model":"a","messages":[{"role":"root","content":"hi"}]}`, footnote.InvalidRequest, "messages[0].role"},
+		{"no content", `{"model":"a","messages":[{"role":"user"}]}`, footnote.InvalidRequest, "messages[0].content"},
+		{"empty text", `{"model":"a","messages":[{"role":"user","content":" \n"}]}`, footnote.InvalidRequest, "messages"},
+		{"assistant last", `{"model":"a","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so"}]}`, footnote.InvalidRequest, "messages"},
+		{"only system", `{"model":"a","messages":[{"role":"system","content":"hi"}]}`, footnote.InvalidRequest, "messages"},
+		{"tool last", `{"model":"a","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null},{"role":"tool","content":"1"}]}`, footnote.UnsupportedParameter, "messages"},
+		{"sound", `{"model":"a","messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"input_audio","input_audio":{}}]}]}`, footnote.UnsupportedParameter, "messages[0].content[1]"},
+		{"picture", `{"model":"a","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}]}`, footnote.UnsupportedParameter, "messages[0].content[0]"},
+		{"file", `{"model":"a","messages":[{"role":"user","content":[{"type":"file","file":{}}]}]}`, footnote.UnsupportedParameter, "messages[0].content[0]"},
+		{"unknown part", `{"model":"a","messages":[{"role":"user","content":[{"type":"smell"}]}]}`, footnote.InvalidRequest, "messages[0].content[0]"},
+		{"text part without text", `{"model":"a","messages":[{"role":"user","content":[{"type":"text"}]}]}`, footnote.InvalidRequest, "messages[0].content[0].text"},
+		{"tools", `{"model":"a","tools":[{"type":"function"}],` + user + `}`, footnote.UnsupportedParameter, "tools"},
+		{"functions", `{"model":"a","functions":[{"name":"f"}],` + user + `}`, footnote.UnsupportedParameter, "functions"},
+		{"tool_choice required", `{"model":"a","tool_choice":"required",` + user + `}`, footnote.UnsupportedParameter, "tool_choice"},
+		{"tool_choice a function", `{"model":"a","tool_choice":{"type":"function"},` + user + `}`, footnote.UnsupportedParameter, "tool_choice"},
+		{"two choices", `{"model":"a","n":2,` + user + `}`, footnote.UnsupportedParameter, "n"},
+		{"no choices", `{"model":"a","n":0,` + user + `}`, footnote.InvalidRequest, "n"},
+		{"stream a word", `{"model":"a","stream":"yes",` + user + `}`, footnote.InvalidRequest, "stream"},
+		{"stream_options a word", `{"model":"a","stream_options":"x",` + user + `}`, footnote.InvalidRequest, "stream_options"},
+		{"negative tokens", `{"model":"a","max_tokens":-1,` + user + `}`, footnote.InvalidRequest, "max_tokens"},
+		{"fractional tokens", `{"model":"a","max_completion_tokens":1.5,` + user + `}`, footnote.InvalidRequest, "max_completion_tokens"},
+		{"stop a number", `{"model":"a","stop":1,` + user + `}`, footnote.InvalidRequest, "stop"},
+		{"too many stops", `{"model":"a","stop":[` + strings.Repeat(`"a",`, 16) + `"b"],` + user + `}`, footnote.InvalidRequest, "stop"},
+		{"too long", `{"model":"a","messages":[{"role":"user","content":"` + strings.Repeat("é", 10_001) + `"}]}`, footnote.InputTooLong, "messages"},
+		{"too many messages", `{"model":"a","messages":[` + strings.Repeat(`{},`, 10_000) + `{}]}`, footnote.InvalidRequest, "messages"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Decode([]byte(tc.body), nil, Limits{})
+			if footnote.CodeOf(err) != tc.code || paramOf(err) != tc.param {
+				t.Errorf("err = %v: code %q, param %q; want %q, %q", err, footnote.CodeOf(err), paramOf(err), tc.code, tc.param)
+			}
+		})
+	}
+	long := `{"model":"a","messages":[{"role":"user","content":"` + strings.Repeat("é", 10_000) + `"}]}`
+	if _, err := Decode([]byte(long), nil, Limits{}); err != nil {
+		t.Errorf("10,000 characters: %v", err)
+	}
+}
+
+func TestConversationHeader(t *testing.T) {
+	body := []byte(`{"model":"a","messages":[{"role":"user","content":"hi"}]}`)
+	for _, tc := range []struct {
+		h     http.Header
+		trust bool
+		want  string
+	}{
+		{header("X-Conversation-Id", "c1"), false, "c1"},
+		{header("X-Conversation-Id", "new"), false, ""},
+		{header("X-Conversation-Id", "{{LIBRECHAT_BODY_CONVERSATIONID}}"), false, ""},
+		{header("X-OpenWebUI-Chat-Id", "w1"), false, ""},
+		{header("X-OpenWebUI-Chat-Id", "w1"), true, "w1"},
+		{header("X-OpenWebUI-Chat-Id", "w1", "X-Conversation-Id", "c1"), true, "c1"},
+	} {
+		r, err := Decode(body, tc.h, Limits{TrustOpenWebUI: tc.trust})
+		if err != nil || r.Conversation != tc.want {
+			t.Errorf("%v (trust %v): %q, %v; want %q", tc.h, tc.trust, r.Conversation, err, tc.want)
+		}
+	}
+	for _, id := range []string{"a\x01b", "\xff", strings.Repeat("x", 129)} {
+		_, err := Decode(body, http.Header{"X-Conversation-Id": {id}}, Limits{})
+		if paramOf(err) != "X-Conversation-Id" {
+			t.Errorf("id %.20q: %v", id, err)
+		}
+	}
+}
+
+func TestJobs(t *testing.T) {
+	encode := func(stream bool, texts ...string) []byte {
+		msgs := []map[string]string{}
+		for i, text := range texts {
+			msgs = append(msgs, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": text})
+		}
+		b, _ := json.Marshal(map[string]any{"model": "a", "stream": stream, "messages": msgs})
+		return b
+	}
+	title := "### Task:\nGenerate a concise, 3-5 word title with an emoji.\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>"
+	for _, tc := range []struct {
+		name string
+		body []byte
+		want bool
+	}{
+		{"title", encode(false, title), true},
+		{"long title job", encode(false, title+strings.Repeat("x", 20_000)), true},
+		{"LibreChat", encode(false, "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title itself."), true},
+		{"LibreChat with language", encode(false, "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less)"), true},
+		{"streamed", encode(true, title), false},
+		{"in a conversation", encode(false, "hi", "hello", title), false},
+		{"a person's task", encode(false, "### Task:\nSum up May."), false},
+		{"a person's analysis", encode(false, "Analyze this conversation and provide: a chart"), false},
+		{"a question", encode(false, "How many orders?"), false},
+	} {
+		r, err := Decode(tc.body, nil, Limits{})
+		if err != nil || r.Job != tc.want {
+			t.Errorf("%s: Job = %v, %v; want %v", tc.name, r.Job, err, tc.want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"model":"a","stream":true,"stop":["x"],"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`))
+	f.Add([]byte(`{"model":"a","messages":[{"role":"system","content":""},{"role":"assistant"},{"role":"user","content":"x"}],"tools":null}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := Decode(body, nil, Limits{})
+		if err != nil {
+			if c := footnote.CodeOf(err); c == footnote.Internal {
+				t.Fatalf("input must never be an internal error: %v", err)
+			}
+			return
+		}
+		if r.Model == "" || strings.TrimSpace(r.Text) == "" {
+			t.Fatalf("accepted %q as %+v", body, r)
+		}
+	})
+}
+
+func TestErrorEnvelope(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		code string
+		want string
+	}{
+		{refuse(footnote.InputTooLong, "messages", "Too \"long\"."), "",
+			`{"error":{"message":"Too \"long\".","type":"invalid_request_error","param":"messages","code":"input_too_long"}}`},
+		{footnote.Errorf(footnote.Unauthorized, "No."), "",
+			`{"error":{"message":"No.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
+		{footnote.Errorf(footnote.NotFound, "No."), UnknownURL,
+			`{"error":{"message":"No.","type":"invalid_request_error","param":null,"code":"unknown_url"}}`},
+		{footnote.Errorf(footnote.RateLimited, "Slow."), "",
+			`{"error":{"message":"Slow.","type":"rate_limit_error","param":null,"code":"rate_limited"}}`},
+		{errors.New("sql: secret"), "",
+			`{"error":{"message":"Something went wrong on the server. The operator's log has the details.","type":"server_error","param":null,"code":"internal_error"}}`},
+	} {
+		if got := string(AppendError(nil, tc.err, tc.code)); got != tc.want {
+			t.Errorf("AppendError(%v) = %s, want %s", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestModels(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	got := string(AppendModels(nil, []Model{{"analyst", at}}))
+	if want := `{"object":"list","data":[{"id":"analyst","object":"model","created":1700000000,"owned_by":"footnote"}]}`; got != want {
+		t.Errorf("AppendModels = %s, want %s", got, want)
+	}
+	if got := string(AppendModels(nil, nil)); got != `{"object":"list","data":[]}` {
+		t.Errorf("empty listing = %s", got)
+	}
+	if got := string(AppendModel(nil, Model{"claude-da/analyst", at})); !json.Valid([]byte(got)) || !strings.Contains(got, `"id":"claude-da/analyst"`) {
+		t.Errorf("AppendModel = %s", got)
+	}
+}

@@ -1,0 +1,355 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Request is what a client asks for.
+type Request struct {
+	Model        string
+	Stream       bool
+	IncludeUsage bool // a last chunk with the usage
+	Footnotes    bool // the answer's footnotes under a vendor key
+	MaxTokens    int  // for each model call; 0 when the client does not say
+	Stop         []string
+
+	// Conversation is the client's or our own id of the conversation; empty when
+	// the request stands for itself.
+	Conversation string
+	System       string    // the client's own system text; it stands below ours
+	History      []Message // what was said before Text
+	Text         string    // what the user says now
+
+	// Job is true for the side traffic of chat front ends: titles, tags,
+	// follow-up questions. Text is its whole prompt. Such a request is no turn of
+	// a conversation.
+	Job bool
+}
+
+// Message is a text turn of the client's history.
+type Message struct {
+	Role string // "user" or "assistant"
+	Text string
+}
+
+// Limits bound what is accepted, and say what is believed.
+type Limits struct {
+	InputChars     int  // characters of the user's text; 0 means 10,000
+	TrustOpenWebUI bool // X-OpenWebUI-Chat-Id names the conversation
+}
+
+const (
+	maxMessages = 10_000
+	maxStops    = 16
+	maxStopLen  = 256
+	maxTokens   = 1 << 24
+)
+
+// Decode reads a request. Keys it does not know are ignored, as are the sampling
+// settings, response_format and logprobs; what would change the meaning of the
+// answer and is not served (tools, several choices, sound, pictures) is refused.
+// Errors are a *Param or a *footnote.Error.
+//
+// The user's messages after the last one of the assistant are what is said now.
+// What stands before is history: it is only used when the server has no record of
+// the conversation, which is a better one, with all tool results.
+func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
+	if lim.InputChars <= 0 {
+		lim.InputChars = 10_000
+	}
+	doc, err := strictjson.Parse(body)
+	if err != nil {
+		return Request{}, invalid(err)
+	}
+	if doc.Kind() != strictjson.Object {
+		return Request{}, footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object, not %s.", doc.Kind())
+	}
+	if err := unsupported(doc); err != nil {
+		return Request{}, err
+	}
+	var r Request
+	if err := r.options(doc, h); err != nil {
+		return Request{}, err
+	}
+	if err := r.messages(doc.Get("messages")); err != nil {
+		return Request{}, err
+	}
+	if r.Conversation, err = conversation(h, lim.TrustOpenWebUI); err != nil {
+		return Request{}, err
+	}
+	r.Job = !r.Stream && len(r.History) == 0 && isJob(r.Text)
+	if n := utf8.RuneCountInString(r.Text); n > lim.InputChars && !r.Job {
+		return Request{}, refuse(footnote.InputTooLong, "messages",
+			"The message has %d characters; at most %d are allowed.", n, lim.InputChars)
+	}
+	return r, nil
+}
+
+// invalid classifies an error of the JSON itself.
+func invalid(err error) error {
+	if se, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is not valid: " + se.Error() + ".", Err: err}
+	}
+	return err
+}
+
+// unsupported refuses what this door cannot do and must not ignore: a client that
+// asks for tools and gets none believes that none were needed.
+func unsupported(doc strictjson.Value) error {
+	for _, key := range []string{"tools", "functions"} {
+		switch v := doc.Get(key); {
+		case v.Absent():
+		case v.Kind() != strictjson.Array:
+			return refuse(footnote.InvalidRequest, key, "%s must be an array, not %s.", key, v.Kind())
+		case len(v.Items()) > 0:
+			return refuse(footnote.UnsupportedParameter, key,
+				"This server runs its own tools; %s of the client are not supported.", key)
+		}
+	}
+	for _, key := range []string{"tool_choice", "function_call"} {
+		v := doc.Get(key)
+		if word, ok := v.Text(); !v.Absent() && (!ok || word != "none" && word != "auto") {
+			return refuse(footnote.UnsupportedParameter, key,
+				"%s can only be \"none\" or \"auto\": this server runs its own tools.", key)
+		}
+	}
+	if v := doc.Get("n"); !v.Absent() {
+		if n, ok := v.Int(); !ok || n < 1 {
+			return refuse(footnote.InvalidRequest, "n", "n must be 1.")
+		} else if n > 1 {
+			return refuse(footnote.UnsupportedParameter, "n", "Only one choice is supported; n must be 1.")
+		}
+	}
+	return nil
+}
+
+// options reads everything but the messages.
+func (r *Request) options(doc strictjson.Value, h http.Header) error {
+	var ok bool
+	if r.Model, ok = doc.Get("model").Text(); !ok || r.Model == "" {
+		return refuse(footnote.InvalidRequest, "model", "model must name an assistant; GET /v1/models lists them.")
+	}
+	var err error
+	if r.Stream, err = boolean(doc, "stream"); err != nil {
+		return err
+	}
+	if v := doc.Get("stream_options"); !v.Absent() {
+		if v.Kind() != strictjson.Object {
+			return refuse(footnote.InvalidRequest, "stream_options", "stream_options must be an object, not %s.", v.Kind())
+		}
+		if r.IncludeUsage, err = boolean(v, "include_usage"); err != nil {
+			return err
+		}
+	}
+	if r.Footnotes, err = boolean(doc, "footnotes"); err != nil {
+		return err
+	}
+	switch strings.ToLower(h.Get(footnotesHeader)) {
+	case "true", "1", "yes":
+		r.Footnotes = true
+	}
+	if r.MaxTokens, err = tokens(doc); err != nil {
+		return err
+	}
+	r.Stop, err = stops(doc.Get("stop"))
+	return err
+}
+
+func boolean(v strictjson.Value, key string) (bool, error) {
+	b, ok := v.Get(key).Bool()
+	if !ok && !v.Get(key).Absent() {
+		return false, refuse(footnote.InvalidRequest, key, "%s must be true or false, not %s.", key, v.Get(key).Kind())
+	}
+	return b, nil
+}
+
+// tokens reads the output limit. max_completion_tokens is the newer name and wins.
+func tokens(doc strictjson.Value) (int, error) {
+	for _, key := range []string{"max_completion_tokens", "max_tokens"} {
+		v := doc.Get(key)
+		if v.Absent() {
+			continue
+		}
+		n, ok := v.Int()
+		if !ok || n < 1 {
+			return 0, refuse(footnote.InvalidRequest, key, "%s must be a positive integer.", key)
+		}
+		return int(min(n, maxTokens)), nil
+	}
+	return 0, nil
+}
+
+// stops reads a string or a list of strings; empty ones are ignored.
+func stops(v strictjson.Value) ([]string, error) {
+	items := v.Items()
+	switch v.Kind() {
+	case strictjson.Missing, strictjson.Null:
+		return nil, nil
+	case strictjson.String:
+		items = []strictjson.Value{v}
+	case strictjson.Array:
+	default:
+		return nil, refuse(footnote.InvalidRequest, "stop", "stop must be a string or a list of strings, not %s.", v.Kind())
+	}
+	if len(items) > maxStops {
+		return nil, refuse(footnote.InvalidRequest, "stop", "stop may hold at most %d strings.", maxStops)
+	}
+	var out []string
+	for _, item := range items {
+		s, ok := item.Text()
+		if !ok || len(s) > maxStopLen {
+			return nil, refuse(footnote.InvalidRequest, "stop", "stop must hold strings of at most %d bytes.", maxStopLen)
+		}
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// messages sorts the client's messages into system text, history and what is
+// said now.
+func (r *Request) messages(v strictjson.Value) error {
+	if v.Kind() != strictjson.Array || len(v.Items()) == 0 {
+		return refuse(footnote.InvalidRequest, "messages", "messages must be an array of at least one message.")
+	}
+	if n := len(v.Items()); n > maxMessages {
+		return refuse(footnote.InvalidRequest, "messages", "There are %d messages; at most %d are allowed.", n, maxMessages)
+	}
+	var system, now []string
+	last := "" // role of the last message that is not the system's
+	for i, m := range v.Items() {
+		where := fmt.Sprintf("messages[%d]", i)
+		role, text, err := message(m, where)
+		if err != nil {
+			return err
+		}
+		switch role {
+		case "system":
+			if text != "" {
+				system = append(system, text)
+			}
+			continue
+		case "user":
+			now = append(now, text)
+		case "assistant":
+			r.said("user", now)
+			now = nil
+			r.said("assistant", []string{text})
+		}
+		last = role
+	}
+	r.System = strings.Join(system, "\n\n")
+	switch r.Text = strings.Join(now, "\n\n"); {
+	case last == "tool":
+		return refuse(footnote.UnsupportedParameter, "messages",
+			"The last message is a tool result, but this server runs its own tools and asked for none.")
+	case last != "user":
+		return refuse(footnote.InvalidRequest, "messages", "The last message must come from the user.")
+	case strings.TrimSpace(r.Text) == "":
+		return refuse(footnote.InvalidRequest, "messages", "The user's message is empty.")
+	}
+	return nil
+}
+
+// said adds a turn to the history, unless nothing was said in it.
+func (r *Request) said(role string, texts []string) {
+	if text := strings.Join(texts, "\n\n"); strings.TrimSpace(text) != "" {
+		r.History = append(r.History, Message{Role: role, Text: text})
+	}
+}
+
+// message reads the role and text of one message. Tool traffic in the history is
+// of another server: its calls and results have no text here.
+func message(m strictjson.Value, where string) (role, text string, err error) {
+	if m.Kind() != strictjson.Object {
+		return "", "", refuse(footnote.InvalidRequest, where, "A message must be an object, not %s.", m.Kind())
+	}
+	switch role, _ = m.Get("role").Text(); role {
+	case "developer":
+		role = "system"
+	case "tool", "function":
+		return "tool", "", nil
+	case "system", "user", "assistant":
+	default:
+		return "", "", refuse(footnote.InvalidRequest, where+".role",
+			"The role must be system, developer, user, assistant or tool.")
+	}
+	switch c := m.Get("content"); {
+	case c.Kind() == strictjson.String:
+		text, _ = c.Text()
+	case c.Kind() == strictjson.Array:
+		text, err = parts(c.Items(), where+".content")
+	case c.Absent() && role == "assistant": // it only called tools
+	default:
+		err = refuse(footnote.InvalidRequest, where+".content", "The content must be a string or an array of parts.")
+	}
+	return role, text, err
+}
+
+// parts joins the text of a message's parts.
+func parts(items []strictjson.Value, where string) (string, error) {
+	var texts []string
+	for i, p := range items {
+		here := fmt.Sprintf("%s[%d]", where, i)
+		kind, _ := p.Get("type").Text()
+		key := "text"
+		switch kind {
+		case "text", "input_text", "output_text":
+		case "refusal":
+			key = "refusal"
+		case "image_url", "file", "input_audio", "input_image", "input_file", "video_url":
+			return "", refuse(footnote.UnsupportedParameter, here, "Parts of type %s are not supported; only text is.", kind)
+		default:
+			return "", refuse(footnote.InvalidRequest, here, "A part must have a known type; text is the one that is supported.")
+		}
+		text, ok := p.Get(key).Text()
+		if !ok {
+			return "", refuse(footnote.InvalidRequest, here+"."+key, "%s must be a string.", key)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// printable reports whether s is UTF-8 without control characters.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsPrint(r)
+	})
+}
+
+// isJob recognises the prompts that chat front ends send on their own. They post
+// them to the model of the chat, and a run with tools for a title would be waste.
+func isJob(text string) bool {
+	for _, j := range jobs {
+		if strings.HasPrefix(text, j.begins) && strings.Contains(text, j.holds) {
+			return true
+		}
+	}
+	return false
+}
+
+// jobs are the openings of such prompts, and words that must follow somewhere. A
+// person who types the same words gets a plain answer without tools, so both must
+// fit.
+var jobs = []struct{ begins, holds string }{
+	// Open WebUI: titles, tags, follow-ups, search queries, image prompts.
+	{"### Task:\n", "<chat_history>"},
+	// Open WebUI: completion while typing.
+	{"### Task:\n", "autocompletion system"},
+	// Open WebUI: an emoji for a voice call.
+	{"Your task is to reflect the speaker's likely facial expression", "emoji"},
+	// LibreChat: titles, in its three wordings.
+	{"Provide a concise, 5-word-or-less title for the conversation", "title"},
+	{"Please generate a concise, 5-word-or-less title for the conversation", "title"},
+	{"Analyze this conversation and provide:", "concise title in the detected language"},
+}
