@@ -1,0 +1,359 @@
+// Package audit writes one JSON line for every run that has ended: who asked what,
+// which statements ran, what they gave, what was answered, and what it cost. It is
+// a projection of the log with a durable cursor: each run is written at least
+// once, also after a crash or a full disk, and no answer ever waits for it.
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"regexp"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/store"
+)
+
+// Log is what the audit needs of a store.
+type Log interface {
+	Tail(ctx context.Context, after int64, limit int) ([]store.Positioned, error)
+	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
+	Cursor(ctx context.Context, name string) (int64, error)
+	SetCursor(ctx context.Context, name string, position int64) error
+}
+
+// Sink takes lines. Write returns only when the line cannot be lost any more by
+// the process ending.
+type Sink interface {
+	Write(line []byte) error
+}
+
+// Options are what an audit is made of. Log and Sinks are required. Every sink has
+// a cursor of its own, so that one which is full does not hold up the other.
+type Options struct {
+	Log     Log
+	Sinks   map[string]Sink // by a name that stays the same: the cursor's
+	Verbose bool            // each tool call with its reason and time, too
+	Secrets []string        // never written, wherever they appear
+	Logger  *slog.Logger
+	Poll    time.Duration // default 1 s
+}
+
+// Entry is one line.
+type Entry struct {
+	Type       string     `json:"type"` // "audit"
+	SessionID  string     `json:"session_id"`
+	RunID      string     `json:"run_id"`
+	Timestamp  string     `json:"timestamp"` // RFC 3339, when the run ended
+	Org        string     `json:"org"`
+	User       string     `json:"user"`
+	Door       string     `json:"door"`
+	RequestID  string     `json:"request_id,omitempty"`
+	Outcome    string     `json:"outcome"` // finished, failed or stopped
+	Error      string     `json:"error,omitempty"`
+	Question   string     `json:"user_question"`
+	Queries    []string   `json:"sql_queries_executed"`
+	Results    []Summary  `json:"query_results_summary"`
+	Response   string     `json:"final_response"`
+	Unresolved []string   `json:"unresolved_numerals,omitempty"`
+	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
+	Metadata   Metadata   `json:"metadata"`
+}
+
+// Summary describes the rows of one query.
+type Summary struct {
+	Table    string   `json:"table"` // the tables the statement names
+	RowCount int      `json:"row_count"`
+	Columns  []string `json:"columns"`
+}
+
+// ToolCall is one call, for the verbose audit.
+type ToolCall struct {
+	Name    string `json:"name"`
+	Thought string `json:"thought,omitempty"`
+	Millis  int64  `json:"millis"`
+	IsError bool   `json:"is_error,omitempty"`
+}
+
+// Metadata is what a run took.
+type Metadata struct {
+	Model            string   `json:"model"`
+	PromptTokens     *int64   `json:"prompt_tokens"`
+	CompletionTokens *int64   `json:"completion_tokens"`
+	CostUSD          *float64 `json:"cost_estimate_usd"`
+	Unpriced         bool     `json:"cost_is_upper_bound,omitempty"`
+	DurationSeconds  float64  `json:"duration_seconds"`
+	ToolCallCount    int      `json:"tool_call_count"`
+}
+
+// Audit follows the log. Make it with New, let Run work, and Wake it when a run
+// has ended.
+type Audit struct {
+	opts Options
+	wake map[string]chan struct{}
+	lag  map[string]*atomic.Int64
+	scan *bytesReplacer
+}
+
+// New checks the options.
+func New(opts Options) (*Audit, error) {
+	if opts.Log == nil || len(opts.Sinks) == 0 {
+		return nil, fmt.Errorf("an audit needs a log and at least one sink")
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Poll <= 0 {
+		opts.Poll = time.Second
+	}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: newReplacer(opts.Secrets)}
+	for name := range opts.Sinks {
+		a.wake[name] = make(chan struct{}, 1)
+		a.lag[name] = new(atomic.Int64)
+	}
+	return a, nil
+}
+
+// Wake says that there may be something new.
+func (a *Audit) Wake() {
+	for _, c := range a.wake {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Lag is how many events the slowest sink is behind the log, at least.
+func (a *Audit) Lag() int64 {
+	var most int64
+	for _, l := range a.lag {
+		most = max(most, l.Load())
+	}
+	return most
+}
+
+// Run follows the log until ctx ends; then it writes what there still is, for at
+// most grace.
+func (a *Audit) Run(ctx context.Context, grace time.Duration) {
+	done := make(chan struct{})
+	for name, sink := range a.opts.Sinks {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			a.follow(ctx, grace, name, sink)
+		}()
+	}
+	for range a.opts.Sinks {
+		<-done
+	}
+}
+
+func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, sink Sink) {
+	poll := time.NewTicker(a.opts.Poll)
+	defer poll.Stop()
+	failing := false
+	for {
+		err := a.catchUp(ctx, name, sink)
+		if err != nil && ctx.Err() == nil && !failing {
+			a.opts.Logger.Error("the audit is held up", "sink", name, "err", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+			defer cancel()
+			if err := a.catchUp(last, name, sink); err != nil {
+				a.opts.Logger.Error("the audit ends behind the log; it goes on at the next start", "sink", name, "err", err)
+			}
+			return
+		case <-poll.C:
+		case <-a.wake[name]:
+		}
+	}
+}
+
+// catchUp writes the runs that ended since the sink's cursor.
+func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
+	cursor, err := a.opts.Log.Cursor(ctx, "audit/"+name)
+	if err != nil {
+		return err
+	}
+	for {
+		batch, err := a.opts.Log.Tail(ctx, cursor, 500)
+		if err != nil || len(batch) == 0 {
+			if err == nil {
+				a.lag[name].Store(0)
+			}
+			return err
+		}
+		a.lag[name].Store(int64(len(batch)))
+		for _, ev := range batch {
+			if footnote.Terminal(ev.Body) {
+				if err := a.write(ctx, sink, ev); err != nil {
+					return err
+				}
+			}
+			cursor = ev.Position
+		}
+		if err := a.opts.Log.SetCursor(ctx, "audit/"+name, cursor); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Audit) write(ctx context.Context, sink Sink, end store.Positioned) error {
+	var events []footnote.Event
+	for ev, err := range a.opts.Log.Events(ctx, end.Stream, 0) {
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return nil // deleted meanwhile, as its owner wished
+		}
+		if err != nil {
+			return fmt.Errorf("read the run of %s: %w", end.Stream, err)
+		}
+		if ev.Seq > end.Seq {
+			break
+		}
+		if ev.Run == end.Run {
+			events = append(events, ev)
+		}
+	}
+	entry := Describe(events, a.opts.Verbose)
+	entry.Org, entry.User = end.Org, end.User
+	line, err := json.Marshal(entry)
+	if err != nil {
+		return fmt.Errorf("encode the audit of %s: %w", end.Stream, err)
+	}
+	return sink.Write(append(a.scan.clean(line), '\n'))
+}
+
+// Describe is the entry of one run, from all its events.
+func Describe(events []footnote.Event, verbose bool) Entry {
+	e := Entry{Type: "audit", Queries: []string{}, Results: []Summary{}}
+	inputs := map[string]json.RawMessage{}
+	for _, ev := range events {
+		e.SessionID, e.RunID = ev.Stream, ev.Run
+		e.Timestamp = ev.Time.UTC().Format(time.RFC3339Nano)
+		switch b := ev.Body.(type) {
+		case footnote.UserMessage:
+			if b.Text != "" && !b.Imported {
+				e.Question = b.Text
+			}
+		case footnote.RunStarted:
+			e.Door, e.RequestID = b.Door, b.RequestID
+		case footnote.AssistantMessage:
+			if !b.Imported {
+				e.message(b, inputs)
+			}
+		case footnote.ToolResult:
+			e.result(b, inputs[b.CallID], verbose)
+		case footnote.Answered:
+			e.Response = b.Text
+			for _, u := range b.Unresolved {
+				e.Unresolved = append(e.Unresolved, u.Text)
+			}
+		case footnote.RunFinished:
+			e.Outcome = "finished"
+			e.took(b.Usage, b.Cost, b.Millis)
+		case footnote.RunFailed:
+			e.Outcome, e.Error = "failed", string(b.Code)
+			e.took(b.Usage, b.Cost, b.Millis)
+		case footnote.RunStopped:
+			e.Outcome, e.Error = "stopped", b.By
+			e.took(b.Usage, b.Cost, b.Millis)
+		}
+	}
+	return e
+}
+
+func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawMessage) {
+	e.Metadata.Model = m.Model
+	for _, raw := range m.Blocks {
+		var b struct {
+			Type, ID string
+			Input    json.RawMessage
+		}
+		if json.Unmarshal(raw, &b) == nil && b.Type == agent.ToolUseBlock {
+			e.Metadata.ToolCallCount++
+			inputs[b.ID] = b.Input
+		}
+	}
+}
+
+func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose bool) {
+	var in struct{ SQL, Query, Thought string }
+	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
+	if sql := in.SQL + in.Query; sql != "" {
+		e.Queries = append(e.Queries, sql)
+	}
+	if r.Result != nil {
+		s := Summary{Table: tables(r.Result.SQL), RowCount: r.Result.RowCount, Columns: []string{}}
+		for _, c := range r.Result.Columns {
+			s.Columns = append(s.Columns, c.Name)
+		}
+		e.Results = append(e.Results, s)
+	}
+	if verbose {
+		e.Calls = append(e.Calls, ToolCall{Name: r.Name, Thought: in.Thought, Millis: r.Millis, IsError: r.IsError})
+	}
+}
+
+func (e *Entry) took(u footnote.Usage, c footnote.Cost, millis int64) {
+	e.Metadata.PromptTokens, e.Metadata.CompletionTokens = new(u.Prompt()), new(u.Output)
+	e.Metadata.CostUSD, e.Metadata.Unpriced = new(c.USD()), c.Unpriced
+	e.Metadata.DurationSeconds = float64(millis) / 1000
+}
+
+var tableName = regexp.MustCompile(`(?i)\b(?:from|join)\s+("[^"]+"|\x60[^\x60]+\x60|\[[^\]]+\]|[\w.]+)`)
+
+// tables names the tables a statement reads, as far as its text says so.
+func tables(sql string) string {
+	seen := map[string]bool{}
+	for _, m := range tableName.FindAllStringSubmatch(sql, -1) {
+		seen[strings.Trim(m[1], "\"`[]")] = true
+	}
+	names := make([]string, 0, len(seen))
+	for n := range seen {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return strings.Join(names, ", ")
+}
+
+// bytesReplacer takes secrets out of lines.
+type bytesReplacer struct{ secrets [][]byte }
+
+func newReplacer(secrets []string) *bytesReplacer {
+	r := &bytesReplacer{}
+	for _, s := range secrets {
+		if len(s) >= 4 {
+			quoted, _ := json.Marshal(s) // as it stands in a line
+			r.secrets = append(r.secrets, quoted[1:len(quoted)-1])
+		}
+	}
+	return r
+}
+
+func (r *bytesReplacer) clean(line []byte) []byte {
+	for _, s := range r.secrets {
+		line = bytes.ReplaceAll(line, s, []byte("***"))
+	}
+	return line
+}
+
+// Stream is a sink that writes lines to a stream, such as standard output.
+type Stream struct{ W io.Writer }
+
+// Write implements Sink.
+func (s Stream) Write(line []byte) error {
+	_, err := s.W.Write(line)
+	return err
+}

@@ -1,0 +1,56 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// File is a sink that appends lines to a file, and syncs each. The file is opened
+// for each line, so that it can be moved away at any time, and so that a disk that
+// was full is tried again.
+type File struct{ Path string }
+
+// Write implements Sink. A line that was cut by an earlier failure is ended first,
+// so that it spoils no other.
+func (f File) Write(line []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	}
+	file, err := os.OpenFile(f.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	}
+	defer func() {
+		if cerr := file.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("audit file: %w", cerr)
+		}
+	}()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	}
+	if cut, err := endsCut(file, size); err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	} else if cut {
+		line = append([]byte{'\n'}, line...)
+	}
+	if _, err := file.Write(line); err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("audit file: %w", err)
+	}
+	return nil
+}
+
+// endsCut reports whether a file's last line has no end.
+func endsCut(file *os.File, size int64) (bool, error) {
+	if size == 0 {
+		return false, nil
+	}
+	var last [1]byte
+	_, err := file.ReadAt(last[:], size-1)
+	return last[0] != '\n', err
+}

@@ -1,0 +1,493 @@
+// Package config is the settings of a Footnote process: a file, the environment
+// and flags, in growing weight, in one struct that is checked before anything
+// starts. An unknown key, a value that cannot be read and a combination that
+// cannot work are errors that name the setting and its value.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Secret is a string that does not print.
+type Secret string
+
+func (Secret) String() string { return "***" }
+
+// GoString keeps %#v from printing it.
+func (Secret) GoString() string { return "***" }
+
+// LogValue keeps slog from printing it.
+func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
+
+// MarshalText keeps encoders from printing it.
+func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// The upstreams a model can be reached through.
+const (
+	Anthropic  = "anthropic"
+	Compatible = "compatible"
+	Offline    = "offline"
+)
+
+// Config is every setting. The yaml name of a setting is also the name of its
+// environment variable: max_turns is FOOTNOTE_MAX_TURNS, limits.query_rows is
+// FOOTNOTE_LIMITS_QUERY_ROWS.
+type Config struct {
+	Listen  string            `yaml:"listen"`   // address and port; loopback by default
+	Data    string            `yaml:"data"`     // folder for conversations and loaded files
+	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
+	APIKeys []Key             `yaml:"api_keys"` // who may call; required off loopback
+	Origins []string          `yaml:"cors_origins"`
+
+	Upstream  string   `yaml:"upstream"` // anthropic, compatible or offline
+	BaseURL   string   `yaml:"base_url"` // of the Messages API, without /v1
+	APIKey    Secret   `yaml:"api_key"`  // of the Messages API
+	Model     string   `yaml:"model"`    // "offline" forces the planner
+	Fallbacks []string `yaml:"fallback_models"`
+	MaxTokens int      `yaml:"max_tokens"` // of one model message
+	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's own
+	Prices    string   `yaml:"prices"`     // file that overrides the price table
+
+	InputMaxChars int           `yaml:"input_max_chars"`
+	MaxTurns      int           `yaml:"max_turns"`
+	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
+	RunTimeout    time.Duration `yaml:"run_timeout"`
+	ToolTimeout   time.Duration `yaml:"tool_timeout"`
+	HTTPTimeout   time.Duration `yaml:"http_timeout"` // of an answer that is not streamed
+	DrainTimeout  time.Duration `yaml:"drain_timeout"`
+	BodyLimit     int64         `yaml:"body_limit"` // bytes of a request body
+
+	Limits Limits `yaml:"limits"`
+	Tools  Tools  `yaml:"tools"`
+
+	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
+	LogFile    string `yaml:"log_file"`    // of the audit
+	LogVerbose bool   `yaml:"log_verbose"` // audit also the summaries of query results
+	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
+
+	OnDisconnect string `yaml:"on_disconnect"` // of the OpenAI door: cancel or continue
+}
+
+// Limits bound one query.
+type Limits struct {
+	QueryTime   time.Duration `yaml:"query_time"`
+	QueryRows   int           `yaml:"query_rows"`
+	QueryBytes  int64         `yaml:"query_bytes"`
+	QueryMemory int64         `yaml:"query_memory"`
+}
+
+// Tools says which tools may be used: names or globs. Deny wins.
+type Tools struct {
+	Offer   []string `yaml:"offer"`
+	Approve []string `yaml:"approve"`
+	Deny    []string `yaml:"deny"`
+}
+
+// Key is an API key of ours and who it stands for.
+type Key struct {
+	Key  Secret `yaml:"key"`
+	Org  string `yaml:"org"`
+	User string `yaml:"user"`
+}
+
+// Default is the configuration of a process that was told nothing.
+func Default() Config {
+	return Config{
+		Listen: "127.0.0.1:8787", Data: "data", Sources: map[string]string{},
+		Model: "claude-sonnet-5-5", MaxTokens: 16_000,
+		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
+		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
+		BodyLimit: 1 << 20,
+		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20},
+		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel,
+	}
+}
+
+// Load reads the settings: the file (path, or FOOTNOTE_CONFIG, or footnote.yaml in
+// the working folder where there is one), then the environment, then flags, which
+// are settings by name ("max_turns" → "5"). The result has been checked.
+func Load(path string, environ []string, flags map[string]string) (Config, error) {
+	c := Default()
+	env := variables(environ)
+	if path == "" {
+		path = env["FOOTNOTE_CONFIG"]
+	}
+	if err := c.readFile(path); err != nil {
+		return c, err
+	}
+	if err := c.readEnv(env); err != nil {
+		return c, err
+	}
+	for _, name := range sortedKeys(flags) {
+		if err := c.Set(name, flags[name]); err != nil {
+			return c, err
+		}
+	}
+	c.settle()
+	return c, c.Check()
+}
+
+func variables(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	return env
+}
+
+func (c *Config) readFile(path string) error {
+	optional := path == ""
+	if optional {
+		path = "footnote.yaml"
+	}
+	data, err := os.ReadFile(path)
+	if optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("configuration file: %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	if c.Sources == nil {
+		c.Sources = map[string]string{}
+	}
+	return nil
+}
+
+// foreign are the variables of others that say which model to use.
+var foreign = map[string]string{"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_BASE_URL": "base_url"}
+
+func (c *Config) readEnv(env map[string]string) error {
+	for _, name := range sortedKeys(env) {
+		value := env[name]
+		if setting, ok := foreign[name]; ok && value != "" {
+			if err := c.Set(setting, value); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		setting, ours := strings.CutPrefix(name, "FOOTNOTE_")
+		if !ours || name == "FOOTNOTE_CONFIG" {
+			continue
+		}
+		if err := c.Set(strings.ToLower(setting), value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Set changes the setting with a name to a value in text form. Lists are separated
+// by commas; sources are name=url-or-path, api_keys are key[=org/user].
+func (c *Config) Set(name, value string) error {
+	switch name {
+	case "sources":
+		sources, err := ParseSources(value)
+		if err != nil {
+			return err
+		}
+		for k, v := range sources {
+			c.Sources[k] = v
+		}
+		return nil
+	case "api_keys":
+		keys, err := parseKeys(value)
+		c.APIKeys = keys
+		return err
+	}
+	field, ok := find(reflect.ValueOf(c).Elem(), name)
+	if !ok {
+		return fmt.Errorf("there is no setting %q (value %q)", name, value)
+	}
+	if err := assign(field, value); err != nil {
+		return fmt.Errorf("%s is %q: %w", name, value, err)
+	}
+	return nil
+}
+
+// find returns the field of a setting; a nested one is limits_query_rows or
+// limits.query_rows.
+func find(v reflect.Value, name string) (reflect.Value, bool) {
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag.Get("yaml")
+		if tag == name {
+			return v.Field(i), true
+		}
+		if v.Field(i).Kind() != reflect.Struct {
+			continue
+		}
+		for _, sep := range []string{"_", "."} {
+			if rest, ok := strings.CutPrefix(name, tag+sep); ok {
+				return find(v.Field(i), rest)
+			}
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func assign(field reflect.Value, value string) error {
+	switch field.Interface().(type) {
+	case time.Duration:
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return errors.New("it must be a duration such as 30s or 4m")
+		}
+		field.SetInt(int64(d))
+		return nil
+	case []string:
+		var list []string
+		for _, item := range strings.Split(value, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				list = append(list, item)
+			}
+		}
+		field.Set(reflect.ValueOf(list))
+		return nil
+	}
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(value)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return errors.New("it must be a whole number")
+		}
+		field.SetInt(n)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return errors.New("it must be a number")
+		}
+		field.SetFloat(f)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return errors.New("it must be true or false")
+		}
+		field.SetBool(b)
+	default:
+		return errors.New("it can only be set in the configuration file")
+	}
+	return nil
+}
+
+// ParseSources reads name=url-or-path, separated by commas. A comma splits only
+// where a name and an equals sign follow, because paths may hold commas.
+func ParseSources(list string) (map[string]string, error) {
+	sources := map[string]string{}
+	for rest := list; rest != ""; {
+		name, after, ok := strings.Cut(rest, "=")
+		if !ok || !validName(name) {
+			return nil, fmt.Errorf("sources is %q: each source is name=url-or-path, the name of letters, digits, - and _", list)
+		}
+		value := after
+		rest = ""
+		for i := 0; i < len(after); i++ {
+			if after[i] != ',' {
+				continue
+			}
+			next, _, ok := strings.Cut(after[i+1:], "=")
+			if ok && validName(next) {
+				value, rest = after[:i], after[i+1:]
+				break
+			}
+		}
+		if value == "" {
+			return nil, fmt.Errorf("sources is %q: the source %s has no path", list, name)
+		}
+		if _, twice := sources[name]; twice {
+			return nil, fmt.Errorf("sources is %q: two sources are named %s", list, name)
+		}
+		sources[name] = value
+	}
+	return sources, nil
+}
+
+func validName(s string) bool {
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+func parseKeys(list string) ([]Key, error) {
+	var keys []Key
+	for i, item := range strings.Split(list, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		k := Key{Org: "local", User: "key" + strconv.Itoa(i+1)}
+		if at := strings.LastIndex(item, "="); at >= 0 {
+			org, user, ok := strings.Cut(item[at+1:], "/")
+			if !ok || org == "" || user == "" {
+				return nil, fmt.Errorf("api_keys: entry %d must be key or key=org/user", i+1)
+			}
+			k.Org, k.User, item = org, user, item[:at]
+		}
+		k.Key = Secret(item)
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// settle fills in what follows from other settings.
+func (c *Config) settle() {
+	c.BaseURL = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1"), "/")
+	switch {
+	case c.Model == Offline:
+		c.Upstream = Offline
+	case c.Upstream != "":
+	case c.BaseURL == "" && c.APIKey == "":
+		c.Upstream = Offline
+	case c.BaseURL == "" || strings.Contains(c.BaseURL, "api.anthropic.com"):
+		c.Upstream = Anthropic
+	default:
+		c.Upstream = Compatible
+	}
+	if c.Upstream == Offline {
+		c.Model = Offline
+	}
+	for i := range c.APIKeys {
+		if c.APIKeys[i].Org == "" {
+			c.APIKeys[i].Org = "local"
+		}
+		if c.APIKeys[i].User == "" {
+			c.APIKeys[i].User = "key" + strconv.Itoa(i+1)
+		}
+	}
+}
+
+// AuditFile is the path of the audit file.
+func (c Config) AuditFile() string {
+	if filepath.IsAbs(c.LogFile) {
+		return c.LogFile
+	}
+	return filepath.Join(c.Data, c.LogFile)
+}
+
+// Check reports the first setting that cannot be right.
+func (c Config) Check() error {
+	checks := []struct {
+		name string
+		ok   bool
+		got  any
+		want string
+	}{
+		{"upstream", oneOf(c.Upstream, Anthropic, Compatible, Offline), c.Upstream, "anthropic, compatible or offline"},
+		{"effort", oneOf(c.Effort, "", "low", "medium", "high", "xhigh", "max"), c.Effort, "low, medium, high, xhigh or max"},
+		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
+		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
+		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
+		{"input_max_chars", c.InputMaxChars > 0, c.InputMaxChars, "more than 0"},
+		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
+		{"max_budget_usd", c.MaxBudgetUSD > 0, c.MaxBudgetUSD, "more than 0"},
+		{"max_tokens", c.MaxTokens >= 256, c.MaxTokens, "256 or more"},
+		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
+		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},
+		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
+		{"body_limit", c.BodyLimit >= 1<<10, c.BodyLimit, "1024 or more"},
+		{"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime, "more than 0 and at most tool_timeout"},
+		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
+		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
+		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
+		{"data", c.Data != "", c.Data, "a folder"},
+	}
+	for _, k := range checks {
+		if !k.ok {
+			return fmt.Errorf("%s is %q; it must be %s", k.name, fmt.Sprint(k.got), k.want)
+		}
+	}
+	if c.Upstream == Anthropic && c.APIKey == "" {
+		return errors.New(`upstream is "anthropic", but api_key (ANTHROPIC_API_KEY) is not set`)
+	}
+	if c.Upstream == Compatible && c.BaseURL == "" {
+		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
+	}
+	for name := range c.Sources {
+		if !validName(name) {
+			return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
+		}
+	}
+	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny}
+	if err := policy.Check(); err != nil {
+		return err
+	}
+	return c.checkListen()
+}
+
+// checkListen refuses to be reachable by others without keys.
+func (c Config) checkListen() error {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen is %q; it must be an address and a port, such as 127.0.0.1:8787", c.Listen)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("listen is %q; the port must be a number from 0 to 65535", c.Listen)
+	}
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !loopback && len(c.APIKeys) == 0 {
+		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, or listen on 127.0.0.1", c.Listen)
+	}
+	seen := map[Secret]bool{}
+	for i, k := range c.APIKeys {
+		if len(k.Key) < 16 && !loopback {
+			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can reach", i+1)
+		}
+		if k.Key == "" || seen[k.Key] {
+			return fmt.Errorf("api_keys entry %d is empty or there twice", i+1)
+		}
+		seen[k.Key] = true
+	}
+	return nil
+}
+
+// Principals maps each key to who it stands for.
+func (c Config) Principals() map[string]footnote.Principal {
+	out := map[string]footnote.Principal{}
+	for _, k := range c.APIKeys {
+		out[string(k.Key)] = footnote.Principal{Org: k.Org, User: k.User}
+	}
+	return out
+}
+
+func oneOf(s string, list ...string) bool {
+	for _, item := range list {
+		if s == item {
+			return true
+		}
+	}
+	return false
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
