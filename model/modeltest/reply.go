@@ -1,0 +1,212 @@
+package modeltest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Reply is what the server answers to one request: blocks, an error, or both
+// (blocks up to a Fault). The zero value is an empty end_turn.
+type Reply struct {
+	Blocks       []Block `yaml:"blocks"`
+	Text         string  `yaml:"text"`        // short for a single text block, which comes last
+	StopReason   string  `yaml:"stop_reason"` // default: tool_use with a tool call, else end_turn
+	StopSequence string  `yaml:"stop_sequence"`
+	StopDetails  string  `yaml:"stop_details"` // JSON, for refusals
+	Model        string  `yaml:"model"`        // the model said to have served; default: the one asked for
+	Usage        *Usage  `yaml:"usage"`        // default: estimated from the sizes
+	NoUsage      bool    `yaml:"no_usage"`     // no usage at all, as some servers do
+
+	Wait  time.Duration `yaml:"wait"`  // before the headers
+	Hold  time.Duration `yaml:"hold"`  // between the headers and the first event
+	Loris time.Duration `yaml:"loris"` // write one byte at a time, this far apart
+	Pings int           `yaml:"pings"` // a ping before every n-th delta
+	Odd   bool          `yaml:"odd"`   // unknown events, fields and a block of an unknown type
+
+	Error *Failure `yaml:"error"` // answer with this instead of a message
+	Fault *Fault   `yaml:"fault"` // break the stream
+	Raw   string   `yaml:"raw"`   // send this as the whole event stream instead
+}
+
+// Usage is what a reply reports of its tokens.
+type Usage struct {
+	Input      int64 `yaml:"input"`
+	CacheWrite int64 `yaml:"cache_write"` // five minutes
+	CacheHour  int64 `yaml:"cache_hour"`  // one hour
+	CacheRead  int64 `yaml:"cache_read"`
+	Output     int64 `yaml:"output"`
+	Thinking   int64 `yaml:"thinking"`
+	Searches   int64 `yaml:"searches"`
+}
+
+// Block is one block of a reply.
+type Block struct {
+	// Type is text, thinking, redacted_thinking, tool_use or server_tool_use.
+	// With Raw set it is not looked at.
+	Type string `yaml:"type"`
+	Text string `yaml:"text"` // of text and thinking; thinking is hidden unless the request asks to see it
+
+	Deltas int           `yaml:"deltas"` // in how many pieces Text or Input comes; 0: one per word, or per 24 characters of input
+	Gap    time.Duration `yaml:"gap"`    // from one piece to the next, by the clock and not by when the last was written
+	// Timed makes a text block of Deltas pieces "000123:987654321 ": the piece's
+	// number and Monotonic when it was written.
+	Timed bool `yaml:"timed"`
+	// Repeat makes a text block of Deltas pieces, each of them Text.
+	Repeat bool `yaml:"repeat"`
+
+	ID         string `yaml:"id"` // of a tool call; default: one that counts up
+	Name       string `yaml:"name"`
+	Input      string `yaml:"input"`       // JSON text, sent as it is, valid or not
+	EmptyFirst bool   `yaml:"empty_first"` // the first fragment is empty
+	Whole      bool   `yaml:"whole"`       // the input stands in the start event, and no fragment comes
+
+	Citation string `yaml:"citation"` // JSON; a citations_delta before the text
+	Raw      string `yaml:"raw"`      // JSON of a whole block, sent in the start event
+}
+
+// Failure is an error answer. Type defaults to the one of the status.
+type Failure struct {
+	Status      int    `yaml:"status"`
+	Type        string `yaml:"type"`
+	Code        string `yaml:"code"` // details.error_code
+	Message     string `yaml:"message"`
+	RetryAfter  string `yaml:"retry_after"`
+	ShouldRetry string `yaml:"should_retry"`
+	Body        string `yaml:"body"` // the whole body instead, of any form
+}
+
+// The ways a stream can break.
+const (
+	Reset   = "reset"   // the TCP connection is reset
+	Drop    = "drop"    // the connection closes without ending the body
+	EOF     = "eof"     // the body ends cleanly, without message_stop
+	Stall   = "stall"   // nothing more comes, until the client leaves
+	Garbage = "garbage" // an event that is not JSON, then a clean end
+	ErrorIn = "error"   // an error event, then a clean end
+)
+
+// Fault breaks a stream after that many deltas: before any when After is 0, and
+// after all of them, before the message ends, when there are fewer.
+type Fault struct {
+	Kind    string `yaml:"kind"`
+	After   int    `yaml:"after"`
+	Type    string `yaml:"type"` // of an error event; default overloaded_error
+	Code    string `yaml:"code"`
+	Message string `yaml:"message"`
+}
+
+// Say is a reply of text.
+func Say(text string) Reply { return Reply{Blocks: []Block{TextBlock(text)}} }
+
+// Use is a reply of one tool call. input is JSON text.
+func Use(name, input string) Reply { return Reply{Blocks: []Block{CallBlock(name, input)}} }
+
+// Blocks is a reply of these blocks.
+func Blocks(blocks ...Block) Reply { return Reply{Blocks: blocks} }
+
+// TextBlock is a text block.
+func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
+
+// ThinkBlock is a thinking block.
+func ThinkBlock(text string) Block { return Block{Type: "thinking", Text: text} }
+
+// CallBlock is a tool call with an id that counts up.
+func CallBlock(name, input string) Block { return Block{Type: "tool_use", Name: name, Input: input} }
+
+// Fail is an error answer of this status.
+func Fail(status int) Reply { return Reply{Error: &Failure{Status: status}} }
+
+// Break is r with a fault after so many deltas.
+func (r Reply) Break(kind string, after int) Reply {
+	r.Fault = &Fault{Kind: kind, After: after}
+	return r
+}
+
+// blocks are the blocks of a reply, the short form included.
+func (r Reply) blocks() []Block {
+	if r.Text == "" {
+		return r.Blocks
+	}
+	return append(append([]Block(nil), r.Blocks...), TextBlock(r.Text))
+}
+
+func (r Reply) stopReason() string {
+	if r.StopReason != "" {
+		return r.StopReason
+	}
+	for _, b := range r.Blocks {
+		if b.Type == "tool_use" {
+			return "tool_use"
+		}
+	}
+	return "end_turn"
+}
+
+// pieces cuts text into n parts, between characters. n of 0 cuts after each word.
+func pieces(text string, n int) []string {
+	if text == "" {
+		return nil
+	}
+	if n == 0 {
+		return words(text)
+	}
+	runes := []rune(text)
+	var out []string
+	for i := range n {
+		from, to := len(runes)*i/n, len(runes)*(i+1)/n
+		if from < to {
+			out = append(out, string(runes[from:to]))
+		}
+	}
+	return out
+}
+
+func words(text string) []string {
+	var out []string
+	for len(text) > 0 {
+		i := strings.IndexByte(text[1:], ' ')
+		if i < 0 {
+			return append(out, text)
+		}
+		out, text = append(out, text[:i+1]), text[i+1:]
+	}
+	return out
+}
+
+var errorTypes = map[int]string{
+	http.StatusBadRequest:            "invalid_request_error",
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusPaymentRequired:       "billing_error",
+	http.StatusForbidden:             "permission_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusConflict:              "conflict_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:       "rate_limit_error",
+	http.StatusInternalServerError:   "api_error",
+	http.StatusBadGateway:            "api_error",
+	http.StatusServiceUnavailable:    "api_error",
+	http.StatusGatewayTimeout:        "timeout_error",
+	529:                              "overloaded_error",
+}
+
+func (f Failure) kind() string {
+	if f.Type != "" {
+		return f.Type
+	}
+	if kind, ok := errorTypes[f.Status]; ok {
+		return kind
+	}
+	return "invalid_request_error"
+}
+
+func (f Failure) text() string {
+	if f.Message != "" {
+		return f.Message
+	}
+	if f.Status == 529 {
+		return "Overloaded"
+	}
+	return strconv.Itoa(f.Status) + " " + http.StatusText(f.Status)
+}

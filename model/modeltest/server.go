@@ -1,0 +1,418 @@
+// Package modeltest is a Messages API server that follows a scenario. It speaks
+// real HTTP, streamed and not, is as strict as the vendor's API where that is
+// known, and can fail in the ways real upstreams do. Tests, benchmarks and the
+// fake-model command use it; it does not import package testing.
+//
+// Signatures of its thinking blocks are bound to the conversation they were made
+// in, as those of current models are, so that a history which changed by a byte
+// that matters is refused.
+package modeltest
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/footnotehq/footnote/model/price"
+)
+
+// Rule answers a request. It may be called from several goroutines at once.
+type Rule func(Request) Reply
+
+// Options configure a Server. The zero value is a strict server without a key
+// whose scenario is empty.
+type Options struct {
+	Rule    Rule    // asked when Replies are used up
+	Replies []Reply // one per request, in order
+	Loop    bool    // begin again with Replies instead
+	Key     string  // the only key accepted; empty: any, or none
+	// Compatible plays a server of another vendor: it knows any model, refuses
+	// what only the vendor's API has, signs no thinking, reports no input tokens,
+	// sends tool input whole and never pings.
+	Compatible bool
+	// Lax accepts everything without reading the messages. A rule then sees the
+	// body and the stream flag only. For measuring.
+	Lax     bool
+	Keep    int           // how many requests Requests remembers; default 1,000
+	Secret  string        // signs thinking; default: a constant
+	Prices  *price.Table  // models and what they accept; default: the embedded table
+	Limit   int64         // bytes of a body; default 32 MB
+	Longest time.Duration // a stall ends after this; default 10 minutes
+}
+
+// Metrics count what a server did.
+type Metrics struct {
+	Requests int64 `json:"requests"` // calls of the messages endpoint
+	Refusals int64 `json:"refusals"` // of them, refused because the request was wrong
+	Open     int64 `json:"open"`     // being answered now
+	MaxOpen  int64 `json:"max_open"`
+	Deltas   int64 `json:"deltas"` // written
+}
+
+// Server is the API server. It is an http.Handler, safe for concurrent use.
+type Server struct {
+	opts   Options
+	prices *price.Table
+	secret []byte
+	mux    *http.ServeMux
+	done   chan struct{} // closed by Close
+
+	requests, open, maxOpen, deltas atomic.Int64
+
+	mu       sync.Mutex // guards below
+	closed   bool
+	next     int // of opts.Replies
+	kept     []Request
+	refusals []string
+	refused  int64
+	paused   map[[32]byte]bool // digests of messages that stopped with pause_turn
+}
+
+// New makes a server. It panics when the embedded model table cannot be read.
+func New(opts Options) *Server {
+	if opts.Keep == 0 {
+		opts.Keep = 1000
+	}
+	if opts.Limit == 0 {
+		opts.Limit = 32 << 20
+	}
+	if opts.Longest == 0 {
+		opts.Longest = 10 * time.Minute
+	}
+	if opts.Secret == "" {
+		opts.Secret = "modeltest"
+	}
+	s := &Server{opts: opts, prices: opts.Prices, secret: []byte(opts.Secret), done: make(chan struct{}), paused: map[[32]byte]bool{}}
+	if s.prices == nil {
+		table, err := price.Load(nil)
+		if err != nil {
+			panic(err) // the table is part of the program
+		}
+		s.prices = table
+	}
+	s.mux = http.NewServeMux()
+	s.mux.HandleFunc("POST /v1/messages", s.messages)
+	s.mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
+	s.mux.HandleFunc("GET /v1/models", s.listModels)
+	s.mux.HandleFunc("GET /v1/models/{id}", s.getModel)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "Not found"})
+	})
+	return s
+}
+
+// TB is what Start needs of a test.
+type TB interface {
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// Start serves on a loopback port until the test ends, and returns the base URL.
+func (s *Server) Start(tb TB) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("modeltest: listen: %v", err)
+	}
+	srv := &http.Server{Handler: s}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		srv.Serve(ln) // ends with ErrServerClosed
+	}()
+	tb.Cleanup(func() {
+		s.Close()
+		srv.Close()
+		<-served
+	})
+	return "http://" + ln.Addr().String()
+}
+
+// Close ends every stall. It does not close the listener of an http.Server that
+// the caller made.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.done)
+	}
+}
+
+// Add appends replies to the scenario.
+func (s *Server) Add(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Replies = append(s.opts.Replies, replies...)
+}
+
+// Requests are the newest requests, oldest first, the refused ones included.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.kept...)
+}
+
+// Refusals are the reasons for which requests were refused by the server itself,
+// not by the scenario. A test of a well-behaved client wants none.
+func (s *Server) Refusals() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.refusals...)
+}
+
+// Metrics are the counters so far.
+func (s *Server) Metrics() Metrics {
+	s.mu.Lock()
+	refused := s.refused
+	s.mu.Unlock()
+	return Metrics{s.requests.Load(), refused, s.open.Load(), s.maxOpen.Load(), s.deltas.Load()}
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// messages is the endpoint all this is about.
+func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
+	n := int(s.requests.Add(1))
+	open := s.open.Add(1)
+	defer s.open.Add(-1)
+	for {
+		most := s.maxOpen.Load()
+		if open <= most || s.maxOpen.CompareAndSwap(most, open) {
+			break
+		}
+	}
+	req, err := s.read(w, r)
+	req.N = n
+	s.keep(req)
+	if err != nil {
+		s.refuse(w, n, err)
+		return
+	}
+	reply, ok := s.reply(req)
+	if !ok {
+		s.refuse(w, n, &refusal{http.StatusInternalServerError, "api_error", "The scenario has no more replies."})
+		return
+	}
+	if !s.sleep(r, reply.Wait) {
+		return
+	}
+	if reply.Error != nil {
+		s.writeError(w, n, *reply.Error)
+		return
+	}
+	newWriter(s, w, r, req, reply).write()
+}
+
+// read takes the request in and checks it.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.Limit))
+	if err != nil {
+		return Request{Header: r.Header}, &refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
+	}
+	if s.opts.Lax {
+		var head struct {
+			Stream bool   `json:"stream"`
+			Model  string `json:"model"`
+		}
+		if len(body) < 1<<12 {
+			json.Unmarshal(body, &head) // best effort; a large body is not worth the time
+		} else {
+			head.Stream = true
+		}
+		return Request{Header: r.Header, Body: body, Stream: head.Stream, Model: head.Model}, nil
+	}
+	if err := s.checkHeaders(r.Header); err != nil {
+		return Request{Header: r.Header, Body: body}, err
+	}
+	req, err := parse(body)
+	req.Header = r.Header
+	if err != nil {
+		return req, invalid("%v", err)
+	}
+	return req, s.check(req)
+}
+
+func (s *Server) keep(r Request) {
+	if s.opts.Lax {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) >= s.opts.Keep {
+		s.kept = append(s.kept[:0], s.kept[1:]...)
+	}
+	s.kept = append(s.kept, r)
+}
+
+// reply picks what to answer.
+func (s *Server) reply(r Request) (Reply, bool) {
+	s.mu.Lock()
+	if s.opts.Loop && len(s.opts.Replies) > 0 && s.next >= len(s.opts.Replies) {
+		s.next = 0
+	}
+	if s.next < len(s.opts.Replies) {
+		s.next++
+		defer s.mu.Unlock()
+		return s.opts.Replies[s.next-1], true
+	}
+	s.mu.Unlock()
+	if s.opts.Rule == nil {
+		return Reply{}, false
+	}
+	return s.opts.Rule(r), true
+}
+
+// sleep waits for d; false means that the client left or the server closed.
+func (s *Server) sleep(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.done:
+	}
+	return false
+}
+
+func (s *Server) refuse(w http.ResponseWriter, n int, err error) {
+	f := Failure{Status: http.StatusBadRequest, Message: err.Error(), ShouldRetry: "false"}
+	if r, ok := err.(*refusal); ok {
+		f.Status, f.Type = r.status, r.kind
+	}
+	s.mu.Lock()
+	s.refused++
+	if len(s.refusals) < 1000 {
+		s.refusals = append(s.refusals, fmt.Sprintf("request %d: %d %s: %s", n, f.Status, f.kind(), f.Message))
+	}
+	s.mu.Unlock()
+	s.writeError(w, n, f)
+}
+
+func requestID(n int) string { return fmt.Sprintf("req_%08d", n) }
+
+func (s *Server) writeError(w http.ResponseWriter, n int, f Failure) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Request-Id", requestID(n))
+	if f.RetryAfter != "" {
+		h.Set("Retry-After", f.RetryAfter)
+	}
+	if f.ShouldRetry != "" {
+		h.Set("X-Should-Retry", f.ShouldRetry)
+	}
+	w.WriteHeader(f.Status)
+	if f.Body != "" {
+		io.WriteString(w, f.Body)
+		return
+	}
+	w.Write(errorBody(f, requestID(n)))
+}
+
+func errorBody(f Failure, id string) []byte {
+	inner := map[string]any{"type": f.kind(), "message": f.text()}
+	if f.Code != "" {
+		inner["details"] = map[string]string{"error_code": f.Code}
+	}
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": inner, "request_id": id}) // strings always encode
+	return body
+}
+
+// remember notes a message that stopped with pause_turn, so that it may be sent
+// back as the last message.
+func (s *Server) remember(blocks []json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused[digest(blocks)] = true
+}
+
+func (s *Server) isPaused(m Message) bool {
+	var blocks []json.RawMessage
+	for _, c := range m.Content {
+		blocks = append(blocks, c.Raw)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused[digest(blocks)]
+}
+
+func digest(blocks []json.RawMessage) [32]byte {
+	var all []byte
+	for _, b := range blocks {
+		all = append(append(all, canonical(b)...), '\n')
+	}
+	return sha256.Sum256(all)
+}
+
+func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
+	if s.opts.Compatible {
+		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "Not found"})
+		return
+	}
+	if err := s.checkHeaders(r.Header); err != nil {
+		s.refuse(w, 0, err)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.Limit))
+	if err != nil {
+		s.writeError(w, 0, Failure{Status: http.StatusRequestEntityTooLarge})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"input_tokens":%d}`, tokens(len(body)))
+}
+
+// tokens is the number of tokens in so many bytes, about.
+func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
+
+func (s *Server) modelJSON(id string) string {
+	m, _ := s.prices.Model(id)
+	quoted, _ := json.Marshal(id) // a string always encodes
+	types := map[string]any{}
+	for _, t := range []string{"adaptive", "between_tools", "disabled", "enabled"} {
+		types[t] = map[string]bool{"supported": m.Thinks(t)}
+	}
+	thinking, _ := json.Marshal(types)
+	return `{"type":"model","id":` + string(quoted) + `,"display_name":` + string(quoted) +
+		`,"created_at":"2026-01-01T00:00:00Z","lifecycle":"active","max_input_tokens":` + strconv.FormatInt(m.Context, 10) +
+		`,"max_tokens":` + strconv.FormatInt(m.MaxOutput, 10) + `,"capabilities":{"thinking":{"supported":true,"types":` + string(thinking) + `}}}`
+}
+
+func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
+	if err := s.checkHeaders(r.Header); err != nil {
+		s.refuse(w, 0, err)
+		return
+	}
+	var items []string
+	for _, id := range s.prices.Names() {
+		items = append(items, s.modelJSON(id))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, `{"data":[`+strings.Join(items, ",")+`],"has_more":false}`)
+}
+
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request) {
+	if err := s.checkHeaders(r.Header); err != nil {
+		s.refuse(w, 0, err)
+		return
+	}
+	id := r.PathValue("id")
+	if _, ok := s.prices.Model(id); !ok && !s.opts.Compatible {
+		s.writeError(w, 0, Failure{Status: http.StatusNotFound, Message: "model: " + id})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, s.modelJSON(id))
+}
