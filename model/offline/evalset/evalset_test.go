@@ -1,0 +1,310 @@
+package evalset
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// kinds lists the kinds of answerable question; each must occur.
+var kinds = []string{"count", "sum", "avg", "median", "minmax", "distinct", "topn", "bottomn", "groupby", "timebucket",
+	"filter_value", "filter_date", "join1", "join2", "share", "compare", "list"}
+
+func TestQuestionsAreWellFormed(t *testing.T) {
+	seen := make(map[string]bool)
+	texts := make(map[string]bool)
+	perKind := make(map[string]int)
+	answerable, declined := 0, 0
+	for _, q := range Questions() {
+		if seen[q.ID] {
+			t.Errorf("%s occurs twice", q.ID)
+		}
+		if key := q.Source + "\x00" + strings.ToLower(q.Question); texts[key] {
+			t.Errorf("%s asks what another question asks", q.ID)
+		} else {
+			texts[key] = true
+		}
+		seen[q.ID] = true
+		checkQuestion(t, q)
+		perKind[q.Kind]++
+		if q.Answerable {
+			answerable++
+		} else {
+			declined++
+		}
+	}
+	if answerable < 120 || declined < 30 || answerable+declined < 150 {
+		t.Errorf("%d answerable and %d unanswerable questions, want at least 120 and 30", answerable, declined)
+	}
+	for _, k := range kinds {
+		if perKind[k] < 3 {
+			t.Errorf("%d questions of kind %s, want at least 3", perKind[k], k)
+		}
+	}
+}
+
+func checkQuestion(t *testing.T, q Question) {
+	t.Helper()
+	switch {
+	case !slices.ContainsFunc(Sources(), func(s Source) bool { return s.Name == q.Source }):
+		t.Errorf("%s is about an unknown source %q", q.ID, q.Source)
+	case strings.TrimSpace(q.Question) == "":
+		t.Errorf("%s asks nothing", q.ID)
+	case q.Numeral != "":
+		t.Errorf("%s has a numeral; it is computed from gold", q.ID)
+	case q.Answerable && (q.Gold == "" || !slices.Contains(kinds, q.Kind)):
+		t.Errorf("%s is answerable and has no gold or the kind %q", q.ID, q.Kind)
+	case !q.Answerable && (q.Gold != "" || len(q.Alt) > 0 || q.Single || q.Ordered || !strings.HasPrefix(q.Kind, "unanswerable_")):
+		t.Errorf("%s is unanswerable and has gold, flags or the kind %q", q.ID, q.Kind)
+	}
+}
+
+func TestPairsAreWellFormed(t *testing.T) {
+	pairs := Pairs()
+	if len(pairs) < 20 {
+		t.Errorf("%d pairs, want at least 20", len(pairs))
+	}
+	seen := make(map[string]bool)
+	for _, p := range pairs {
+		if seen[p.ID] || p.First == "" || p.Second == "" || p.Gold == "" {
+			t.Errorf("pair %s occurs twice or lacks a turn or gold", p.ID)
+		}
+		seen[p.ID] = true
+	}
+}
+
+func TestGoldRunsOnSQLite(t *testing.T) {
+	dbs := openSQLite(t)
+	for _, q := range Questions() {
+		db := dbs[q.Source]
+		if db == nil || !q.Answerable {
+			continue
+		}
+		rows := mustQuery(t, db, q.ID, q.Gold)
+		if isOneNumber(rows) != q.Single {
+			t.Errorf("%s: single is %v, gold gives %v", q.ID, q.Single, rows[0])
+		}
+		checkCut(t, db, q.ID, q.Gold, q.Ordered)
+		for _, alt := range q.Alt {
+			mustQuery(t, db, q.ID+" (alt)", alt)
+		}
+	}
+	for _, p := range Pairs() {
+		if db := dbs[p.Source]; db != nil {
+			mustQuery(t, db, p.ID, p.Gold)
+			checkCut(t, db, p.ID, p.Gold, p.Ordered)
+		}
+	}
+}
+
+// limit matches the cut of a top-N gold query.
+var limit = regexp.MustCompile(` LIMIT (\d+)$`)
+
+// checkCut asserts that neither the cut of a top-N nor its order rests on a
+// tie. The measure is the last column.
+func checkCut(t *testing.T, db *sql.DB, id, gold string, ordered bool) {
+	t.Helper()
+	m := limit.FindStringSubmatch(gold)
+	if m == nil {
+		return
+	}
+	var n int
+	if _, err := fmt.Sscan(m[1], &n); err != nil {
+		t.Fatalf("%s: reading the limit: %v", id, err)
+	}
+	rows := mustQuery(t, db, id, limit.ReplaceAllString(gold, fmt.Sprintf(" LIMIT %d", n+1)))
+	if len(rows) < n {
+		t.Errorf("%s: %d rows, want %d", id, len(rows), n)
+	}
+	for i := 1; i < len(rows); i++ {
+		if (ordered || i == n) && rows[i][len(rows[i])-1] == rows[i-1][len(rows[i])-1] {
+			t.Errorf("%s: rows %d and %d tie: %v %v", id, i, i+1, rows[i-1], rows[i])
+		}
+	}
+}
+
+func TestMaterialize(t *testing.T) {
+	dir := t.TempDir()
+	paths, err := Materialize(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Sources() {
+		info, err := os.Stat(paths[s.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Kind == KindSQLite && info.Mode().Perm() != 0o444 {
+			t.Errorf("%s has mode %v, want read-only", s.Name, info.Mode())
+		}
+	}
+	if _, err := Materialize(dir); err == nil {
+		t.Error("writing over existing files was not refused")
+	}
+}
+
+func TestSourcesAreSmall(t *testing.T) {
+	total := 0
+	for _, s := range Sources() {
+		total += len(s.SQL) + len(s.Data) + len(s.Logical)
+	}
+	if len(Sources()) < 5 || total > 1<<20 {
+		t.Errorf("%d sources of %d bytes, want at least 5 within 1 MB", len(Sources()), total)
+	}
+}
+
+func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
+	clean := map[string]func(*testing.T, []byte) [][]string{
+		"store_sales_eu": cleanStoreSales,
+		"expense_report": cleanExpenses,
+		"hotel_bookings": func(t *testing.T, b []byte) [][]string { return readCSV(t, b, ',') },
+	}
+	for _, s := range Sources() {
+		if s.Kind != KindCSV {
+			continue
+		}
+		got, want := clean[s.Name](t, s.Data), readCSV(t, s.Logical, ',')
+		if len(want) < 100 {
+			t.Errorf("%s has %d lines", s.Name, len(want))
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the cleaned file and the logical table differ", s.Name)
+		}
+	}
+}
+
+// cleanStoreSales reads the Latin-1 file and drops its totals row after
+// checking it.
+func cleanStoreSales(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	runes := make([]rune, len(data))
+	for i, b := range data {
+		runes[i] = rune(b)
+	}
+	rows := readCSV(t, []byte(string(runes)), ';')
+	last := rows[len(rows)-1]
+	if last[0] != "Total" {
+		t.Fatalf("the last row is %v, not the totals", last)
+	}
+	rows = rows[:len(rows)-1]
+	for _, row := range rows[1:] {
+		date, err := time.Parse("02.01.2006", row[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		row[0] = date.Format(time.DateOnly)
+		row[7] = decimalPoint(row[7])
+		row[8] = decimalPoint(row[8])
+	}
+	return rows
+}
+
+// decimalPoint turns 1.234,50 into 1234.50.
+func decimalPoint(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, ".", ""), ",", ".")
+}
+
+// cleanExpenses drops the title, names the second Notes column and reads the
+// money and the booleans.
+func cleanExpenses(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	_, table, ok := bytes.Cut(data, []byte("\n\n"))
+	if !ok {
+		t.Fatal("no blank line after the title")
+	}
+	rows := readCSV(t, table, ',')
+	if rows[0][6] != rows[0][7] {
+		t.Fatalf("no header occurs twice in %v", rows[0])
+	}
+	rows[0][7] += "_2"
+	for _, row := range rows[1:] {
+		row[4] = strings.ReplaceAll(strings.TrimPrefix(row[4], "€"), ",", "")
+		row[5] = strings.ToLower(row[5])
+	}
+	return rows
+}
+
+func readCSV(t *testing.T, data []byte, sep rune) [][]string {
+	t.Helper()
+	r := csv.NewReader(bytes.NewReader(data))
+	r.Comma = sep
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// openSQLite returns the SQLite sources as databases, by name.
+func openSQLite(t *testing.T) map[string]*sql.DB {
+	t.Helper()
+	paths, err := Materialize(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbs := make(map[string]*sql.DB)
+	for _, s := range Sources() {
+		if s.Kind != KindSQLite {
+			continue
+		}
+		db, err := sql.Open("sqlite", paths[s.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		dbs[s.Name] = db
+	}
+	return dbs
+}
+
+// mustQuery runs a query and returns its rows, of which there must be one.
+func mustQuery(t *testing.T, db *sql.DB, id, query string) [][]any {
+	t.Helper()
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatalf("%s: running %s: %v", id, query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	cols, err := rows.Columns()
+	if err != nil {
+		t.Fatalf("%s: reading columns: %v", id, err)
+	}
+	var all [][]any
+	for rows.Next() {
+		row, refs := make([]any, len(cols)), make([]any, len(cols))
+		for i := range row {
+			refs[i] = &row[i]
+		}
+		if err := rows.Scan(refs...); err != nil {
+			t.Fatalf("%s: reading a row: %v", id, err)
+		}
+		all = append(all, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: reading rows: %v", id, err)
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s: no rows from %s", id, query)
+	}
+	return all
+}
+
+// isOneNumber reports whether a result is a single number.
+func isOneNumber(rows [][]any) bool {
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return false
+	}
+	switch rows[0][0].(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
