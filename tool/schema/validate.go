@@ -1,0 +1,371 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/tool/internal/spelling"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema is a compiled JSON Schema.
+type Schema struct {
+	root     *jsonschema.Schema
+	resolved *jsonschema.Resolved
+}
+
+// Compile reads a JSON Schema. References out of it are refused: a schema may
+// come from a foreign server, and nothing is fetched for it.
+func Compile(data json.RawMessage) (*Schema, error) {
+	var root jsonschema.Schema
+	if err := json.Unmarshal(data, &root); err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the schema: %w", err)
+	}
+	return &Schema{&root, resolved}, nil
+}
+
+// Validate compiles schema and checks input against it. Use a Validator for many
+// checks.
+func Validate(schema, input json.RawMessage) error {
+	s, err := Compile(schema)
+	if err != nil {
+		return err
+	}
+	return s.Validate(input)
+}
+
+// Validate returns nil for an input that fits, and otherwise an error whose text
+// tells the model what to change. A null for a property that may be left out
+// counts as left out. Duplicate keys, bad UTF-8 and trailing data are refused.
+func (s *Schema) Validate(input json.RawMessage) error {
+	value, err := decode(input)
+	if err != nil {
+		return err
+	}
+	dropNulls(s.root, value)
+	err = s.resolved.Validate(value)
+	if err == nil {
+		return nil
+	}
+	if wrong := explain(s.root, value, ""); len(wrong) > 0 {
+		return errors.New(strings.Join(wrong[:min(len(wrong), 5)], " "))
+	}
+	text, _ := reply.Clip(err.Error(), 500)
+	return fmt.Errorf("The input does not fit the tool's schema: %s", text) //nolint:staticcheck // a sentence for the model
+}
+
+// Validator returns a function that checks the input of a call by the tool's
+// name. Names and arguments of Aliases are checked as what they stand for. An
+// error is returned for a tool whose schema cannot be read.
+func Validator(specs []agent.Spec) (func(name string, input []byte) error, error) {
+	type entry struct {
+		schema *Schema
+		rename map[string]string
+	}
+	byName := map[string]entry{}
+	var names []string
+	for _, spec := range specs {
+		s, err := Compile(spec.InputSchema)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
+		}
+		byName[spec.Name] = entry{schema: s}
+		names = append(names, spec.Name)
+		for alias, rename := range spec.Aliases {
+			byName[alias] = entry{s, rename}
+		}
+	}
+	return func(name string, input []byte) error {
+		e, ok := byName[name]
+		if !ok {
+			return noTool(name, names)
+		}
+		if len(e.rename) > 0 {
+			input = renamed(input, e.rename)
+		}
+		return e.schema.Validate(input)
+	}, nil
+}
+
+func noTool(name string, names []string) error {
+	shown, _ := reply.Clip(name, 64)
+	text := fmt.Sprintf("There is no tool named %q.", shown)
+	if near := spelling.Nearest(name, names, 1); len(near) > 0 {
+		text += fmt.Sprintf(" Did you mean %q?", near[0])
+	} else {
+		text += " The tools are: " + strings.Join(names, ", ") + "."
+	}
+	return errors.New(text)
+}
+
+// renamed gives arguments their proper names. What is no object stays as it is,
+// and so does one that has both names: the check that follows refuses them.
+func renamed(input json.RawMessage, rename map[string]string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(input, &object) != nil {
+		return input
+	}
+	for from, to := range rename {
+		v, ok := object[from]
+		if _, both := object[to]; !ok || both {
+			continue
+		}
+		object[to] = v
+		delete(object, from)
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return input
+	}
+	return data
+}
+
+// decode reads one JSON object, more strictly than package json.
+func decode(input json.RawMessage) (map[string]any, error) {
+	if !utf8.Valid(input) {
+		return nil, errors.New("The input is not valid UTF-8.") //nolint:staticcheck // a sentence for the model
+	}
+	dec := json.NewDecoder(bytes.NewReader(input))
+	if key, err := duplicate(dec, 0); err != nil {
+		return nil, errors.New("The input is not valid JSON. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+	} else if key != "" {
+		return nil, fmt.Errorf("The input has the key %q twice.", key) //nolint:staticcheck // a sentence for the model
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("The input has something after its end. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+	}
+	var value any
+	if err := json.Unmarshal(input, &value); err != nil {
+		return nil, errors.New("The input is not valid JSON. Send one JSON object.") //nolint:staticcheck // a sentence for the model
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("The input must be a JSON object, not %s.", kindOf(value)) //nolint:staticcheck // a sentence for the model
+	}
+	if _, ok := object[agent.InvalidInputValue]; ok {
+		return nil, errors.New("The input was not valid JSON. Send one JSON object, with quotes and line breaks in strings escaped.") //nolint:staticcheck // a sentence for the model
+	}
+	return object, nil
+}
+
+// deepest is how far an input may be nested. No tool needs more than a few
+// levels, and what reads it recurses.
+const deepest = 100
+
+// duplicate reads one value and returns a key that an object of it has twice.
+func duplicate(dec *json.Decoder, depth int) (string, error) {
+	if depth > deepest {
+		return "", errors.New("nested too deeply")
+	}
+	tok, err := dec.Token()
+	if err != nil {
+		return "", err
+	}
+	switch tok {
+	case json.Delim('{'):
+		seen := map[string]bool{}
+		for dec.More() {
+			key, err := dec.Token()
+			if err != nil {
+				return "", err
+			}
+			name, _ := key.(string)
+			if seen[name] {
+				return name, nil
+			}
+			seen[name] = true
+			if twice, err := duplicate(dec, depth+1); err != nil || twice != "" {
+				return twice, err
+			}
+		}
+	case json.Delim('['):
+		for dec.More() {
+			if twice, err := duplicate(dec, depth+1); err != nil || twice != "" {
+				return twice, err
+			}
+		}
+	default:
+		return "", nil
+	}
+	_, err = dec.Token() // the closing one
+	return "", err
+}
+
+func dropNulls(s *jsonschema.Schema, object map[string]any) {
+	for name, v := range object {
+		if v == nil && s.Properties[name] != nil && !slices.Contains(s.Required, name) {
+			delete(object, name)
+		}
+	}
+}
+
+// explain lists what is wrong with a value in sentences, for the plain part of
+// JSON Schema that tools use: types, required and unknown properties, enums,
+// bounds, items. It is empty where the fault is in another part.
+func explain(s *jsonschema.Schema, v any, path string) []string {
+	if s == nil {
+		return nil
+	}
+	if wrong := typeFault(s, v, path); wrong != "" {
+		return []string{wrong}
+	}
+	var wrong []string
+	switch v := v.(type) {
+	case map[string]any:
+		wrong = objectFaults(s, v, path)
+	case []any:
+		for i, item := range v {
+			wrong = append(wrong, explain(s.Items, item, fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	case float64:
+		if s.Minimum != nil && v < *s.Minimum {
+			wrong = append(wrong, fmt.Sprintf("%s must be at least %v.", named(path), *s.Minimum))
+		}
+		if s.Maximum != nil && v > *s.Maximum {
+			wrong = append(wrong, fmt.Sprintf("%s must be at most %v.", named(path), *s.Maximum))
+		}
+	}
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) }) {
+		wrong = append(wrong, fmt.Sprintf("%s must be one of %s.", named(path), listed(s.Enum)))
+	}
+	return wrong
+}
+
+func objectFaults(s *jsonschema.Schema, object map[string]any, path string) []string {
+	var wrong, missing []string
+	known := slices.Sorted(maps.Keys(s.Properties))
+	for _, name := range s.Required {
+		if _, ok := object[name]; !ok {
+			missing = append(missing, name)
+			wrong = append(wrong, fmt.Sprintf("%s is missing.", named(join(path, name))))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		p, ok := s.Properties[name]
+		if ok {
+			wrong = append(wrong, explain(p, object[name], join(path, name))...)
+			continue
+		}
+		if !closed(s) {
+			continue
+		}
+		shown, _ := reply.Clip(join(path, name), 64)
+		text := fmt.Sprintf("%q is not a parameter.", shown)
+		if near := spelling.Nearest(name, append(missing, known...), 1); len(near) > 0 {
+			text += fmt.Sprintf(" Did you mean %q?", near[0])
+		} else {
+			text += " The parameters are: " + strings.Join(known, ", ") + "."
+		}
+		wrong = append(wrong, text)
+	}
+	return wrong
+}
+
+// closed reports whether s refuses properties it does not name, which is written
+// additionalProperties: false and read as {"not": {}}.
+func closed(s *jsonschema.Schema) bool {
+	return s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
+}
+
+func typeFault(s *jsonschema.Schema, v any, path string) string {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if len(types) == 0 {
+		return ""
+	}
+	for _, t := range types {
+		if isType(t, v) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s must be %s, not %s.", named(path), strings.Join(withArticle(types), " or "), kindOf(v))
+}
+
+func isType(t string, v any) bool {
+	switch v := v.(type) {
+	case float64:
+		return t == "number" || (t == "integer" && v == math.Trunc(v))
+	case string:
+		return t == "string"
+	case bool:
+		return t == "boolean"
+	case []any:
+		return t == "array"
+	case map[string]any:
+		return t == "object"
+	default:
+		return t == "null"
+	}
+}
+
+func withArticle(types []string) []string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "integer":
+			out[i] = "a whole number"
+		case "array", "object":
+			out[i] = "an " + t
+		case "null":
+			out[i] = t
+		default:
+			out[i] = "a " + t
+		}
+	}
+	return out
+}
+
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return fmt.Sprintf("the number %v", v)
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	default:
+		return "null"
+	}
+}
+
+func named(path string) string {
+	if path == "" {
+		return "The input"
+	}
+	return fmt.Sprintf("%q", path)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func listed(values []any) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprintf("%q", fmt.Sprint(v))
+	}
+	return strings.Join(out, ", ")
+}
