@@ -1,0 +1,523 @@
+package tidy
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Type is what the values of a column are.
+type Type int
+
+// The Go type Each gives for a cell stands beside each; an empty cell is nil.
+const (
+	Text      Type = iota // string
+	Integer               // int64
+	Huge                  // *big.Int, at most 38 digits
+	Decimal               // Unscaled: at most 18 digits, Column.Scale of them behind the point
+	Double                // float64
+	Boolean               // bool
+	Date                  // time.Time, midnight UTC
+	Timestamp             // time.Time, the written time as UTC
+	Zoned                 // time.Time, an instant
+	Clock                 // time.Time, on 1970-01-01 UTC
+)
+
+// Unscaled is a decimal number: a count of 10^-Scale.
+type Unscaled int64
+
+// Column describes a column of a Table.
+type Column struct {
+	Name    string
+	Type    Type
+	Scale   int    // of a Decimal
+	Comment string // what its values were stripped of, or why it stayed text
+
+	mode      uint8 // of its numbers
+	order     uint8 // of its dates
+	compact   bool  // its dates are 20231231
+	nullNA    bool  // NA in it is an empty cell
+	ambiguous bool
+	cells     *cells
+}
+
+// What the values seen so far have in common.
+type family uint8
+
+const (
+	unknown family = iota
+	numbers
+	booleans
+	moments
+	clocks
+	texts
+)
+
+// cells is what is known of the values of a column.
+type cells struct {
+	family family
+	count  int64 // values that are not empty
+	first  string
+	odd    string // the value that did not go with the others, or their reason to be text
+
+	modes               uint8
+	digits, frac        [2]int
+	separated           bool // some number has a separator that tells nothing
+	whole               int  // most digits of numbers without one
+	exponents, bare     bool
+	percents, unpercent int64
+	currency            string
+	compact             bool // every number could be a date, 20231231
+
+	yes, no, letters bool
+	words            bool
+
+	orders           uint8
+	numeric          int64
+	timed, untimed   int64
+	zoned, unzoned   int64
+	clockless        bool // every time is midnight
+	sep              byte
+	codes            bool // every value could be a code of up to three capitals
+	naSeen, dashSeen int64
+}
+
+func newCells() *cells {
+	return &cells{modes: point | comma, orders: dayFirst | monthFirst, compact: true, clockless: true, codes: true}
+}
+
+// empty says how a cell stands for nothing.
+type empty uint8
+
+const (
+	filled    empty = iota
+	always          // nothing, in every column
+	sometimes       // NA: nothing, unless the column holds codes
+	typed           // nothing among numbers, dates and truth values; text elsewhere
+)
+
+// emptiness classifies a trimmed cell.
+func emptiness(b []byte) empty {
+	if len(b) == 0 {
+		return always
+	}
+	if len(b) > 13 || (plain(b[0]) && (b[0] != '0' || len(b) != 10)) || (b[0] == '-' && len(b) > 1 && plain(b[1])) {
+		return filled
+	}
+	switch b[0] | 0x20 {
+	case 'n', '-', '(', '<', '#', '\\' | 0x20, 'm', '.', '?', '0', 'k', 'u', 0xE2 | 0x20:
+	default:
+		return filled
+	}
+	switch strings.ToLower(string(b)) {
+	case "null", "n/a", "#n/a", "-", "--", "---", "–", "—", `\n`, "(null)", "<null>", "nan", "#null!", "<na>", "n.a.":
+		return always
+	case "na":
+		return sometimes
+	case "none", "nil", ".", "?", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "missing", "not available", "undefined", "k.a.", "k. a.", "0000-00-00":
+		return typed
+	}
+	return filled
+}
+
+// add takes a cell into account.
+func (c *cells) add(cell []byte) {
+	cell = trim(cell)
+	switch emptiness(cell) {
+	case always:
+		return
+	case sometimes:
+		c.naSeen++
+		return
+	case typed:
+		c.dashSeen++
+		if c.family != texts {
+			return
+		}
+	}
+	c.count++
+	if c.count == 1 {
+		c.first = clip(cell)
+	}
+	if c.codes && !isCode(cell) {
+		c.codes = false
+	}
+	fits := true
+	switch c.family {
+	case texts:
+		return
+	case unknown:
+		fits = c.number(cell) || c.boolean(cell) || c.moment(cell) || c.clock(cell)
+	case numbers:
+		fits = c.number(cell)
+	case booleans:
+		fits = c.boolean(cell)
+	case moments:
+		fits = c.moment(cell)
+	case clocks:
+		fits = c.clock(cell)
+	}
+	if !fits {
+		if c.family != unknown {
+			c.odd = fmt.Sprintf("%q beside %q", clip(cell), c.first)
+		}
+		c.family = texts
+	}
+}
+
+func clip(b []byte) string {
+	const most = 40
+	r := []rune(string(bytes.ToValidUTF8(b[:min(len(b), 4*most)], nil)))
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return string(r)
+}
+
+func isCode(b []byte) bool {
+	if len(b) > 3 {
+		return false
+	}
+	for _, c := range b {
+		if c < 'A' || c > 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cells) number(cell []byte) bool {
+	n, ok := parseNumber(cell)
+	if !ok || c.modes&n.modes == 0 || (n.currency != "" && c.currency != "" && !sameCurrency(n.currency, c.currency)) {
+		return false
+	}
+	c.family = numbers
+	c.modes &= n.modes
+	for i := range c.digits {
+		c.digits[i] = max(c.digits[i], n.digits[i])
+		c.frac[i] = max(c.frac[i], n.frac[i])
+	}
+	if n.modes != point|comma || len(n.core) == n.digits[0] {
+		c.whole = max(c.whole, n.digits[0])
+	} else {
+		c.separated = true
+	}
+	if n.hasExp {
+		c.exponents = true
+		c.bare = c.bare || n.bareExp
+	}
+	if n.percent {
+		c.percents++
+	} else if len(n.core) > 1 || n.core[0] != '0' {
+		c.unpercent++
+	}
+	if n.currency != "" {
+		c.currency = n.currency
+	}
+	c.compact = c.compact && isCompactDate(cell)
+	return true
+}
+
+func sameCurrency(a, b string) bool { return currencyCode(a) == currencyCode(b) }
+
+func currencyCode(s string) string {
+	switch s {
+	case "€":
+		return "EUR"
+	case "$", "US$":
+		return "USD"
+	case "£":
+		return "GBP"
+	case "Fr.", "SFr.":
+		return "CHF"
+	case "kr.":
+		return "kr"
+	case "Rs.", "₹":
+		return "INR"
+	}
+	return s
+}
+
+func isCompactDate(b []byte) bool {
+	if len(b) != 8 {
+		return false
+	}
+	year, rest, w1 := digits(b, 4)
+	month, rest, w2 := digits(rest, 2)
+	day, _, w3 := digits(rest, 2)
+	return w1 == 4 && w2 == 2 && w3 == 2 && year >= 1900 && year <= 2100 && isDay(year, month, day)
+}
+
+// truth reads a truth value; letter says that it is a single one.
+func truth(b []byte) (v, letter, ok bool) {
+	if len(b) > 6 {
+		return false, false, false
+	}
+	switch strings.ToLower(string(b)) {
+	case "true", "yes", "ja", "wahr", "oui", "vrai":
+		return true, false, true
+	case "false", "no", "nein", "falsch", "non", "faux":
+		return false, false, true
+	case "y", "t":
+		return true, true, true
+	case "n", "f":
+		return false, true, true
+	}
+	return false, false, false
+}
+
+func (c *cells) boolean(cell []byte) bool {
+	v, letter, ok := truth(cell)
+	if !ok {
+		return false
+	}
+	c.family = booleans
+	c.yes, c.no = c.yes || v, c.no || !v
+	c.letters, c.words = c.letters || letter, c.words || !letter
+	return true
+}
+
+func (c *cells) moment(cell []byte) bool {
+	m, ok := parseMoment(cell)
+	if !ok {
+		return false
+	}
+	if m.numeric {
+		if c.orders&m.orders == 0 {
+			return false
+		}
+		c.orders &= m.orders
+		c.numeric++
+		c.sep = m.sep
+	}
+	if m.hasTime {
+		c.timed++
+		c.clockless = c.clockless && m.midnight()
+		if m.zoned {
+			c.zoned++
+		} else {
+			c.unzoned++
+		}
+	} else {
+		c.untimed++
+	}
+	if c.zoned > 0 && (c.unzoned > 0 || c.untimed > 0) {
+		return false // an instant and a local time have no common type
+	}
+	c.family = moments
+	return true
+}
+
+func (c *cells) clock(cell []byte) bool {
+	_, ok := parseClock(cell)
+	if ok {
+		c.family = clocks
+	}
+	return ok
+}
+
+// leaning is what the columns of a file, taken together, say of its ambiguous
+// ones.
+type leaning struct {
+	mode  uint8
+	order uint8
+}
+
+// lean collects the votes of the columns whose values leave no doubt.
+func lean(columns []*cells, delim byte) leaning {
+	var l leaning
+	var modes, orders [3]int
+	for _, c := range columns {
+		if c.family == numbers && c.modes != point|comma {
+			modes[c.modes]++
+		}
+		if c.family == moments && c.numeric > 0 && c.orders != dayFirst|monthFirst && c.sep != '.' {
+			orders[c.orders]++
+		}
+	}
+	l.mode = point
+	if modes[comma] > modes[point] || (modes[comma] == modes[point] && delim == ';') {
+		l.mode = comma
+	}
+	switch {
+	case orders[dayFirst] > orders[monthFirst]:
+		l.order = dayFirst
+	case orders[monthFirst] > orders[dayFirst], l.mode == point:
+		l.order = monthFirst
+	default:
+		l.order = dayFirst
+	}
+	return l
+}
+
+// decide gives the column its type.
+func (c *Column) decide(l leaning) {
+	k := c.cells
+	c.Type, c.Comment = Text, ""
+	c.nullNA = !(k.family == texts && k.codes && k.count > 0)
+	switch k.family {
+	case texts:
+		if k.odd != "" {
+			c.Comment = "stays text: " + k.odd
+		}
+	case numbers:
+		c.decideNumber(l)
+	case booleans:
+		if k.letters && (!k.yes || !k.no) {
+			return // only N: more likely a code
+		}
+		c.Type = Boolean
+	case clocks:
+		c.Type = Clock
+	case moments:
+		c.decideMoment(l)
+	}
+}
+
+func (c *Column) decideNumber(l leaning) {
+	k := c.cells
+	c.mode = k.modes
+	if k.modes == point|comma {
+		c.mode = l.mode
+		c.ambiguous = k.separated
+	}
+	digits, frac := k.digits[modeIndex(c.mode)], k.frac[modeIndex(c.mode)]
+	var about []string
+	switch {
+	case k.percents > 0 && k.unpercent > 0:
+		c.Comment = "stays text: percentages beside plain numbers"
+		return
+	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only 12E5 and the like
+		c.Comment = "stays text: values like " + fmt.Sprintf("%q", k.first) + " may be codes"
+		return
+	case k.exponents:
+		c.Type = Double
+	case frac == 0 && k.compact && dateName(c.Name):
+		c.Type, c.compact = Date, true
+		c.Comment = "dates written YYYYMMDD"
+		return
+	case frac == 0 && digits <= 18:
+		c.Type = Integer
+	case frac == 0 && digits <= 38:
+		c.Type = Huge
+	case frac == 0:
+		c.Comment = "stays text: more digits than a number can hold"
+		return
+	case digits+frac <= 18 && frac <= 4 && (k.currency != "" || frac == 2):
+		c.Type, c.Scale = Decimal, frac
+	default:
+		c.Type = Double
+	}
+	if k.percents > 0 {
+		about = append(about, "in percent: 12.5% is 12.5")
+	}
+	if k.currency != "" {
+		about = append(about, "in "+k.currency)
+	}
+	if c.ambiguous {
+		about = append(about, "ambiguous: "+k.sample(c.mode))
+	}
+	c.Comment = strings.Join(about, "; ")
+}
+
+func (k *cells) sample(mode uint8) string {
+	if mode == comma {
+		return "1.234 was read as 1234, and 1,234 as a fraction"
+	}
+	return "1,234 was read as 1234, and 1.234 as a fraction"
+}
+
+// dateName reports whether a column is called like one of dates.
+func dateName(name string) bool {
+	name = strings.ToLower(name)
+	for _, s := range [...]string{"date", "datum", "day", "fecha", "data", "_dt", "tag"} {
+		if strings.Contains(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Column) decideMoment(l leaning) {
+	k := c.cells
+	c.order = k.orders
+	if k.orders == dayFirst|monthFirst {
+		c.order = l.order
+		c.ambiguous = k.numeric > 0
+	}
+	switch {
+	case k.zoned > 0:
+		c.Type = Zoned
+	case k.timed > 0 && !k.clockless:
+		c.Type = Timestamp
+	default:
+		c.Type = Date
+	}
+	var about []string
+	if k.numeric > 0 {
+		about = append(about, "dates written "+c.orderText())
+	}
+	if c.ambiguous {
+		about = append(about, "ambiguous: every value could also be read the other way round")
+	}
+	if c.Type == Date && k.timed > 0 {
+		about = append(about, "midnights were cut off")
+	}
+	c.Comment = strings.Join(about, "; ")
+}
+
+func (c *Column) orderText() string {
+	sep := string(rune(c.cells.sep))
+	if c.order == dayFirst {
+		return "DD" + sep + "MM" + sep + "YYYY"
+	}
+	return "MM" + sep + "DD" + sep + "YYYY"
+}
+
+// value converts a cell. Without ok the cell was not there when the types were
+// decided.
+func (c *Column) value(cell []byte) (v any, ok bool) {
+	cell = trim(cell)
+	switch e := emptiness(cell); {
+	case e == always, e == sometimes && c.nullNA, e == typed && c.Type != Text:
+		return nil, true
+	}
+	switch c.Type {
+	case Text:
+		return string(cell), true
+	case Boolean:
+		v, _, ok := truth(cell)
+		return v, ok
+	case Date, Timestamp, Zoned:
+		if c.compact {
+			t, err := time.Parse("20060102", string(cell))
+			return t, err == nil
+		}
+		m, ok := parseMoment(cell)
+		if !ok || (m.numeric && m.orders&c.order == 0) {
+			return nil, false
+		}
+		return m.time(c.order), true
+	case Clock:
+		m, ok := parseClock(cell)
+		return m.time(0), ok
+	}
+	n, ok := parseNumber(cell)
+	if !ok || n.modes&c.mode == 0 {
+		return nil, false
+	}
+	switch c.Type {
+	case Integer:
+		return n.unscaled(c.mode, 0)
+	case Decimal:
+		v, ok := n.unscaled(c.mode, c.Scale)
+		return Unscaled(v), ok
+	case Huge:
+		v, ok := n.big(c.mode)
+		return v, ok
+	default:
+		v, err := n.float(c.mode)
+		return v, err == nil
+	}
+}

@@ -1,0 +1,308 @@
+package tidy
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+const headRows = 200 // records that decide on separator and header
+
+// row is a copy of a record.
+type row struct {
+	cells  [][]byte
+	blanks int // blank lines before it
+}
+
+func copyRow(fields [][]byte, blanks int) row {
+	n := 0
+	for _, f := range fields {
+		n += len(f)
+	}
+	buf := make([]byte, 0, n)
+	r := row{cells: make([][]byte, len(fields)), blanks: blanks}
+	for i, f := range fields {
+		at := len(buf)
+		buf = append(buf, f...)
+		r.cells[i] = buf[at:len(buf):len(buf)]
+	}
+	return r
+}
+
+// filled counts the cells that are not empty, and the width up to the last one.
+func (r row) filled() (n, width int) {
+	for i, c := range r.cells {
+		if len(trim(c)) > 0 {
+			n++
+			width = i + 1
+		}
+	}
+	return n, width
+}
+
+// detectSeparator finds what stands between the fields in a sample of the file
+// that ends with a whole line: the candidate by which most lines have the same
+// number of fields, and whose fields do not hold the other candidates.
+func detectSeparator(sample []byte, mac bool) byte {
+	var best byte
+	most := 0.0
+	for _, delim := range []byte{',', ';', '\t', '|'} {
+		if score := separatorScore(sample, delim, mac); score > most+1e-9 {
+			best, most = delim, score
+		}
+	}
+	return best
+}
+
+func separatorScore(sample []byte, delim byte, mac bool) float64 {
+	s := newSplitter(bytes.NewReader(sample), delim, mac)
+	widths := make(map[int]int)
+	records, dirty, fields := 0, 0, 0
+	for records < headRows {
+		rec, err := s.next()
+		if err != nil {
+			break
+		}
+		records++
+		widths[len(rec)]++
+		for _, f := range rec {
+			fields++
+			if bytes.IndexAny(f, ";\t|") >= 0 {
+				dirty++
+			}
+		}
+	}
+	width, same := 0, 0
+	for w, n := range widths {
+		if w > 1 && (n > same || n == same && w > width) {
+			width, same = w, n
+		}
+	}
+	if width == 0 || same*2 < records && same < 3 {
+		return 0
+	}
+	agree := float64(same) / float64(records)
+	if agree < 0.5 {
+		return 0 // commas in prose
+	}
+	clean := 1 - float64(dirty)/float64(fields)
+	return agree * agree * clean * (1 + 0.1*math.Log(float64(width)))
+}
+
+// header is what was found above the data.
+type header struct {
+	titles []string // lines above the header, each clipped
+	skip   int      // records before the first one of data
+	names  []string // nil when there is no header
+	raw    row
+	width  int
+}
+
+// detectHeader looks at the first records.
+func detectHeader(rows []row) header {
+	var h header
+	h.width = usualWidth(rows)
+	if len(rows) == 0 {
+		return h
+	}
+	first := titles(rows, h.width)
+	if !looksLikeHeader(rows[first], rows[first+1:]) {
+		if first == 0 || !numericRow(rows[first]) {
+			return h // what would be titles is data
+		}
+		// Titles, and then data without a header.
+	} else {
+		h.raw = rows[first]
+		_, width := h.raw.filled()
+		h.width = max(h.width, width)
+		h.names = make([]string, len(h.raw.cells))
+		for i, c := range h.raw.cells {
+			h.names[i] = string(c)
+		}
+		h.skip = 1
+	}
+	for _, r := range rows[:first] {
+		h.titles = append(h.titles, clip(bytes.Join(r.nonEmpty(), []byte(" "))))
+	}
+	h.skip += first
+	return h
+}
+
+func (r row) nonEmpty() (cells [][]byte) {
+	for _, c := range r.cells {
+		if c = trim(c); len(c) > 0 {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// usualWidth is the width that most records have; among equals the larger one.
+func usualWidth(rows []row) int {
+	count := make(map[int]int)
+	for _, r := range rows {
+		count[len(r.cells)]++
+	}
+	width, most := 0, 0
+	for w, n := range count {
+		if n > most || n == most && w > width {
+			width, most = w, n
+		}
+	}
+	return width
+}
+
+// titles counts the leading records that are remarks: text in one or two cells
+// above a table that is wider.
+func titles(rows []row, width int) int {
+	for i, r := range rows {
+		if i == 20 || i+1 == len(rows) {
+			return 0
+		}
+		n, last := r.filled()
+		if n > 2 || 2*n > width || (n == 2 && last > 2) || width < 3 && (n > 1 || len(r.cells) >= width) {
+			return i
+		}
+		if first := r.nonEmpty()[0]; typedCell(first) {
+			return i
+		}
+	}
+	return 0
+}
+
+// typedCell reports whether a cell is a number, a date, a time or a truth value.
+func typedCell(c []byte) bool {
+	if _, ok := parseNumber(c); ok {
+		return true
+	}
+	if _, ok := parseMoment(c); ok {
+		return true
+	}
+	if _, ok := parseClock(c); ok {
+		return true
+	}
+	_, _, ok := truth(c)
+	return ok
+}
+
+func numericRow(r row) bool {
+	for _, c := range r.nonEmpty() {
+		if typedCell(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeHeader compares a record with those below it, column by column.
+func looksLikeHeader(r row, below []row) bool {
+	if names, _ := r.filled(); names == 0 {
+		return false
+	}
+	if len(below) == 0 {
+		return !numericRow(r)
+	}
+	yes, no, repeats, text := 0, 0, 0, 0
+	for i, name := range r.cells {
+		name = trim(name)
+		if len(name) == 0 {
+			continue
+		}
+		k := newCells()
+		for _, b := range below[:min(len(below), headRows-20)] {
+			if i < len(b.cells) && !sameCells(b.cells, r.cells) && !isTotalLabel(b) {
+				k.add(b.cells[i])
+				if bytes.Equal(trim(b.cells[i]), name) {
+					repeats++
+				}
+			}
+		}
+		typed := typedCell(name)
+		switch {
+		case k.family == texts && !typed:
+			text++
+		case k.family == texts || k.family == unknown:
+		case typed && !yearAbove(name, k):
+			no++
+		default:
+			yes++
+		}
+	}
+	switch {
+	case yes != no:
+		return yes > no
+	case yes > 0:
+		return !numericRow(r)
+	case no == 0 && numericRow(r):
+		return false
+	}
+	return text == 0 || repeats == 0 && short(r)
+}
+
+// yearAbove reports whether a number may head a column of other numbers: 2023.
+func yearAbove(name []byte, k *cells) bool {
+	n, rest, width := digits(name, 4)
+	if width != 4 || len(rest) > 0 || n < 1900 || n > 2100 || k.family != numbers {
+		return false
+	}
+	year, _, w := digits([]byte(k.first), 4)
+	return w != 4 || len(k.first) != 4 || year < 1900 || year > 2100
+}
+
+func short(r row) bool {
+	for _, c := range r.cells {
+		if utf8.RuneCount(c) > 80 {
+			return false
+		}
+	}
+	return true
+}
+
+// columnNames makes the names unique without regard to case, and fills the gaps.
+func columnNames(names []string, width int) []string {
+	out := make([]string, width)
+	taken := make(map[string]bool)
+	for i := range out {
+		name := ""
+		if i < len(names) {
+			name = cleanName(names[i])
+		}
+		out[i] = name
+		if name != "" {
+			taken[strings.ToLower(name)] = true
+		}
+	}
+	used := make(map[string]bool)
+	for i, name := range out {
+		if name == "" {
+			name = fmt.Sprintf("column_%d", i+1)
+		}
+		unique := name
+		for n := 2; used[strings.ToLower(unique)] || (unique != out[i] && taken[strings.ToLower(unique)]); n++ {
+			unique = fmt.Sprintf("%s_%d", name, n)
+		}
+		used[strings.ToLower(unique)] = true
+		out[i] = unique
+	}
+	return out
+}
+
+// cleanName makes a header one line of visible text.
+func cleanName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case isSpace(r), r == '\u0085', r == '\u2028', r == '\u2029':
+			return ' '
+		case r == utf8.RuneError || (r >= 0x7F && r < 0xA0), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == '\u200E', r == '\u200F':
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 120 {
+		s = strings.TrimSpace(string(r[:120]))
+	}
+	return s
+}

@@ -1,0 +1,222 @@
+package tidy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+const (
+	maxRecord = 16 << 20
+	maxQuoted = 256 << 10 // a quote that closes only further away is not a quote
+)
+
+var errRecord = errorf("A row is longer than 16 MB. Is the separator right, and is every quote closed?")
+
+// splitter cuts separated text into records. It is lenient where encoding/csv is
+// not: quotes inside a field are text, a quote that never closes is text, and
+// records may have any number of fields.
+type splitter struct {
+	r     io.Reader
+	delim byte // 0 when every line is one field
+	mac   bool // lines end in a lone CR
+
+	buf        []byte
+	start, end int // the unread part of buf
+	eof        bool
+
+	fields  [][]byte // of the last record; valid until the next
+	scratch []byte   // quoted fields without their doubled quotes
+	blanks  int      // blank lines before the last record
+}
+
+func newSplitter(r io.Reader, delim byte, mac bool) *splitter {
+	return &splitter{r: r, delim: delim, mac: mac, buf: make([]byte, sampleSize)}
+}
+
+// next returns the fields of the next record that is not blank. They are valid
+// until the next call. At the end it returns io.EOF.
+func (s *splitter) next() ([][]byte, error) {
+	s.blanks = 0
+	for {
+		n, ok := s.parse(s.buf[s.start:s.end])
+		if !ok {
+			if err := s.fill(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if n == 0 {
+			return nil, io.EOF
+		}
+		s.start += n
+		if !blank(s.fields) {
+			return s.fields, nil
+		}
+		s.blanks++
+	}
+}
+
+func blank(fields [][]byte) bool {
+	for _, f := range fields {
+		if len(trim(f)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fill reads more behind what is unread.
+func (s *splitter) fill() error {
+	if s.start > 0 {
+		s.end = copy(s.buf, s.buf[s.start:s.end])
+		s.start = 0
+	}
+	if s.end == len(s.buf) {
+		if len(s.buf) >= maxRecord {
+			return errRecord
+		}
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	n, err := s.r.Read(s.buf[s.end:])
+	s.end += n
+	if errors.Is(err, io.EOF) {
+		s.eof = true
+		return nil
+	}
+	return err
+}
+
+// parse reads one record from the front of b and says how long it is. Without
+// success it needs more than b. Zero bytes and success is the end.
+func (s *splitter) parse(b []byte) (n int, ok bool) {
+	s.fields = s.fields[:0]
+	s.scratch = s.scratch[:0]
+	if len(b) == 0 {
+		return 0, s.eof
+	}
+	i := 0
+	for {
+		field, j, ok := s.quoted(b, i)
+		if !ok {
+			return 0, false
+		}
+		if j < 0 {
+			j = s.scan(b, i)
+			if j == len(b) && !s.eof {
+				return 0, false
+			}
+			field = b[i:j]
+		}
+		s.fields = append(s.fields, field)
+		if j == len(b) {
+			return j, true
+		}
+		if s.delim != 0 && b[j] == s.delim {
+			i = j + 1
+			continue
+		}
+		if b[j] == '\r' && j+1 == len(b) && !s.eof {
+			return 0, false // an LF may follow
+		}
+		if b[j] == '\r' && j+1 < len(b) && b[j+1] == '\n' {
+			j++
+		}
+		return j + 1, true
+	}
+}
+
+// scan finds the end of the unquoted field that begins at i.
+func (s *splitter) scan(b []byte, i int) int {
+	delim := s.delim
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == delim && delim != 0, c == '\n':
+			return i
+		case c == '\r':
+			if s.mac || i+1 == len(b) || b[i+1] == '\n' {
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// quoted reads the quoted field that begins at i and returns where it ends; j is
+// negative when there is none. Without success more text is needed.
+func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i == len(b) || b[i] != '"' {
+		return nil, -1, i < len(b) || s.eof
+	}
+	doubled := false
+	for j = i + 1; ; {
+		k := bytes.IndexByte(b[j:], '"')
+		if k < 0 || j+k-i > maxQuoted {
+			if k < 0 && len(b)-i <= maxQuoted && !s.eof {
+				return nil, 0, false
+			}
+			return nil, -1, true // it never closes
+		}
+		j += k
+		if j+1 < len(b) && b[j+1] == '"' {
+			doubled = true
+			j += 2
+			continue
+		}
+		end := j + 1
+		for end < len(b) && b[end] == ' ' && s.delim != ' ' {
+			end++
+		}
+		if end == len(b) && !s.eof {
+			return nil, 0, false
+		}
+		if end == len(b) || b[end] == '\n' || b[end] == '\r' || (s.delim != 0 && b[end] == s.delim) {
+			return s.unquote(b[i+1:j], doubled), end, true
+		}
+		j++ // a quote inside
+	}
+}
+
+func (s *splitter) unquote(b []byte, doubled bool) []byte {
+	if !doubled {
+		return b
+	}
+	// The scratch space may move while it grows: fields cut from the old one stay
+	// as they are.
+	from := len(s.scratch)
+	for len(b) > 0 {
+		k := bytes.Index(b, []byte(`""`))
+		if k < 0 {
+			break
+		}
+		s.scratch = append(s.scratch, b[:k+1]...)
+		b = b[k+2:]
+	}
+	s.scratch = append(s.scratch, b...)
+	return s.scratch[from:len(s.scratch):len(s.scratch)]
+}
+
+// trim cuts white space, also the kinds spreadsheets like, from both ends.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] <= ' ') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] <= ' ') {
+		b = b[:len(b)-1]
+	}
+	if len(b) > 0 && (b[0] >= 0x80 || b[len(b)-1] >= 0x80) {
+		return bytes.TrimFunc(b, isSpace)
+	}
+	return b
+}
+
+func isSpace(r rune) bool {
+	switch r {
+	case '\u00A0', '\u2007', '\u202F', '\u2009', '\uFEFF', '\u200B', '\u3000':
+		return true
+	}
+	return r <= ' '
+}

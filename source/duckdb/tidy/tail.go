@@ -1,0 +1,259 @@
+package tidy
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+)
+
+// tailRows is how many rows at the end may turn out not to be data.
+const tailRows = 6
+
+// tail holds back the last rows of a file.
+type tail struct {
+	rows    []held
+	evicted row
+	remark  string // the first remark left out
+	kept    string // why what looks like a totals row was kept
+}
+
+type held struct {
+	row
+	number int64
+	buf    []byte
+}
+
+// push holds a row back. Once the tail is full it gives the oldest row up, which
+// is valid until the next push.
+func (t *tail) push(number int64, fields [][]byte, blanks int) (old row, ok bool) {
+	var slot held
+	if len(t.rows) > tailRows { // the slot given up last time is free again
+		slot = t.rows[0]
+		copy(t.rows, t.rows[1:])
+		t.rows = t.rows[:len(t.rows)-1]
+	}
+	slot.fill(number, fields, blanks)
+	t.rows = append(t.rows, slot)
+	if len(t.rows) > tailRows {
+		return t.rows[0].row, true
+	}
+	return row{}, false
+}
+
+// last returns the rows held back.
+func (t *tail) last() []held {
+	if len(t.rows) > tailRows {
+		return t.rows[1:]
+	}
+	return t.rows
+}
+
+func (h *held) fill(number int64, fields [][]byte, blanks int) {
+	h.number, h.blanks = number, blanks
+	h.buf = h.buf[:0]
+	h.cells = h.cells[:0]
+	for _, f := range fields {
+		h.buf = append(h.buf, f...)
+	}
+	at := 0
+	for _, f := range fields {
+		h.cells = append(h.cells, h.buf[at:at+len(f):at+len(f)])
+		at += len(f)
+	}
+}
+
+var totalLabel = regexp.MustCompile(`(?i)^(grand |sub|overall )?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|zwischensumme|total général|total general|totale|totaal|somme|suma)( (general|général|gesamt|amount|sum|all|overall|eur|usd))?\s*[:.]?$`)
+
+// isTotalLabel reports whether the first text of a row calls it a total.
+func isTotalLabel(r row) bool {
+	cells := r.nonEmpty()
+	return len(cells) >= 2 && totalLabel.Match(cells[0])
+}
+
+// isRemarkRow reports whether a row at the end is a remark: a single text in the
+// first cell, with a blank line before it or one of the words remarks begin with.
+func isRemarkRow(r row, width int, afterTotal bool) bool {
+	n, last := r.filled()
+	if n != 1 || last != 1 || width < 2 || typedCell(r.nonEmpty()[0]) {
+		return false
+	}
+	return r.blanks > 0 && width > 2 || afterTotal || remarkWord.Match(r.nonEmpty()[0])
+}
+
+var remarkWord = regexp.MustCompile(`(?i)^(source|quelle|note|notes|remark|hinweis|anmerkung|generated|erstellt|exported|created|printed|report|page \d|\*|©|end of (report|file)|\d+ rows)\b?.*[ :]`)
+
+// settle decides what the rows held back are, and takes those that are data into
+// account.
+func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
+	rows := s.tail.last()
+	if t.head.names == nil && len(rows) == int(s.records) && len(rows) < 2 {
+		return observeAll(s, rows, t.head.width, limits)
+	}
+	total := -1 // the last row that calls itself a total, if all below are remarks
+	for i := len(rows) - 1; i > 0; i-- {
+		if isTotalLabel(rows[i].row) {
+			total = i
+			break
+		}
+		if !isRemarkRow(rows[i].row, t.head.width, true) {
+			break
+		}
+	}
+	data := rows
+	if total > 0 {
+		sums, err := t.isSum(ctx, s, rows[:total], rows[total].row, limits)
+		if err != nil {
+			return err
+		}
+		if sums {
+			t.omit[rows[total].number] = isTotal
+			for _, r := range rows[total+1:] {
+				t.leaveOut(s, r)
+			}
+			data = rows[:total]
+		} else {
+			s.tail.kept = fmt.Sprintf("the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data", clip(rows[total].nonEmpty()[0]))
+			total = -1
+		}
+	}
+	if total < 0 {
+		for len(data) > 1 && isRemarkRow(data[len(data)-1].row, t.head.width, false) {
+			t.leaveOut(s, data[len(data)-1])
+			data = data[:len(data)-1]
+		}
+	}
+	return observeAll(s, data, t.head.width, limits)
+}
+
+func (t *Table) leaveOut(s *survey, r held) {
+	t.omit[r.number] = isRemark
+	s.tail.remark = clip(r.nonEmpty()[0])
+}
+
+func observeAll(s *survey, rows []held, width int, limits Limits) error {
+	for _, r := range rows {
+		if err := s.observe(r.cells, width, limits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSum reports whether the numbers of a row are the sums of the columns above
+// it, or their means where a sum would say nothing. It reads the file again: the
+// sums depend on types that the last rows may decide.
+func (t *Table) isSum(ctx context.Context, s *survey, above []held, total row, limits Limits) (bool, error) {
+	trial := &survey{}
+	for _, c := range s.columns {
+		k := *c
+		trial.columns = append(trial.columns, &k)
+	}
+	if err := observeAll(trial, above, t.head.width, limits); err != nil {
+		return false, err
+	}
+	l := lean(trial.columns, t.format.delim)
+	columns := make([]Column, len(trial.columns))
+	for i := range columns {
+		columns[i] = Column{cells: trial.columns[i]}
+		columns[i].decide(l)
+	}
+	first := above[len(above)-1].number + 1
+	sums := make([]columnSum, len(columns))
+	err := t.records(ctx, func(number int64, fields [][]byte, _ int) error {
+		if number < int64(t.head.skip) || number >= first || t.omit[number] != 0 {
+			return nil
+		}
+		for i := range columns[:min(len(columns), len(fields))] {
+			sums[i].add(&columns[i], fields[i])
+		}
+		return nil
+	})
+	return err == nil && agree(columns, sums, total), err
+}
+
+// columnSum adds up a column: exactly where its numbers are exact.
+type columnSum struct {
+	exact big.Int
+	float float64
+	n     int64
+}
+
+func (s *columnSum) add(c *Column, cell []byte) {
+	v, ok := c.value(cell)
+	if !ok || v == nil {
+		return
+	}
+	s.n++
+	switch v := v.(type) {
+	case int64:
+		s.exact.Add(&s.exact, big.NewInt(v))
+	case Unscaled:
+		s.exact.Add(&s.exact, big.NewInt(int64(v)))
+	case *big.Int:
+		s.exact.Add(&s.exact, v)
+	case float64:
+		s.float += v
+	default:
+		s.n--
+	}
+}
+
+// value is the sum as a number.
+func (s *columnSum) value(c *Column) float64 {
+	if c.Type == Double {
+		return s.float
+	}
+	f, _ := new(big.Float).SetInt(&s.exact).Float64()
+	return f / math.Pow10(c.Scale)
+}
+
+// agree compares a totals row with the sums: at least one number must be a sum,
+// the others a sum or a mean, and what is no number must be empty or text.
+func agree(columns []Column, sums []columnSum, total row) bool {
+	same := 0
+	labelled := false
+	for i, cell := range total.cells {
+		cell = trim(cell)
+		if emptiness(cell) != filled {
+			continue
+		}
+		if !labelled {
+			labelled = true // the label itself
+			continue
+		}
+		if i >= len(columns) {
+			return false
+		}
+		c := &columns[i]
+		n, ok := parseNumber(cell)
+		if c.Type != Integer && c.Type != Huge && c.Type != Decimal && c.Type != Double || sums[i].n == 0 {
+			if ok {
+				return false
+			}
+			continue
+		}
+		if !ok || n.modes&c.mode == 0 {
+			return false
+		}
+		v, err := n.float(c.mode)
+		if err != nil {
+			return false
+		}
+		// Half a unit of the last digit written, and what floating point loses.
+		slack := 0.5000001*math.Pow10(-n.frac[modeIndex(c.mode)]) + 1e-9*math.Abs(v)
+		sum := sums[i].value(c)
+		if c.Type != Double && n.frac[modeIndex(c.mode)] >= c.Scale {
+			slack = 1e-9 * math.Abs(v)
+		}
+		mean := sum / float64(sums[i].n)
+		switch {
+		case math.Abs(sum-v) <= slack:
+			same++
+		case math.Abs(mean-v) > 0.5000001*math.Pow10(-n.frac[modeIndex(c.mode)]):
+			return false
+		}
+	}
+	return same > 0
+}
