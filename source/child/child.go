@@ -79,6 +79,9 @@ type Options struct {
 	// may also write. Paths that do not exist when the child starts are left out.
 	Read  []string
 	Write []string
+	// Grant, when set, is asked before each start for further files and
+	// directories to read.
+	Grant func() []string
 	// Stamp identifies what the Files hold, as far as the engine cares; when it
 	// changes, the next query gets a new child. The default is FileStamp(Files...).
 	Stamp func() (string, error)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 func (p *process) spawn(kind string) (out io.Reader, err error) {
 	p.cmd = exec.Command(self())
 	p.cmd.Args = []string{"footnote-engine " + kind}
-	p.cmd.Env = []string{marker + "=1"} // nothing of the server's own
+	p.cmd.Env = []string{marker + "=1", "TMPDIR=" + p.temp} // nothing of the server's own
 	p.cmd.Dir = p.temp
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second
@@ -134,9 +135,12 @@ func (p *process) open(kind string, config any) error {
 	if err != nil {
 		return fmt.Errorf("encode the engine's configuration: %w", err)
 	}
+	read := slices.Concat(p.opts.Files, p.opts.Read)
+	if p.opts.Grant != nil {
+		read = append(read, p.opts.Grant()...)
+	}
 	data, err := json.Marshal(launch{
-		Kind: kind, Config: raw, Profile: p.opts.Profile, Temp: p.temp,
-		Read: append(append([]string(nil), p.opts.Files...), p.opts.Read...), Write: p.opts.Write,
+		Kind: kind, Config: raw, Profile: p.opts.Profile, Temp: p.temp, Read: read, Write: p.opts.Write,
 		Memory: p.opts.Limits.Memory, MaxFile: p.opts.MaxFile,
 	})
 	if err != nil {

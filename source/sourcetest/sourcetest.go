@@ -135,6 +135,7 @@ func (s suite) resources(t *testing.T) {
 		if !st.Allows(outcome) {
 			t.Errorf("%s: %s (%v), want %v", st.Name, outcome, err, st.Want)
 		}
+		t.Logf("%-36s %-8s %6s  %.120v", st.Name, outcome, took.Round(time.Millisecond), err)
 		if took > 4*time.Second {
 			t.Errorf("%s: ended after %v", st.Name, took)
 		}

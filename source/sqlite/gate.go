@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+const maxNesting = 200 // of parentheses
+
+// gate looks at a text before SQLite's parser does: its size and nesting are
+// bounded, it holds one statement, and that begins as a reading one does. It knows
+// SQLite's quotes and comments and nothing else; what the statement does is
+// judged by SQLite itself, see policy.go.
+func gate(sql string) error {
+	switch {
+	case len(sql) > maxSQL:
+		return source.Refusef("The statement has %d bytes; at most %d are allowed.", len(sql), maxSQL)
+	case !utf8.ValidString(sql):
+		return source.Refusef("The statement is not valid UTF-8.")
+	case strings.IndexByte(sql, 0) >= 0:
+		return source.Refusef("The statement contains a NUL character.")
+	}
+	first, depth, ended := "", 0, false
+	for i := 0; i < len(sql); {
+		kind, end := token(sql, i)
+		text := sql[i:end]
+		i = end
+		switch kind {
+		case tokenSpace:
+			continue
+		case tokenOpen:
+			return source.Refusef("A quote is opened and not closed: %.20s…", text)
+		}
+		if text == ";" {
+			ended = ended || first != ""
+			continue
+		}
+		if ended {
+			return source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
+		}
+		if first == "" {
+			first = text
+		}
+		switch text {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		}
+		if depth > maxNesting {
+			return source.Refusef("The statement is nested more than %d levels deep.", maxNesting)
+		}
+	}
+	switch word := strings.ToUpper(first); word {
+	case "SELECT", "WITH", "VALUES", "EXPLAIN", "PRAGMA", "(":
+		return nil
+	case "":
+		return source.Refusef("There is no statement in the text.")
+	default:
+		if len(word) > 20 || !isWord(word) {
+			return source.Refusef("The statement must begin with SELECT, WITH, VALUES or EXPLAIN.")
+		}
+		return source.Refusef("%s is not allowed: the database is read-only. A statement must begin with SELECT, WITH, VALUES or EXPLAIN.", word)
+	}
+}
+
+// The kinds of tokens the gate tells apart.
+const (
+	tokenSpace = iota // white space and comments
+	tokenOther
+	tokenOpen // a quote that is not closed
+)
+
+// token returns the kind of the token at sql[i:] and where it ends, by the rules
+// of SQLite's own tokenizer: '…' "…" `…` double their quote inside, […] does not,
+// comments do not nest, and an open comment reaches to the end.
+func token(sql string, i int) (kind, end int) {
+	rest := sql[i:]
+	switch c := sql[i]; {
+	case c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r':
+		return tokenSpace, i + 1
+	case strings.HasPrefix(rest, "--"):
+		return tokenSpace, i + upTo(rest, "\n", 2)
+	case strings.HasPrefix(rest, "/*") && len(rest) > 2:
+		return tokenSpace, i + upTo(rest, "*/", 2)
+	case strings.HasPrefix(rest, "\uFEFF"):
+		return tokenSpace, i + 3
+	case c == '\'' || c == '"' || c == '`':
+		for j := i + 1; j < len(sql); j++ {
+			if sql[j] != c {
+				continue
+			}
+			if j+1 < len(sql) && sql[j+1] == c {
+				j++
+				continue
+			}
+			return tokenOther, j + 1
+		}
+		return tokenOpen, len(sql)
+	case c == '[':
+		if n := strings.IndexByte(rest, ']'); n >= 0 {
+			return tokenOther, i + n + 1
+		}
+		return tokenOpen, len(sql)
+	case wordByte(c):
+		for i < len(sql) && wordByte(sql[i]) {
+			i++
+		}
+		return tokenOther, i
+	default:
+		return tokenOther, i + 1
+	}
+}
+
+// upTo is the length of s up to and with the first mark at or after from.
+func upTo(s, mark string, from int) int {
+	if n := strings.Index(s[from:], mark); n >= 0 {
+		return from + n + len(mark)
+	}
+	return len(s)
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isWord(s string) bool {
+	for i := range len(s) {
+		if !wordByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// blank reports whether a text holds nothing but space, comments and semicolons.
+func blank(sql string) bool {
+	for i := 0; i < len(sql); {
+		kind, end := token(sql, i)
+		if kind != tokenSpace && sql[i:end] != ";" {
+			return false
+		}
+		i = end
+	}
+	return true
+}
+
+// quote writes a name as SQLite reads it back.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,118 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// attempts are ways to write. Target stands for a new file in the child's own
+// directory, the only place a write would not be stopped by anything else.
+func attempts(target, table string) []string {
+	return []string{
+		"CREATE TABLE footnote_probe (a)",
+		"CREATE TABLE IF NOT EXISTS main.footnote_probe AS SELECT 1 AS a",
+		"DROP TABLE " + table,
+		"DELETE FROM " + table,
+		"UPDATE sqlite_schema SET sql = sql",
+		"INSERT INTO " + table + " DEFAULT VALUES",
+		"WITH x AS (SELECT 1) DELETE FROM " + table,
+		"ALTER TABLE " + table + " RENAME TO footnote_probe",
+		"CREATE INDEX footnote_probe ON " + table + " (rowid)",
+		"CREATE VIEW footnote_probe AS SELECT 1",
+		"PRAGMA user_version = 7",
+		"PRAGMA application_id = 7",
+		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = sql",
+		"VACUUM",
+		"VACUUM INTO '" + target + "'",
+		"ATTACH '" + target + "' AS footnote_probe; CREATE TABLE footnote_probe.t (a)",
+		"ANALYZE",
+		"REINDEX",
+		"BEGIN IMMEDIATE; CREATE TABLE footnote_probe (a); COMMIT",
+	}
+}
+
+// sessionAttempts change the connection rather than the file. The engine's
+// read-only mode does not stop them; the gate and the authorizer must.
+var sessionAttempts = []string{
+	"CREATE TEMP TABLE footnote_probe (a)",
+	"CREATE TEMP VIEW footnote_probe AS SELECT 1",
+	"PRAGMA query_only = OFF",
+	"PRAGMA journal_mode = DELETE",
+	"PRAGMA temp_store_directory = '/tmp'",
+	"PRAGMA wal_checkpoint",
+	"BEGIN",
+	"SAVEPOINT footnote_probe",
+	"SELECT load_extension('footnote_probe')",
+}
+
+// Probe implements child.Engine. Every write is tried three times: as a query, on
+// a query's connection without the gate, and on a connection of the same making
+// without gate and authorizer, where the engine's own mode stands alone.
+func (e *engine) Probe(ctx context.Context) error {
+	target := filepath.Join(os.TempDir(), "footnote-probe.db")
+	defer os.Remove(target)
+	c, err := e.take(ctx)
+	if err != nil {
+		return err
+	}
+	table := "sqlite_schema"
+	if rows, err := c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1"); err == nil && len(rows) == 1 {
+		table = quote(text(rows[0][0]))
+	}
+	e.give(c)
+	list := attempts(target, table)
+	limits := source.DefaultLimits()
+	for _, sql := range append(list, sessionAttempts...) {
+		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: limits}, func([]any) error { return nil })
+		if err := e.refused(ctx, sql, err, target, "as a query"); err != nil {
+			return err
+		}
+	}
+	if err := e.probeConn(ctx, true, append(list, sessionAttempts...), target); err != nil {
+		return err
+	}
+	return e.probeConn(ctx, false, list, target)
+}
+
+// probeConn tries statements on a new connection, without the gate.
+func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, target string) error {
+	level := "past the gate"
+	if !authorize {
+		level = "past the gate and the authorizer"
+	}
+	for _, sql := range list {
+		c, err := dial(e.uri, authorize)
+		if err != nil {
+			return openError(err)
+		}
+		stop := c.interruptOn(ctx)
+		err = c.exec(sql)
+		stop()
+		c.close()
+		if err := e.refused(ctx, sql, err, target, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused checks that a try failed and left nothing behind.
+func (e *engine) refused(ctx context.Context, sql string, err error, target, level string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil {
+		return fmt.Errorf("%w %q was accepted %s", source.ErrWritable, sql, level)
+	}
+	if info, err := os.Stat(target); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%w %q made a file %s", source.ErrWritable, sql, level)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look for what the probe left: %w", err)
+	}
+	return nil
+}

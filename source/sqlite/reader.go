@@ -1,0 +1,251 @@
+package sqlite
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A value of SQLite has a type of its own, whatever its column was declared as.
+// The kind of a result column is therefore told from the values that were read:
+// integers, numbers, text that all looks like dates… The declared type decides
+// when there was no value, and where values alone cannot tell (booleans, JSON).
+
+// reader reads the rows of a statement.
+type reader struct {
+	st   *stmt
+	cell int // limit of one cell, in bytes
+	cols []column
+}
+
+type column struct {
+	name     string
+	declared string // kind of the declared type, "" when there is none
+	seen     string // kind of the values so far; "" before the first
+	mixed    bool   // values of kinds that do not go together
+}
+
+func newReader(st *stmt, cell int) *reader {
+	r := &reader{st: st, cell: cell, cols: make([]column, st.columns())}
+	for i := range r.cols {
+		r.cols[i] = column{name: strings.ToValidUTF8(st.name(i), "\uFFFD"), declared: kindOf(st.declared(i))}
+	}
+	return r
+}
+
+func (r *reader) summary() source.Summary {
+	cols := make([]footnote.Column, len(r.cols))
+	for i, c := range r.cols {
+		cols[i] = footnote.Column{Name: c.name, Kind: c.kind()}
+	}
+	return source.Summary{Columns: cols}
+}
+
+func (c *column) kind() string {
+	switch {
+	case c.mixed:
+		return footnote.KindUnknown
+	case c.seen == "":
+		return c.declared
+	case c.seen == footnote.KindInteger && c.declared == footnote.KindNumber:
+		return footnote.KindNumber
+	default:
+		return c.seen
+	}
+}
+
+// note takes the kind of one more value into account.
+func (c *column) note(kind string) {
+	switch {
+	case c.seen == "" || c.seen == kind:
+		c.seen = kind
+	case isNumeric(c.seen) && isNumeric(kind):
+		c.seen = footnote.KindNumber
+	case isText(c.seen) && isText(kind):
+		c.seen = footnote.KindText
+	default:
+		c.mixed = true
+	}
+}
+
+func isNumeric(kind string) bool {
+	return kind == footnote.KindInteger || kind == footnote.KindNumber
+}
+
+func isText(kind string) bool {
+	switch kind {
+	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindJSON:
+		return true
+	}
+	return false
+}
+
+func (r *reader) row() ([]any, error) {
+	row := make([]any, len(r.cols))
+	for i := range row {
+		c := &r.cols[i]
+		switch r.st.kind(i) {
+		case sqlite3.SQLITE_NULL:
+		case sqlite3.SQLITE_INTEGER:
+			v := r.st.integer(i)
+			if c.declared == footnote.KindBoolean && (v == 0 || v == 1) {
+				row[i] = v == 1
+				c.note(footnote.KindBoolean)
+				continue
+			}
+			row[i] = v
+			c.note(footnote.KindInteger)
+		case sqlite3.SQLITE_FLOAT:
+			c.note(footnote.KindNumber)
+			if v := r.st.float(i); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				row[i] = v
+			}
+		case sqlite3.SQLITE_BLOB:
+			row[i] = fmt.Sprintf("blob, %d bytes", r.st.size(i))
+			c.note(footnote.KindBlob)
+		default:
+			v, err := r.text(i)
+			if err != nil {
+				return nil, err
+			}
+			row[i] = c.noteText(v)
+		}
+	}
+	return row, nil
+}
+
+// text reads a text cell, whose size is known before it is copied.
+func (r *reader) text(i int) (string, error) {
+	if n := r.st.size(i); n > r.cell {
+		return "", &source.Error{Kind: source.Limited, Reason: fmt.Sprintf(
+			"A value of the column %s has %d bytes; the limit for a cell is %d. Leave the column out, or select a part of it with substr.", r.cols[i].name, n, r.cell)}
+	}
+	return cleanText(r.st.text(i)), nil
+}
+
+// cleanText makes text valid for those who store and show it.
+func cleanText(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD") // Postgres, where results may be kept, takes none
+	}
+	return s
+}
+
+// noteText takes a text into account and returns it as its column shows it: as
+// long as all texts of a column look like timestamps, with a T between date and
+// time.
+func (c *column) noteText(v string) string {
+	kind := footnote.KindText
+	if c.seen == "" || c.seen != footnote.KindText {
+		kind = timeKind(v)
+	}
+	if kind == footnote.KindText && c.declared == footnote.KindJSON {
+		kind = footnote.KindJSON
+	}
+	c.note(kind)
+	if kind == footnote.KindTimestamp && c.seen == kind && v[10] == ' ' {
+		return v[:10] + "T" + v[11:]
+	}
+	return v
+}
+
+// timeKind tells a date, a timestamp or a time of day, as SQLite's own functions
+// write them, from other text.
+func timeKind(s string) string {
+	switch {
+	case len(s) == 8 && isClock(s):
+		return footnote.KindTime
+	case len(s) < 10 || !isDate(s[:10]):
+		return footnote.KindText
+	case len(s) == 10:
+		return footnote.KindDate
+	case len(s) >= 19 && (s[10] == ' ' || s[10] == 'T') && isClock(s[11:19]) && isZone(s[19:]):
+		return footnote.KindTimestamp
+	default:
+		return footnote.KindText
+	}
+}
+
+func isDate(s string) bool {
+	return digits(s[:4]) && s[4] == '-' && digits(s[5:7]) && s[7] == '-' && digits(s[8:10]) &&
+		s[5:7] >= "01" && s[5:7] <= "12" && s[8:10] >= "01" && s[8:10] <= "31"
+}
+
+func isClock(s string) bool {
+	return digits(s[:2]) && s[2] == ':' && digits(s[3:5]) && s[5] == ':' && digits(s[6:8]) &&
+		s[:2] <= "23" && s[3:5] <= "59" && s[6:8] <= "59"
+}
+
+// isZone accepts what may follow the seconds: a fraction of up to nine digits and
+// Z or an offset.
+func isZone(s string) bool {
+	if strings.HasPrefix(s, ".") {
+		n := 1
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		if n < 2 || n > 10 {
+			return false
+		}
+		s = s[n:]
+	}
+	return s == "" || s == "Z" ||
+		len(s) == 6 && (s[0] == '+' || s[0] == '-') && digits(s[1:3]) && s[3] == ':' && digits(s[4:])
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// kindOf is the kind of a declared type, by SQLite's rules of affinity and the
+// names people use beyond them.
+func kindOf(declared string) string {
+	t := strings.ToUpper(declared)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(t, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case t == "":
+		return footnote.KindUnknown
+	case has("BOOL"):
+		return footnote.KindBoolean
+	case has("DATETIME", "TIMESTAMP"):
+		return footnote.KindTimestamp
+	case has("DATE"):
+		return footnote.KindDate
+	case has("POINT"): // "POINT" contains INT
+		return footnote.KindUnknown
+	case has("INT"):
+		return footnote.KindInteger
+	case has("JSON"):
+		return footnote.KindJSON
+	case has("CHAR", "CLOB", "TEXT", "STRING", "UUID", "ENUM"):
+		return footnote.KindText
+	case has("BLOB", "BINARY"):
+		return footnote.KindBlob
+	case has("TIME"):
+		return footnote.KindTime
+	case has("REAL", "FLOA", "DOUB", "NUM", "DEC", "MONEY"):
+		return footnote.KindNumber
+	default:
+		return footnote.KindUnknown
+	}
+}

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// countTime is how long counting the rows of all tables may take; what is not
+// counted by then has -1.
+const countTime = 2 * time.Second
+
+// maxTables bounds the schema that is described.
+const maxTables = 5000
+
+// Schema implements child.Engine.
+func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
+	c, err := e.take(ctx)
+	if err != nil {
+		return source.Schema{}, err
+	}
+	defer e.give(c)
+	stop := c.interruptOn(ctx)
+	tables, err := c.tables()
+	stop()
+	if err != nil {
+		return source.Schema{}, c.explain(err)
+	}
+	c.resolveKeys(tables)
+	cctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	for i := range tables {
+		if !tables[i].View && cctx.Err() == nil {
+			tables[i].Rows = c.count(cctx, tables[i].Name)
+		}
+	}
+	return source.Schema{Tables: tables}, nil
+}
+
+const selectTables = `SELECT name, type FROM pragma_table_list
+	WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+	ORDER BY name LIMIT ?`
+
+func (c *conn) tables() ([]source.Table, error) {
+	rows, err := c.all(selectTables, int64(maxTables))
+	if err != nil {
+		return nil, err
+	}
+	var tables []source.Table
+	for _, r := range rows {
+		t := source.Table{Name: text(r[0]), View: text(r[1]) == "view", Rows: -1}
+		if err := c.columnsOf(&t); err != nil {
+			// A view over a table that is gone, or a virtual table without its
+			// module: neither can be read, and neither may hide the others.
+			continue
+		}
+		if err := c.keysOf(&t); err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+func (c *conn) columnsOf(t *source.Table) error {
+	rows, err := c.all(`SELECT name, type, "notnull", pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid`, t.Name)
+	if err != nil {
+		return err
+	}
+	keys := make(map[int64]string)
+	for _, r := range rows {
+		if r[4] == int64(1) {
+			continue // a hidden column of a virtual table
+		}
+		pk, _ := r[3].(int64)
+		col := source.Column{Name: text(r[0]), Type: text(r[1]), Kind: kindOf(text(r[1])), Nullable: r[2] == int64(0)}
+		if pk > 0 {
+			keys[pk] = col.Name
+		}
+		t.Columns = append(t.Columns, col)
+	}
+	for i := int64(1); keys[i] != ""; i++ {
+		t.PrimaryKey = append(t.PrimaryKey, keys[i])
+	}
+	return nil
+}
+
+// keysOf reads the foreign keys. A reference that names no columns is resolved
+// once all tables are known.
+func (c *conn) keysOf(t *source.Table) error {
+	rows, err := c.all(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq`, t.Name)
+	if err != nil {
+		return err
+	}
+	last := any(nil)
+	for _, r := range rows {
+		if r[0] != last {
+			last = r[0]
+			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{RefTable: text(r[1])})
+		}
+		k := &t.ForeignKeys[len(t.ForeignKeys)-1]
+		k.Columns = append(k.Columns, text(r[2]))
+		if r[3] != nil {
+			k.RefColumns = append(k.RefColumns, text(r[3]))
+		}
+	}
+	return nil
+}
+
+// resolveKeys spells referred tables as they are declared and gives references
+// without columns the primary key.
+func (c *conn) resolveKeys(tables []source.Table) {
+	byName := make(map[string]source.Table, len(tables))
+	for _, t := range tables {
+		byName[strings.ToLower(t.Name)] = t
+	}
+	for i := range tables {
+		for j := range tables[i].ForeignKeys {
+			k := &tables[i].ForeignKeys[j]
+			ref, ok := byName[strings.ToLower(k.RefTable)]
+			if !ok {
+				continue
+			}
+			k.RefTable = ref.Name
+			if len(k.RefColumns) == 0 {
+				k.RefColumns = ref.PrimaryKey
+			}
+		}
+	}
+}
+
+// count is the number of rows of a table, -1 when it cannot be told in time.
+func (c *conn) count(ctx context.Context, table string) int64 {
+	defer c.interruptOn(ctx)()
+	rows, err := c.all("SELECT count(*) FROM " + quote(table))
+	if err != nil || len(rows) != 1 {
+		return -1
+	}
+	n, ok := rows[0][0].(int64)
+	if !ok {
+		return -1
+	}
+	return n
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return cleanText(s)
+}
