@@ -22,6 +22,7 @@ type Encoder struct {
 
 	opened   bool // the role has been sent
 	done     bool
+	err      error
 	spoke    bool // some text has been sent
 	step     int  // of the text that was sent last
 	attempt  int
@@ -48,6 +49,9 @@ func NewEncoder(o Options) *Encoder {
 
 // Done reports whether the stream is complete: nothing may follow.
 func (e *Encoder) Done() bool { return e.done }
+
+// Err is why the answer ended without being complete, or nil.
+func (e *Encoder) Err() error { return e.err }
 
 // Open appends the chunk that begins the answer, if it has not been sent. It is
 // called for an answer that is slow to come; otherwise the first text brings it.
@@ -249,6 +253,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 	if e.done {
 		return dst
 	}
+	e.err = err
 	dst = append(e.rest(dst), "data: "...)
 	dst = AppendError(dst, err, "")
 	dst = append(dst, "\n\n"...)

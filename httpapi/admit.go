@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// keyring finds the principal of a key. It holds digests under a secret of this
+// process, so that how long a lookup takes tells nothing about the keys.
+type keyring struct {
+	secret [32]byte
+	byHash map[[sha256.Size]byte]footnote.Principal
+}
+
+func (k *keyring) digest(key string) (d [sha256.Size]byte) {
+	mac := hmac.New(sha256.New, k.secret[:])
+	mac.Write([]byte(key))
+	mac.Sum(d[:0])
+	return d
+}
+
+// admit reads who and what may come in.
+func (s *Server) admit() error {
+	_, _ = rand.Read(s.keys.secret[:]) // never fails
+	s.keys.byHash = make(map[[sha256.Size]byte]footnote.Principal, len(s.opts.Keys))
+	for key, p := range s.opts.Keys {
+		if len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("httpapi: the API key of user %q must be at least 8 printable ASCII characters", p.User)
+		}
+		if p.Org == "" || p.User == "" {
+			return errors.New("httpapi: an API key has no org or no user")
+		}
+		s.keys.byHash[s.keys.digest(key)] = p
+	}
+	for _, h := range append([]string{"localhost", "127.0.0.1", "::1"}, s.opts.Hosts...) {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	for _, o := range s.opts.AllowOrigins {
+		if err := s.allow(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allow lets the pages of an origin call.
+func (s *Server) allow(origin string) error {
+	if origin == "*" {
+		if len(s.opts.Keys) == 0 {
+			return errors.New(`httpapi: the origin "*" needs API keys; without them every web page could ask in your name`)
+		}
+		s.origins["*"] = true
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" {
+		return fmt.Errorf("httpapi: the origin %q must look like https://example.org", origin)
+	}
+	s.origins[origin] = true
+	return s.foreign.AddTrustedOrigin(origin)
+}
+
+// identify finds out who calls. The principal comes from the key and from nothing
+// else of the request.
+func (s *Server) identify(r *http.Request) error {
+	sc := scopeOf(r.Context())
+	if len(s.keys.byHash) == 0 {
+		if !local(r) {
+			return footnote.Errorf(footnote.Unauthorized, "This server has no API keys, so it only serves callers on its own machine.")
+		}
+		sc.principal = footnote.Principal{Org: "local", User: "local"}
+		return nil
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || key == "" {
+		return footnote.Errorf(footnote.Unauthorized, "An API key is needed: Authorization: Bearer <key>.")
+	}
+	p, ok := s.keys.byHash[s.keys.digest(strings.TrimSpace(key))]
+	if !ok {
+		return footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+	}
+	sc.principal = p
+	return nil
+}
+
+// local reports whether a request comes from this machine. One that a proxy passed
+// on does not, whatever its connection says.
+func local(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// hostname is the Host header without port and brackets.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+// The headers that pages of other origins may read.
+const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
+
+// crossOrigin adds what pages of allowed origins need, and answers preflights. It
+// reports whether the request is done with.
+func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+	if len(s.origins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !s.origins[origin] && !s.origins["*"] {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", exposed)
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Max-Age", "600")
+	// The OpenAI client brings a dozen headers of its own, so what is asked for is
+	// allowed: the origin is trusted already.
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+		h.Set("Access-Control-Allow-Headers", asked)
+	}
+	scopeOf(r.Context()).route = "preflight"
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// Body reads the whole JSON body of a request, within the server's limits.
+// Nothing is decoded.
+func (s *Server) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The Content-Type must be application/json.")
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "Compressed bodies are not accepted.")
+	}
+	tooLarge := footnote.Errorf(footnote.TooLarge, "The body may have at most %d bytes.", s.opts.BodyLimit)
+	if r.ContentLength > s.opts.BodyLimit {
+		return nil, tooLarge
+	}
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, fmt.Errorf("limit the time of the body: %w", err)
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, s.opts.BodyLimit), r.ContentLength)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The body did not arrive within %s.", s.opts.BodyTimeout)
+	}
+	if err != nil {
+		return nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is incomplete.", Err: err}
+	}
+	if err := rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, fmt.Errorf("lift the time limit of the body: %w", err)
+	}
+	return body, nil
+}
+
+// readAll reads to the end, into a buffer of the announced size.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	if size < 0 {
+		return io.ReadAll(r)
+	}
+	body := make([]byte, size)
+	n, err := io.ReadFull(r, body)
+	return body[:n], err
+}

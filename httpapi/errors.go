@@ -1,0 +1,126 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Status is the HTTP status of a code. It is the one table.
+func Status(c footnote.Code) int {
+	switch c {
+	case footnote.InputTooLong, footnote.InvalidRequest, footnote.UnsupportedParameter:
+		return http.StatusBadRequest
+	case footnote.Unauthorized:
+		return http.StatusUnauthorized
+	case footnote.Forbidden:
+		return http.StatusForbidden
+	case footnote.NotFound, footnote.ModelNotFound:
+		return http.StatusNotFound
+	case footnote.Conflict:
+		return http.StatusConflict
+	case footnote.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case footnote.RateLimited, footnote.BudgetExceeded:
+		return http.StatusTooManyRequests
+	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable:
+		return http.StatusServiceUnavailable
+	case footnote.AgentTimeout:
+		return http.StatusGatewayTimeout
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// Envelope writes an error as the clients of a door read it. The text must come
+// from footnote.MessageOf, which is safe to show.
+type Envelope func(err error, f Failure) (contentType string, body []byte)
+
+// Failure is what an envelope may want to know beside the error.
+type Failure struct {
+	RequestID  string
+	UnknownURL bool // there is no such route
+}
+
+// Native is the envelope of this project's own endpoints.
+func Native(err error, f Failure) (contentType string, body []byte) {
+	body = append(body, `{"error":{"code":`...)
+	body = strictjson.AppendString(body, string(footnote.CodeOf(err)))
+	body = append(body, `,"message":`...)
+	body = strictjson.AppendString(body, footnote.MessageOf(err))
+	body = append(body, `,"request_id":`...)
+	body = strictjson.AppendString(body, f.RequestID)
+	return "application/json", append(body, `}}`...)
+}
+
+// afterWork marks an error that came after work had begun: a client that sends the
+// request again would pay twice.
+type afterWork struct{ error }
+
+func (e afterWork) Unwrap() error { return e.error }
+
+// AfterWork marks an error of a run that had begun. Clients are told not to repeat
+// the request on their own.
+func AfterWork(err error) error { return afterWork{err} }
+
+// fail writes an error as the response, unless one was begun.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	sc := scopeOf(r.Context())
+	sc.err = err
+	if rec, ok := w.(*recorder); ok && rec.status != 0 {
+		sc.aborted = true
+		return
+	}
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		sc.outcome, sc.err = "client left", nil
+		return
+	}
+	status := Status(footnote.CodeOf(err))
+	if sc.status != 0 {
+		status = sc.status
+	}
+	h := w.Header()
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
+		h.Del(name)
+	}
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
+		h.Set("Retry-After-Ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
+	}
+	if _, ok := errors.AsType[afterWork](err); ok {
+		h.Set("X-Should-Retry", "false")
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		h.Set("Www-Authenticate", `Bearer realm="footnote"`)
+	case http.StatusRequestEntityTooLarge:
+		h.Set("Connection", "close") // the rest of the body is not read
+	}
+	contentType, body := sc.envelope(err, Failure{RequestID: sc.id, UnknownURL: sc.unknown})
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have gone; the request is logged either way
+}
+
+// answerWrite is how long a whole answer may take to be sent.
+const answerWrite = 30 * time.Second
+
+// writeJSON sends a whole answer.
+func writeJSON(w http.ResponseWriter, status int, body []byte) error {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}

@@ -1,0 +1,322 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/sse"
+)
+
+// events is GET /api/conversations/{id}/events?after=N: the log of a conversation.
+//
+// By default the events after N come as JSON lines, and that is all. With
+// "Accept: text/event-stream" they come as server-sent events, named by their kind
+// and with their number as id, and the stream goes on while a run goes on: with
+// its deltas, until its end. When nothing is running and nothing is new, the
+// answer is 204, which is how an EventSource learns to stop. With follow=true the
+// stream also waits for later runs.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	head, err := s.conversation(r, id)
+	if err != nil {
+		return err
+	}
+	after, follow, err := position(r)
+	if err != nil {
+		return err
+	}
+	if !wantsStream(r) {
+		return s.eventLines(w, r, id, after)
+	}
+	rd, _ := s.opts.Hub.Subscribe(id, after)
+	defer rd.Close()
+	// Read again: a run that began before the reader was open is running now.
+	if head, err = s.opts.Log.Get(r.Context(), id); err != nil {
+		return err
+	}
+	if !follow && head.RunState == "" && head.Last <= after {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	s.opts.Metrics.StreamOpened("native")
+	defer s.opts.Metrics.StreamClosed("native")
+	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, last: after, follow: follow, running: head.RunState != "", runID: head.Run}
+	return v.run()
+}
+
+// conversation returns the head of a conversation of the caller. One of somebody
+// else is not found, like one that does not exist.
+func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, error) {
+	missing := footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	if !validID(id) {
+		return footnote.Stream{}, missing
+	}
+	head, err := s.opts.Log.Get(r.Context(), id)
+	if footnote.CodeOf(err) == footnote.NotFound || err == nil && !owns(PrincipalOf(r.Context()), head) {
+		return footnote.Stream{}, missing
+	}
+	return head, err
+}
+
+// position reads where a client's knowledge ends. Last-Event-ID, which a browser
+// sends by itself when it connects again, is newer than the address; one that is
+// not a number is not ours.
+func position(r *http.Request) (after int64, follow bool, err error) {
+	q := r.URL.Query()
+	if v := q.Get("after"); v != "" {
+		after, err = strconv.ParseInt(v, 10, 64)
+		if err != nil || after < 0 {
+			return 0, false, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
+		}
+	}
+	if v := q.Get("follow"); v != "" {
+		if follow, err = strconv.ParseBool(v); err != nil {
+			return 0, false, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
+		}
+	}
+	if n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && n >= 0 {
+		after = n
+	}
+	return after, follow, nil
+}
+
+// wantsStream reports whether the client accepts server-sent events by name.
+func wantsStream(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		if media, _, err := mime.ParseMediaType(part); err == nil && media == "text/event-stream" {
+			return true
+		}
+	}
+	return false
+}
+
+// eventLines sends events as JSON lines.
+func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, after int64) error {
+	h := w.Header()
+	h.Set("Content-Type", "application/jsonl")
+	h.Set("Cache-Control", "no-store")
+	rc := http.NewResponseController(w)
+	var line []byte
+	begun := false
+	for ev, err := range s.opts.Log.Events(r.Context(), id, after) {
+		if err != nil {
+			return err
+		}
+		if line, err = appendEvent(line[:0], ev); err != nil {
+			return err
+		}
+		if err := rc.SetWriteDeadline(time.Now().Add(answerWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		begun = true
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	if !begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	return nil
+}
+
+// viewer is one native stream being served. It belongs to its handler's goroutine.
+type viewer struct {
+	s       *Server
+	w       http.ResponseWriter
+	r       *http.Request
+	id      string
+	rd      *hub.Reader
+	out     *sse.Writer
+	buf     []byte
+	last    int64 // the newest event that was sent
+	follow  bool
+	running bool // a run goes on
+	runID   string
+	step    int // of the newest complete message of that run
+}
+
+func (v *viewer) run() error {
+	limit, cancel := context.WithTimeoutCause(v.r.Context(), v.s.opts.StreamTimeout, errStreamTime)
+	defer cancel()
+	tick := alarm{parent: limit}
+	defer tick.stop()
+	tick.set(sse.Heartbeat)
+	err := v.catchUp(limit)
+	for err == nil && (v.running || v.follow) {
+		var batch hub.Batch
+		batch, err = v.rd.Next(tick.ctx)
+		switch err {
+		case nil:
+			err = v.show(batch)
+		case errTick:
+			tick.set(sse.Heartbeat)
+			// Another replica may have written what no hub brought here.
+			if err = v.catchUp(limit); err == nil && v.out.Idle() >= sse.Heartbeat {
+				err = v.out.Ping()
+			}
+		}
+	}
+	return v.end(err)
+}
+
+// catchUp sends what the log has beyond what was sent.
+func (v *viewer) catchUp(ctx context.Context) error {
+	v.buf = v.buf[:0]
+	for ev, err := range v.s.opts.Log.Events(ctx, v.id, v.last) {
+		if err == nil {
+			err = v.event(ev)
+		}
+		if err != nil {
+			return err
+		}
+		if len(v.buf) >= bufferKept {
+			if err := v.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	v.rd.Skip(v.last)
+	return v.flush()
+}
+
+// show sends what a batch brought.
+func (v *viewer) show(batch hub.Batch) error {
+	v.buf = v.buf[:0]
+	for i := range batch {
+		if e := &batch[i]; e.Event == nil {
+			// The hub may still hold the deltas of what came whole from the log.
+			if e.Delta.Run == v.runID && e.Delta.Step > v.step {
+				v.buf = sseDelta(v.buf, e.Delta)
+			}
+		} else if err := v.event(*e.Event); err != nil {
+			return err
+		}
+	}
+	return v.flush()
+}
+
+// event appends the frame of an event that was not sent yet.
+func (v *viewer) event(ev footnote.Event) error {
+	if ev.Seq <= v.last {
+		return nil
+	}
+	data, err := appendEvent(nil, ev)
+	if err != nil {
+		return err
+	}
+	v.buf = sse.AppendEvent(v.buf, footnote.KindOf(ev.Body), ev.Seq, data)
+	v.last = ev.Seq
+	switch b := ev.Body.(type) {
+	case footnote.RunStarted:
+		v.running, v.runID, v.step = true, ev.Run, 0
+	case footnote.AssistantMessage:
+		v.step = b.Step
+	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
+		v.running = false
+	}
+	return nil
+}
+
+// flush sends the frames, and the headers before the first.
+func (v *viewer) flush() (err error) {
+	if v.out != nil {
+		return v.out.Write(v.buf)
+	}
+	v.out, err = sse.Start(v.w, http.StatusOK, v.buf)
+	return err
+}
+
+// end says in the stream why it ends, unless the client knows.
+func (v *viewer) end(err error) error {
+	sc := scopeOf(v.r.Context())
+	switch {
+	case err == nil || errors.Is(err, errStreamTime):
+		sc.outcome = "complete" // an EventSource connects again and goes on
+		return nil
+	case v.r.Context().Err() != nil:
+		sc.outcome = "client left"
+		return nil
+	case v.out == nil:
+		return err
+	}
+	sc.outcome, sc.err = "failed", v.s.interrupted(v.r, err)
+	_, data := Native(sc.err, Failure{RequestID: sc.id})
+	if werr := v.out.Write(sse.AppendEvent(nil, "error", 0, data)); werr != nil {
+		sc.outcome, sc.aborted = "client too slow", true
+	}
+	return nil
+}
+
+// appendEvent appends the JSON of an event.
+func appendEvent(dst []byte, ev footnote.Event) ([]byte, error) {
+	kind, body, err := footnote.EncodeBody(ev.Body)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendInt(dst, ev.Seq, 10)
+	dst = append(dst, `,"time":"`...)
+	dst = ev.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
+	dst = append(dst, `","kind":`...)
+	dst = strictjson.AppendString(dst, kind)
+	if ev.Run != "" {
+		dst = append(dst, `,"run":`...)
+		dst = strictjson.AppendString(dst, ev.Run)
+	}
+	dst = append(dst, `,"body":`...)
+	dst = append(dst, body...)
+	return append(dst, '}'), nil
+}
+
+// deltaOps are the names of a delta's operations.
+var deltaOps = [...]string{
+	footnote.BlockStarted: "start", footnote.BlockGrew: "grow", footnote.BlockEnded: "end",
+	footnote.StepRetrying: "retrying", footnote.StepBroke: "broke",
+}
+
+// sseDelta appends the frame of a delta. The text of a grown block is copied as it
+// is: it is the inside of a JSON string already. Deltas have no id; a client that
+// connects again gets the finished message instead.
+func sseDelta(dst []byte, d footnote.Delta) []byte {
+	dst = append(dst, "event: delta\ndata: {\"run\":"...)
+	dst = strictjson.AppendString(dst, d.Run)
+	dst = append(dst, `,"step":`...)
+	dst = strconv.AppendInt(dst, int64(d.Step), 10)
+	dst = append(dst, `,"attempt":`...)
+	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+	dst = append(dst, `,"op":"`...)
+	dst = append(dst, deltaOps[d.Op]...)
+	dst = append(dst, '"')
+	switch d.Op {
+	case footnote.StepRetrying, footnote.StepBroke:
+		dst = append(dst, `,"code":`...)
+		dst = strictjson.AppendString(dst, string(d.Code))
+		dst = append(dst, `,"wait_ms":`...)
+		dst = strconv.AppendInt(dst, d.Wait.Milliseconds(), 10)
+	default:
+		dst = append(dst, `,"index":`...)
+		dst = strconv.AppendInt(dst, int64(d.Index), 10)
+		dst = append(dst, `,"kind":`...)
+		dst = strictjson.AppendString(dst, d.Kind)
+	}
+	if d.Op == footnote.BlockStarted && d.ID != "" {
+		dst = append(dst, `,"id":`...)
+		dst = strictjson.AppendString(dst, d.ID)
+		dst = append(dst, `,"name":`...)
+		dst = strictjson.AppendString(dst, d.Name)
+	}
+	if d.Op == footnote.BlockGrew {
+		dst = append(dst, `,"text":"`...)
+		dst = append(dst, d.Escaped...)
+		dst = append(dst, '"')
+	}
+	return append(dst, "}\n\n"...)
+}

@@ -1,0 +1,462 @@
+// Package httpapi is the HTTP edge: routes, keys, limits, the error table, and
+// the pump that turns what happens in a run into a response. It serves the
+// OpenAI-compatible door and the native event stream itself; other doors are added
+// with Handle and share everything else.
+//
+// A handler returns its error. One wrapper writes it, in the envelope of the
+// route, and logs the request once.
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/protocol/openai"
+)
+
+// Engine is what the doors need of an agent.Engine.
+type Engine interface {
+	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
+	Subscribe(t agent.Ticket) *hub.Reader
+	Stop(ctx context.Context, conversation, by string) error
+	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error)
+	Assistants() []agent.AssistantInfo
+}
+
+// Log is what the event endpoint needs of a store.
+type Log interface {
+	Get(ctx context.Context, id string) (footnote.Stream, error)
+	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
+}
+
+// Metrics is told what happened at the edge. Runs report themselves.
+type Metrics interface {
+	RequestEnded(route, method string, status int, d time.Duration)
+	StreamOpened(door string)
+	StreamClosed(door string)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) RequestEnded(string, string, int, time.Duration) {}
+func (noMetrics) StreamOpened(string)                             {}
+func (noMetrics) StreamClosed(string)                             {}
+
+// Options are what a Server is made of. Engine, Log and Hub are required; zero
+// fields take the defaults.
+type Options struct {
+	Engine Engine
+	Log    Log
+	Hub    *hub.Hub
+
+	// Keys are the API keys and whom they stand for. Without any, callers on the
+	// loopback interface are the local principal and all others are refused.
+	Keys map[string]footnote.Principal
+	// Hosts are names under which the server is reached, beside those of the
+	// loopback interface. They matter without keys: a web page whose name was
+	// pointed at 127.0.0.1 must not speak for the user.
+	Hosts []string
+	// AllowOrigins are the web origins that may call from a browser; empty: none
+	// but the server's own. "*" needs keys.
+	AllowOrigins []string
+	// TrustOpenWebUI believes the X-OpenWebUI-Chat-Id header.
+	TrustOpenWebUI bool
+
+	InputMaxChars int           // of a user's message; default 10,000
+	BodyLimit     int64         // bytes; default 1 MB
+	BodyTimeout   time.Duration // for a body to arrive; default 30 s
+	AnswerTimeout time.Duration // of an unstreamed answer; default 300 s
+	StreamTimeout time.Duration // of a stream; default 10 min
+	Hold          time.Duration // how long a stream's headers wait for its first word; default 5 s
+	OnDisconnect  string        // what a run of the OpenAI door does when its client leaves; default agent.Cancel
+	Reasoning     bool          // the OpenAI door shows thinking
+
+	Ready   func(context.Context) error // nil: always ready
+	Scrape  http.Handler                // of /metrics; nil: none
+	Logger  *slog.Logger
+	Metrics Metrics
+	Now     func() time.Time
+}
+
+// Server is the HTTP edge. It may be used by several goroutines once it serves.
+type Server struct {
+	opts     Options
+	mux      *http.ServeMux
+	keys     keyring
+	hosts    map[string]bool
+	origins  map[string]bool
+	foreign  *http.CrossOriginProtection
+	draining atomic.Bool
+}
+
+// New checks the options and makes a server.
+func New(o Options) (*Server, error) {
+	if o.Engine == nil || o.Log == nil || o.Hub == nil {
+		return nil, errors.New("httpapi: Engine, Log and Hub are required")
+	}
+	o = o.withDefaults()
+	s := &Server{
+		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
+		foreign: http.NewCrossOriginProtection(),
+	}
+	if err := s.admit(); err != nil {
+		return nil, err
+	}
+	s.routes()
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	duration := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	duration(&o.BodyTimeout, 30*time.Second)
+	duration(&o.AnswerTimeout, 300*time.Second)
+	duration(&o.StreamTimeout, 10*time.Minute)
+	duration(&o.Hold, 5*time.Second)
+	if o.InputMaxChars <= 0 {
+		o.InputMaxChars = 10_000
+	}
+	if o.BodyLimit <= 0 {
+		o.BodyLimit = 1 << 20
+	}
+	if o.OnDisconnect == "" {
+		o.OnDisconnect = agent.Cancel
+	}
+	if o.Ready == nil {
+		o.Ready = func(context.Context) error { return nil }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Methods are the handlers of a route by HTTP method.
+type Methods map[string]Handler
+
+// Handler serves a request, or says why not. An error that is returned after the
+// response was begun breaks the connection.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+func (s *Server) routes() {
+	get := func(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead: h} }
+	s.open("/healthz", Native, get(s.health))
+	s.open("/readyz", Native, get(s.ready))
+	if s.opts.Scrape != nil {
+		s.Handle("/metrics", Native, get(func(w http.ResponseWriter, r *http.Request) error {
+			s.opts.Scrape.ServeHTTP(w, r)
+			return nil
+		}))
+	}
+	s.Handle("/v1/chat/completions", openAI, Methods{http.MethodPost: s.chatCompletions})
+	s.Handle("/v1/models", openAI, get(s.listModels))
+	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
+	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
+}
+
+// Handle adds a route for callers with a key, before the server serves. The
+// pattern has no method. Two routes with one pattern are a programmer's mistake.
+func (s *Server) Handle(pattern string, env Envelope, m Methods) {
+	s.open(pattern, env, m.each(func(h Handler) Handler {
+		return func(w http.ResponseWriter, r *http.Request) error {
+			if err := s.identify(r); err != nil {
+				return err
+			}
+			return h(w, r)
+		}
+	}))
+}
+
+// Mount adds a handler that needs no key, such as the pages of the web
+// interface. Errors are its own business.
+func (s *Server) Mount(pattern string, h http.Handler) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		scopeOf(r.Context()).route = pattern
+		h.ServeHTTP(w, r)
+	})
+}
+
+// names lists the methods for the Allow header.
+func (m Methods) names() string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
+
+func (m Methods) each(wrap func(Handler) Handler) Methods {
+	out := Methods{}
+	for name, h := range m {
+		out[name] = wrap(h)
+	}
+	return out
+}
+
+// open adds a route that needs no key.
+func (s *Server) open(pattern string, env Envelope, m Methods) {
+	allow := m.names()
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		sc := scopeOf(r.Context())
+		sc.route, sc.envelope = pattern, env
+		h, ok := m[r.Method]
+		if !ok {
+			w.Header().Set("Allow", allow)
+			sc.status = http.StatusMethodNotAllowed
+			s.fail(w, r, footnote.Errorf(footnote.InvalidRequest, "This address takes %s.", allow))
+			return
+		}
+		if err := h(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// ServeHTTP serves one request and logs it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sc := &scope{id: requestID(r), route: "none", envelope: envelopeOf(r.URL.Path), begun: s.opts.Now()}
+	rec := &recorder{ResponseWriter: w}
+	r = r.WithContext(context.WithValue(r.Context(), scopeKey{}, sc))
+	defer s.logged(rec, r, sc)
+	defer s.recovered(rec, r)
+
+	h := rec.Header()
+	h.Set("X-Request-Id", sc.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := s.gate(rec, r); err != nil {
+		s.fail(rec, r, err)
+		return
+	}
+	if s.crossOrigin(rec, r) {
+		return // a preflight
+	}
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		sc.unknown = true
+		s.fail(rec, r, footnote.Errorf(footnote.NotFound, "There is nothing at this address."))
+		return
+	}
+	s.mux.ServeHTTP(rec, r)
+}
+
+// gate refuses what must not reach any handler.
+func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
+	if p := r.URL.Path; !cleanPath(p) {
+		scopeOf(r.Context()).unknown = true
+		return footnote.Errorf(footnote.NotFound, "There is nothing at this address.")
+	}
+	if len(s.opts.Keys) > 0 {
+		return nil
+	}
+	if !s.hosts[hostname(r.Host)] {
+		return footnote.Errorf(footnote.Forbidden, "This server is not known under the name in the Host header.")
+	}
+	if err := s.foreign.Check(r); err != nil {
+		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
+	}
+	return nil
+}
+
+// cleanPath reports whether a decoded path is one that a route can mean: absolute,
+// without dots, doubled slashes, backslashes or control characters.
+func cleanPath(p string) bool {
+	if p == "" || p[0] != '/' || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }) {
+		return false
+	}
+	clean := path.Clean(p)
+	return p == clean || p == clean+"/"
+}
+
+// recovered turns a panic into a 500, or into a broken connection when the
+// response was begun.
+func (s *Server) recovered(rec *recorder, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	sc := scopeOf(r.Context())
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
+		sc.aborted = true
+		return
+	}
+	sc.aborted = rec.status != 0
+	s.fail(rec, r, fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack()))
+}
+
+// logged writes the one line about a request. It runs last: net/http then learns
+// of a response that must be broken off.
+func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
+	took := s.opts.Now().Sub(sc.begun)
+	s.opts.Metrics.RequestEnded(sc.route, r.Method, rec.code(), took)
+	level := slog.LevelInfo
+	switch {
+	case sc.err != nil && footnote.CodeOf(sc.err) == footnote.Internal:
+		level = slog.LevelError
+	case rec.code() >= 500 || sc.outcome == "failed":
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{
+		slog.String("request", sc.id), slog.String("method", r.Method), slog.String("route", sc.route),
+		slog.Int("status", rec.code()), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
+		slog.String("remote", r.RemoteAddr),
+	}
+	if sc.principal.User != "" {
+		attrs = append(attrs, slog.String("org", sc.principal.Org), slog.String("user", sc.principal.User))
+	}
+	if sc.outcome != "" {
+		attrs = append(attrs, slog.String("outcome", sc.outcome))
+	}
+	if sc.err != nil {
+		attrs = append(attrs, slog.String("code", string(footnote.CodeOf(sc.err))), slog.Any("err", sc.err))
+	}
+	s.opts.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	if sc.aborted {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// HTTPServer is an http.Server with the limits that this server needs: no write
+// timeout, which would cut streams short; every write has its own deadline.
+func (s *Server) HTTPServer(addr string) *http.Server {
+	return &http.Server{
+		Addr:              addr,
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// Drain makes the server report that it is not ready, so that no new requests are
+// sent to it. It goes on serving.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.draining.Load() {
+		return footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down.")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.opts.Ready(ctx); err != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The server is not ready.", Err: err}
+	}
+	return writeJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
+}
+
+// scope is what is known of a request while it is served.
+type scope struct {
+	id        string
+	route     string
+	envelope  Envelope
+	principal footnote.Principal
+	begun     time.Time
+	status    int    // instead of the one of the error's code
+	unknown   bool   // there is no such route
+	outcome   string // of a stream
+	err       error  // for the log
+	aborted   bool   // the connection must be broken off
+}
+
+type scopeKey struct{}
+
+func scopeOf(ctx context.Context) *scope {
+	sc, _ := ctx.Value(scopeKey{}).(*scope)
+	if sc == nil {
+		return &scope{envelope: Native} // a handler that is called without the server
+	}
+	return sc
+}
+
+// PrincipalOf is who makes the request of a handler that was added with Handle.
+func PrincipalOf(ctx context.Context) footnote.Principal { return scopeOf(ctx).principal }
+
+// RequestIDOf is the id of the request, as the client and the log know it.
+func RequestIDOf(ctx context.Context) string { return scopeOf(ctx).id }
+
+// requestID takes the caller's id when it is one, and makes one otherwise.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); validID(id) {
+		return id
+	}
+	return "req_" + rand.Text()
+}
+
+// validID reports whether id is made of 1 to 64 letters, digits, and -_. only.
+func validID(id string) bool {
+	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+// recorder notes what was sent. It can be looked behind.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= 200 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// code is the status for the log: of a request that got no answer, because its
+// client had gone, it is 499.
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return 499
+	}
+	return r.status
+}
+
+// envelopeOf is the envelope of addresses that have no route.
+func envelopeOf(p string) Envelope {
+	if strings.HasPrefix(p, "/v1/") || p == "/v1" {
+		return openAI
+	}
+	return Native
+}
+
+// openAI is the envelope of the Chat Completions API.
+func openAI(err error, sc Failure) (contentType string, body []byte) {
+	code := ""
+	if sc.UnknownURL {
+		code = openai.UnknownURL
+	}
+	return "application/json", openai.AppendError(nil, err, code)
+}

@@ -1,0 +1,367 @@
+// Package clienttest is an engine that plays scenarios, for testing the doors with
+// unmodified clients. The user's text chooses: "scenario: 429" is refused,
+// "scenario: midstream" breaks off, anything else gets an answer in two steps.
+//
+// It keeps its log in memory and publishes to a real hub.
+package clienttest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/hub"
+)
+
+// Engine plays scenarios. It is an httpapi.Engine and an httpapi.Log.
+type Engine struct {
+	Hub *hub.Hub
+	wg  sync.WaitGroup
+
+	mu      sync.Mutex // guards below
+	streams map[string]*stream
+	readers map[string]*hub.Reader // of tickets, by run
+	seen    map[string]int         // submissions, by text
+	turns   []agent.Turn
+}
+
+type stream struct {
+	head   footnote.Stream
+	events []footnote.Event
+	cancel context.CancelCauseFunc // of the run; nil when none
+}
+
+// New makes an engine without conversations. Close must be called in the end.
+func New() *Engine {
+	return &Engine{Hub: hub.New(), streams: map[string]*stream{}, readers: map[string]*hub.Reader{}, seen: map[string]int{}}
+}
+
+// Close stops all runs and waits for them.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	for _, s := range e.streams {
+		if s.cancel != nil {
+			s.cancel(stoppedBy("shutdown"))
+		}
+	}
+	e.mu.Unlock()
+	e.wg.Wait()
+	e.Hub.Close()
+}
+
+type stoppedBy string
+
+func (s stoppedBy) Error() string { return "stopped by " + string(s) }
+
+// Turns are the turns that were submitted.
+func (e *Engine) Turns() []agent.Turn {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]agent.Turn(nil), e.turns...)
+}
+
+// Assistants are two, one of them with an alias that holds a slash.
+func (e *Engine) Assistants() []agent.AssistantInfo {
+	created := time.Unix(1_767_225_600, 0)
+	return []agent.AssistantInfo{
+		{Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: "scripted", Created: created},
+		{Name: "explore", Model: "scripted", Created: created},
+	}
+}
+
+// Complete answers side jobs.
+func (e *Engine) Complete(_ context.Context, _ footnote.Principal, prompt string) (string, footnote.Usage, error) {
+	if strings.Contains(prompt, "scenario: 429") {
+		return "", footnote.Usage{}, footnote.Errorf(footnote.RateLimited, "Too many requests.")
+	}
+	return `{"title": "Orders in May"}`, footnote.Usage{Input: 30, Output: 6}, nil
+}
+
+// scenario is the word after "scenario:" in a text.
+func scenario(text string) string {
+	_, rest, _ := strings.Cut(text, "scenario:")
+	if words := strings.Fields(rest); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+// refused is the error of the scenarios in which no run begins.
+func refused(name string, before int) error {
+	switch name {
+	case "429":
+		return &footnote.Error{Code: footnote.RateLimited, Message: "Too many requests.", RetryAfter: 1500 * time.Millisecond}
+	case "429-once":
+		if before == 0 {
+			return &footnote.Error{Code: footnote.RateLimited, Message: "Too many requests.", RetryAfter: 20 * time.Millisecond}
+		}
+	case "budget":
+		return footnote.Errorf(footnote.BudgetExceeded, "The budget of today is used up.")
+	case "conflict":
+		return footnote.Errorf(footnote.Conflict, "The conversation is still answering.")
+	case "500":
+		return errors.New("dial 10.0.0.7: secret of the operator")
+	case "503":
+		return &footnote.Error{Code: footnote.ModelUnavailable, Message: "The model is not reachable.", Err: errors.New("secret of the operator")}
+	case "panic":
+		panic("secret of the operator")
+	}
+	return nil
+}
+
+// Submit begins the run of a scenario.
+func (e *Engine) Submit(_ context.Context, t agent.Turn) (agent.Ticket, error) {
+	name := scenario(t.Text)
+	e.mu.Lock()
+	before := e.seen[t.Text]
+	e.seen[t.Text]++
+	e.turns = append(e.turns, t)
+	e.mu.Unlock()
+	if err := refused(name, before); err != nil {
+		return agent.Ticket{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.find(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.cancel = cancel
+	after := int64(len(s.events))
+	r := &run{e: e, s: s, id: "run_" + rand.Text(), ctx: ctx, turn: t, topic: e.Hub.Open(s.head.ID, after)}
+	s.head.Run, s.head.RunState = r.id, "running"
+	reader, _ := e.Hub.Subscribe(s.head.ID, after)
+	e.readers[r.id] = reader
+	e.wg.Go(func() { r.play(name) })
+	return agent.Ticket{Conversation: s.head.ID, Run: r.id, After: after}, nil
+}
+
+// find returns the stream of a turn, which may be new. e.mu must be held.
+func (e *Engine) find(t agent.Turn) *stream {
+	if s := e.streams[t.Conversation]; s != nil {
+		return s
+	}
+	for _, s := range e.streams {
+		if t.ClientID != "" && s.head.ClientID == t.ClientID && t.Principal.Owner(s.head.Org, s.head.User) {
+			return s
+		}
+	}
+	s := &stream{head: footnote.Stream{
+		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
+		ClientID: t.ClientID, Assistant: t.Assistant,
+	}}
+	e.streams[s.head.ID] = s
+	return s
+}
+
+// Subscribe gives the reader of a ticket.
+func (e *Engine) Subscribe(t agent.Ticket) *hub.Reader {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.readers[t.Run]
+}
+
+// Stop ends the run of a conversation.
+func (e *Engine) Stop(_ context.Context, conversation, by string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.streams[conversation]; s != nil && s.cancel != nil {
+		s.cancel(stoppedBy(by))
+	}
+	return nil
+}
+
+// Get returns the head of a conversation.
+func (e *Engine) Get(_ context.Context, id string) (footnote.Stream, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.streams[id]
+	if s == nil {
+		return footnote.Stream{}, footnote.Errorf(footnote.NotFound, "There is no such stream.")
+	}
+	head := s.head
+	head.Last = int64(len(s.events))
+	return head, nil
+}
+
+// Events yields the log of a conversation.
+func (e *Engine) Events(_ context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
+	return func(yield func(footnote.Event, error) bool) {
+		e.mu.Lock()
+		var events []footnote.Event
+		if s := e.streams[id]; s != nil {
+			events = s.events
+		}
+		e.mu.Unlock()
+		for _, ev := range events {
+			if ev.Seq > after && !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// run is one scenario being played.
+type run struct {
+	e     *Engine
+	s     *stream
+	id    string
+	ctx   context.Context
+	turn  agent.Turn
+	topic *hub.Topic
+}
+
+var usage = footnote.Usage{Input: 12, CacheRead: 100, Output: 9, Thinking: 2}
+
+// put appends events and shows them.
+func (r *run) put(bodies ...footnote.Body) {
+	r.e.mu.Lock()
+	var events []footnote.Event
+	for _, b := range bodies {
+		ev := footnote.Event{
+			Stream: r.s.head.ID, Seq: int64(len(r.s.events)) + 1, Run: r.id, Body: b,
+			Time: time.Unix(1_767_225_600+int64(len(r.s.events)), 0).UTC(),
+		}
+		r.s.events = append(r.s.events, ev)
+		events = append(events, ev)
+		switch {
+		case footnote.Terminal(b):
+			r.s.head.Run, r.s.head.RunState, r.s.cancel = "", "", nil
+		case footnote.KindOf(b) == "run_parked":
+			r.s.head.RunState = "parked"
+		}
+	}
+	r.e.mu.Unlock()
+	r.topic.Publish(events...)
+}
+
+func (r *run) head(step, index int, kind string) footnote.Delta {
+	return footnote.Delta{Run: r.id, Step: step, Attempt: 1, Index: index, Kind: kind}
+}
+
+// say lets a text block grow piece by piece.
+func (r *run) say(step int, pieces ...string) {
+	b := r.topic.Start(r.head(step, 0, "text"))
+	for _, p := range pieces {
+		quoted, _ := json.Marshal(p) // a string always encodes
+		b.Grow(quoted[1 : len(quoted)-1])
+		r.topic.Flush()
+	}
+	b.End()
+	r.topic.Flush()
+}
+
+func block(v map[string]any) json.RawMessage {
+	b, _ := json.Marshal(v) // strings and maps always encode
+	return b
+}
+
+func text(s string) json.RawMessage { return block(map[string]any{"type": "text", "text": s}) }
+
+var toolCall = block(map[string]any{"type": "tool_use", "id": "toolu_1", "name": "query", "input": map[string]any{"sql": "SELECT count(*) FROM orders"}})
+
+func (r *run) message(step int, stop string, blocks ...json.RawMessage) {
+	r.put(footnote.AssistantMessage{Step: step, Model: "scripted", Blocks: blocks, StopReason: stop, Usage: usage})
+}
+
+func (r *run) fail(code footnote.Code, words string) {
+	r.put(footnote.RunFailed{Code: code, Message: words, Usage: usage})
+}
+
+// answer is a text in one step, and the end.
+func (r *run) answer(reason, words string) {
+	r.say(1, words)
+	r.message(1, reason, text(words))
+	r.finish(reason, words, nil)
+}
+
+func (r *run) finish(reason, words string, cites []footnote.Cite) {
+	r.put(footnote.Answered{Text: words, Cites: cites}, footnote.RunFinished{Reason: reason, Steps: 1, Usage: usage})
+}
+
+// play plays a scenario to its end.
+func (r *run) play(name string) {
+	defer r.topic.Close()
+	r.put(footnote.UserMessage{Text: r.turn.Text, Context: r.turn.Context},
+		footnote.RunStarted{Door: r.turn.Door, OnDisconnect: r.turn.OnDisconnect, RequestID: r.turn.RequestID})
+	switch name {
+	case "run-429":
+		r.fail(footnote.RateLimited, "The model has too many requests.")
+	case "database":
+		r.fail(footnote.DatabaseUnavailable, "The database is not reachable.")
+	case "504":
+		r.fail(footnote.AgentTimeout, "The answer took longer than 240 s.")
+	case "storage":
+		r.topic.Fail(footnote.Errorf(footnote.StorageUnavailable, "The answer could not be stored."))
+	case "midstream":
+		r.say(1, "Let me look. ")
+		<-time.After(20 * time.Millisecond) // so that the text leaves before the failure is known
+		r.fail(footnote.ModelUnavailable, "The model is not reachable.")
+	case "refusal":
+		r.answer("refusal", "I can't help with that.")
+	case "length":
+		r.answer("max_tokens", "There are forty-")
+	case "parked":
+		r.message(1, "tool_use", toolCall)
+		r.put(footnote.RunParked{Calls: []string{"toolu_1"}, Deadline: time.Unix(1_767_225_600, 0)})
+		<-r.ctx.Done()
+		r.stopped()
+	case "slow", "silent":
+		r.drip(name == "slow")
+	case "echo":
+		b, _ := json.Marshal(r.turn) // plain fields
+		r.answer("end_turn", string(b))
+	default:
+		r.two()
+	}
+}
+
+// drip speaks without end, or is silent, until it is stopped.
+func (r *run) drip(speaks bool) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	b := r.topic.Start(r.head(1, 0, "text"))
+	for n := 0; r.ctx.Err() == nil; n++ {
+		if speaks {
+			b.Grow(fmt.Appendf(nil, "%d ", n))
+			r.topic.Flush()
+		}
+		select {
+		case <-tick.C:
+		case <-r.ctx.Done():
+		}
+	}
+	b.End()
+	r.topic.Flush()
+	r.stopped()
+}
+
+func (r *run) stopped() {
+	by := "shutdown"
+	if s, ok := errors.AsType[stoppedBy](context.Cause(r.ctx)); ok {
+		by = string(s)
+	}
+	r.put(footnote.RunStopped{By: by, Usage: usage})
+}
+
+// two is an answer in two steps, with a tool of the server between them.
+func (r *run) two() {
+	const first, second = "Let me count.", "There are 42 orders, <b>\"naïve\"</b> 😀."
+	r.say(1, "Let me ", "count.")
+	call := r.topic.Start(footnote.Delta{Run: r.id, Step: 1, Attempt: 1, Index: 1, Kind: "tool_use", ID: "toolu_1", Name: "query"})
+	call.Grow([]byte(`{\"sql\":\"SELECT count(*) FROM orders\"}`))
+	call.End()
+	r.topic.Flush()
+	r.message(1, "tool_use", text(first), toolCall)
+	r.put(footnote.ToolResult{CallID: "toolu_1", Name: "query", Content: "42", By: "server"})
+	r.say(2, "There are ", "42 orders, ", "<b>\"naïve\"</b> 😀.")
+	r.message(2, "end_turn", text(second))
+	row := 0
+	r.finish("end_turn", second, []footnote.Cite{{Start: 10, End: 12, Text: "42", Result: "r1", Row: &row, Column: "count", Value: "42", Confidence: 1}})
+}
