@@ -295,8 +295,15 @@ func (e *Engine) lock(stream string) (unlock func()) {
 // be locked.
 func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, error) {
 	busy := footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
-	if e.running(stream) != nil {
-		return footnote.Stream{}, busy
+	if r := e.running(stream); r != nil {
+		if !r.ending() {
+			return footnote.Stream{}, busy
+		}
+		select {
+		case <-r.done: // its readers may have seen its end before it is over
+		case <-ctx.Done():
+			return footnote.Stream{}, context.Cause(ctx)
+		}
 	}
 	if err := e.adopt(ctx, stream); err != nil {
 		return footnote.Stream{}, err

@@ -120,6 +120,14 @@ func (r *run) execute() {
 	close(r.done)
 }
 
+// ending reports whether the run is past its last step.
+func (r *run) ending() bool {
+	r.mu.Lock()
+	closed := r.closed
+	r.mu.Unlock()
+	return closed || r.w.broken()
+}
+
 // record writes down how the run ended.
 func (r *run) record(terminal footnote.Body, err error) {
 	outcome := "parked"

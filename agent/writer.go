@@ -185,3 +185,10 @@ func (w *writer) token() int64 {
 	defer w.mu.Unlock()
 	return w.lease
 }
+
+// broken reports whether an append has failed.
+func (w *writer) broken() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil
+}

@@ -19,6 +19,8 @@ type Reply struct {
 	Err    error
 	// Wait holds the reply back until it is closed, or the call's context ends.
 	Wait <-chan struct{}
+	// Hang never replies; the call lasts until its context ends.
+	Hang bool
 	Cost footnote.Cost
 }
 
@@ -83,6 +85,10 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 	}
 	r := m.script[n-1]
 	m.mu.Unlock()
+	if r.Hang {
+		<-ctx.Done()
+		return agent.Reply{}, context.Cause(ctx)
+	}
 	if r.Wait != nil {
 		select {
 		case <-r.Wait:

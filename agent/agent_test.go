@@ -1,0 +1,410 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/hub"
+)
+
+var alice = footnote.Principal{Org: "acme", User: "alice"}
+
+// rig is an engine over a log in memory.
+type rig struct {
+	t      *testing.T
+	log    *memLog
+	hub    *hub.Hub
+	engine *agent.Engine
+	model  *agenttest.Model
+}
+
+func newRig(t *testing.T, model *agenttest.Model, tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) *rig {
+	t.Helper()
+	r := &rig{t: t, log: newMemLog(), hub: hub.New(), model: model}
+	r.start(tools, change...)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		r.engine.Drain(ctx)
+	})
+	return r
+}
+
+// start makes an engine over the log as it is, as after a crash.
+func (r *rig) start(tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) {
+	r.t.Helper()
+	a := &agent.Assistant{Name: "analyst", ModelName: "scripted", Model: r.model, Tools: tools,
+		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
+		}}
+	opts := agent.Options{Log: r.log, Hub: r.hub, Assistants: []*agent.Assistant{a}}
+	for _, f := range change {
+		f(a, &opts)
+	}
+	var err error
+	if r.engine, err = agent.New(opts); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// submit sends a turn that must be taken.
+func (r *rig) submit(t agent.Turn) agent.Ticket {
+	r.t.Helper()
+	t.Principal = alice
+	ticket, err := r.engine.Submit(context.Background(), t)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return ticket
+}
+
+// read follows a ticket until its run ends or parks, and returns the kinds of the
+// events, and the last event.
+func (r *rig) read(ticket agent.Ticket) (kinds []string, last footnote.Body) {
+	r.t.Helper()
+	reader := r.engine.Subscribe(ticket)
+	defer reader.Close()
+	for {
+		batch, err := reader.Next(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, entry := range batch {
+			if entry.Event == nil {
+				continue
+			}
+			last = entry.Event.Body
+			kinds = append(kinds, footnote.KindOf(last))
+			if _, parked := last.(footnote.RunParked); parked || footnote.Terminal(last) {
+				return kinds, last
+			}
+		}
+	}
+}
+
+// terminals counts the terminal events of a conversation.
+func (r *rig) terminals(conversation string) int {
+	n := 0
+	for ev := range r.log.Events(context.Background(), conversation, 0) {
+		if footnote.Terminal(ev.Body) {
+			n++
+		}
+	}
+	return n
+}
+
+func rows(name string) agent.Tool {
+	return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: true}, func(_ context.Context, c agent.Call) (agent.Output, error) {
+		res := &footnote.Result{Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}}, Rows: [][]any{{int64(42)}}}
+		return agent.Output{Content: `{"result":"` + c.ResultID + `","rows":[[42]]}`, Rows: res, SQL: "select 42", Source: "shop"}, nil
+	})
+}
+
+func client(name string) agent.Tool {
+	return agenttest.NewTool(agent.Spec{Name: name, Side: agent.Client}, func(context.Context, agent.Call) (agent.Output, error) {
+		panic("a client tool was called on the server")
+	})
+}
+
+func TestARunAsksItsToolsAndAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("toolu_1", "run_query", `{}`), agenttest.Say("There are 42 orders."))
+		r := newRig(t, model, []agent.Tool{rows("run_query")})
+		kinds, last := r.read(r.submit(agent.Turn{Text: "How many orders?"}))
+		want := "opened titled user_message run_started assistant_message tool_result assistant_message answered run_finished"
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("events = %s\nwant     %s", got, want)
+		}
+		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != agent.EndTurn || f.Steps != 2 || f.Usage.Input != 20 {
+			t.Errorf("last = %+v", last)
+		}
+		second := model.Requests()[1].Messages
+		if got := string(second[len(second)-1].Content); !strings.Contains(got, `\"result\":\"r1\"`) {
+			t.Errorf("the result was not sent back: %s", got)
+		}
+	})
+}
+
+func TestReadOnlyToolsRunSideBySideAndAnswerInCallOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := agenttest.NewTool(agent.Spec{Name: "slow", ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
+			time.Sleep(3 * time.Second)
+			return agent.Output{Content: "slow"}, nil
+		})
+		fast := agenttest.NewTool(agent.Spec{Name: "fast", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+			time.Sleep(time.Second)
+			return agent.Output{Content: "fast"}, nil
+		})
+		model := agenttest.Script(agenttest.Calls(
+			agenttest.CallBlock("a", "slow", `{}`), agenttest.CallBlock("b", "fast", `{}`), agenttest.CallBlock("c", "slow", `{}`)),
+			agenttest.Say("done"))
+		r := newRig(t, model, []agent.Tool{slow, fast})
+		begun := time.Now()
+		ticket := r.submit(agent.Turn{Text: "go"})
+		r.read(ticket)
+		if took := time.Since(begun); took != 3*time.Second {
+			t.Errorf("three calls took %s, want 3s", took)
+		}
+		var order []string
+		for ev := range r.log.Events(t.Context(), ticket.Conversation, 0) {
+			if res, ok := ev.Body.(footnote.ToolResult); ok {
+				order = append(order, res.CallID)
+			}
+		}
+		if got := strings.Join(order, ""); got != "abc" {
+			t.Errorf("results in the order %s, want abc", got)
+		}
+	})
+}
+
+func TestToolsThatMisbehave(t *testing.T) {
+	tools := []agent.Tool{
+		agenttest.NewTool(agent.Spec{Name: "panics"}, func(context.Context, agent.Call) (agent.Output, error) { panic("boom") }),
+		agenttest.NewTool(agent.Spec{Name: "hangs", Timeout: time.Second}, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+			<-ctx.Done()
+			return agent.Output{}, ctx.Err()
+		}),
+		agenttest.NewTool(agent.Spec{Name: "deaf", Timeout: time.Second}, func(context.Context, agent.Call) (agent.Output, error) {
+			time.Sleep(time.Minute)
+			return agent.Output{Content: "too late"}, nil
+		}),
+		agenttest.NewTool(agent.Spec{Name: "secret"}, nil),
+	}
+	for name, want := range map[string]string{
+		"panics": "broke while it ran", "hangs": "longer than 1s", "deaf": "longer than 1s",
+		"nosuch": "There is no tool named nosuch", "secret": "may not be used",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model := agenttest.Script(agenttest.Call("toolu_1", name, `{}`), agenttest.Say("I could not."))
+				r := newRig(t, model, tools, func(a *agent.Assistant, _ *agent.Options) {
+					a.Policy = agent.Policy{Approve: []string{"*"}, Deny: []string{"sec*"}}
+				})
+				ticket := r.submit(agent.Turn{Text: "go"})
+				_, last := r.read(ticket)
+				if _, ok := last.(footnote.RunFinished); !ok {
+					t.Fatalf("last = %+v", last)
+				}
+				var res footnote.ToolResult
+				for ev := range r.log.Events(t.Context(), ticket.Conversation, 0) {
+					if b, ok := ev.Body.(footnote.ToolResult); ok {
+						res = b
+					}
+				}
+				if !res.IsError || !strings.Contains(res.Content, want) {
+					t.Errorf("result = %+v, want an error with %q", res, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tools := []agent.Tool{rows("run_query"), client("browser_query"), client("draw")}
+		model := agenttest.Script(agenttest.Calls(
+			agenttest.CallBlock("a", "run_query", `{}`), agenttest.CallBlock("b", "browser_query", `{}`), agenttest.CallBlock("c", "draw", `{}`)),
+			agenttest.Say("Both are 42."))
+		r := newRig(t, model, tools)
+		first := r.submit(agent.Turn{Text: "go"})
+		_, last := r.read(first)
+		if p, ok := last.(footnote.RunParked); !ok || strings.Join(p.Calls, " ") != "b c" {
+			t.Fatalf("last = %+v", last)
+		}
+		synctest.Wait()
+		old := r.engine
+		r.hub = hub.New() // nothing but the log survives
+		r.start(tools)
+		defer old.Drain(t.Context())
+
+		answer := func(id, content string) (agent.Ticket, error) {
+			return r.engine.Submit(t.Context(), agent.Turn{Conversation: first.Conversation, Principal: alice,
+				Answers: []agent.Answer{{CallID: id, Content: content}}})
+		}
+		one, err := answer("c", "drawn")
+		if err != nil || one.Duplicate {
+			t.Fatalf("first answer: %+v, %v", one, err)
+		}
+		r.engine.Subscribe(one).Close()
+		again, err := answer("c", "drawn")
+		if err != nil || !again.Duplicate {
+			t.Fatalf("the same answer again: duplicate = %v, %v", again.Duplicate, err)
+		}
+		r.engine.Subscribe(again).Close()
+		if _, err := answer("c", "something else"); footnote.CodeOf(err) != footnote.Conflict {
+			t.Errorf("another answer: CodeOf(%v), want conflict", err)
+		}
+		if _, err := answer("zzz", "x"); footnote.CodeOf(err) != footnote.Conflict {
+			t.Errorf("an unknown call: CodeOf(%v), want conflict", err)
+		}
+		two, err := answer("b", "42")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, last = r.read(two)
+		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(first.Conversation) != 1 || two.Run != first.Run {
+			t.Errorf("last = %+v, %d terminals, run %s then %s", last, r.terminals(first.Conversation), first.Run, two.Run)
+		}
+	})
+}
+
+func TestTheUserGoesOnWhileTheRunIsParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("As you wish."))
+		r := newRig(t, model, []agent.Tool{client("draw")})
+		first := r.submit(agent.Turn{Text: "draw"})
+		r.read(first)
+		synctest.Wait()
+		_, last := r.read(r.submit(agent.Turn{Conversation: first.Conversation, Text: "never mind"}))
+		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(first.Conversation) != 2 {
+			t.Errorf("last = %+v, %d terminals", last, r.terminals(first.Conversation))
+		}
+		m := model.Requests()[1].Messages
+		if got := string(m[2].Content); !strings.Contains(got, agent.NotAnswered) || !strings.Contains(got, "never mind") {
+			t.Errorf("sent %s", got)
+		}
+	})
+}
+
+func TestAnUnansweredCallEndsAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
+		r := newRig(t, model, []agent.Tool{client("draw")})
+		ticket := r.submit(agent.Turn{Text: "draw"})
+		r.read(ticket)
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if n := r.terminals(ticket.Conversation); n != 1 {
+			t.Errorf("%d terminal events, want 1", n)
+		}
+	})
+}
+
+func TestEndsOfARun(t *testing.T) {
+	loopy := make([]agenttest.Reply, 0, 20)
+	for i := range 20 {
+		loopy = append(loopy, agenttest.Call(fmt.Sprintf("t%d", i), "run_query", `{}`))
+	}
+	again := &agent.StepError{Code: footnote.ModelUnavailable, Message: "The model is overloaded.", Again: true}
+	for name, c := range map[string]struct {
+		script []agenttest.Reply
+		want   string
+	}{
+		"refusal":            {[]agenttest.Reply{{Stop: agent.Refusal, Blocks: agenttest.Say("half").Blocks}}, "run_finished refusal"},
+		"unknown stop":       {[]agenttest.Reply{{Stop: "brand_new", Blocks: agenttest.Say("x").Blocks}}, "run_finished brand_new"},
+		"max turns":          {append(loopy[:10:10], agenttest.Say("the best I have")), "run_finished max_turns"},
+		"calls after none":   {loopy, "run_finished max_turns"},
+		"cut call":           {[]agenttest.Reply{{Stop: agent.MaxTokens, Blocks: loopy[0].Blocks}, agenttest.Say("x")}, "run_finished end_turn"},
+		"silence":            {[]agenttest.Reply{loopy[0], {Stop: agent.EndTurn}, agenttest.Say("x")}, "run_finished end_turn"},
+		"pause":              {[]agenttest.Reply{{Stop: agent.PauseTurn, Blocks: agenttest.Say("hm").Blocks}, agenttest.Say("x")}, "run_finished end_turn"},
+		"broken then good":   {[]agenttest.Reply{{Err: again}, {Err: again}, agenttest.Say("x")}, "run_finished end_turn"},
+		"broken":             {[]agenttest.Reply{{Err: again}, {Err: again}, {Err: again}}, "run_failed model_unavailable"},
+		"broken in the text": {[]agenttest.Reply{{Err: again, Blocks: agenttest.Say("hal").Blocks}, agenttest.Say("x")}, "run_failed model_unavailable"},
+		"unclassified":       {[]agenttest.Reply{{Err: errors.New("secret detail")}}, "run_failed internal_error"},
+		"too slow":           {[]agenttest.Reply{{Hang: true}}, "run_failed agent_timeout"},
+		"too dear":           {[]agenttest.Reply{{Stop: agent.ToolUse, Blocks: loopy[0].Blocks, Cost: footnote.Cost{MicroUSD: 600_000}}}, "run_failed budget_exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, agenttest.Script(c.script...), []agent.Tool{rows("run_query")})
+				ticket := r.submit(agent.Turn{Text: "go"})
+				kinds, last := r.read(ticket)
+				got := kinds[len(kinds)-1]
+				switch b := last.(type) {
+				case footnote.RunFinished:
+					got += " " + b.Reason
+				case footnote.RunFailed:
+					got += " " + string(b.Code)
+					if strings.Contains(b.Message, "secret") {
+						t.Errorf("the message leaks: %s", b.Message)
+					}
+				}
+				if got != c.want || r.terminals(ticket.Conversation) != 1 {
+					t.Errorf("ended %q with %d terminals, want %q", got, r.terminals(ticket.Conversation), c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestStopReachesTheModelAndTheTool(t *testing.T) {
+	hang := agenttest.NewTool(agent.Spec{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+		<-ctx.Done()
+		return agent.Output{}, ctx.Err()
+	})
+	for name, script := range map[string][]agenttest.Reply{
+		"model": {{Hang: true}},
+		"tool":  {agenttest.Call("a", "hang", `{}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, agenttest.Script(script...), []agent.Tool{hang})
+				ticket := r.submit(agent.Turn{Text: "go"})
+				synctest.Wait()
+				if err := r.engine.Stop(t.Context(), ticket.Conversation, "user"); err != nil {
+					t.Fatal(err)
+				}
+				_, last := r.read(ticket)
+				if b, ok := last.(footnote.RunStopped); !ok || b.By != "user" {
+					t.Errorf("last = %+v", last)
+				}
+			})
+		})
+	}
+}
+
+func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := footnote.Errorf(footnote.StorageUnavailable, "the disk is full")
+		gate := make(chan struct{})
+		model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("x").Blocks, Stop: agent.EndTurn}, agenttest.Say("hello again"))
+		r := newRig(t, model, nil)
+		ticket := r.submit(agent.Turn{Text: "go"})
+		synctest.Wait()
+		r.log.mu.Lock()
+		r.log.fail = full
+		r.log.mu.Unlock()
+		close(gate)
+		reader := r.engine.Subscribe(ticket)
+		var err error
+		for err == nil {
+			_, err = reader.Next(t.Context())
+		}
+		reader.Close()
+		if footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("CodeOf(%v), want storage_unavailable", err)
+		}
+		r.log.mu.Lock()
+		r.log.fail = nil
+		r.log.mu.Unlock()
+		_, last := r.read(r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "still there?"}))
+		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(ticket.Conversation) != 2 {
+			t.Errorf("last = %+v, terminals = %d", last, r.terminals(ticket.Conversation))
+		}
+	})
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)
+		ticket := r.submit(agent.Turn{Text: "go"})
+		synctest.Wait()
+		_, err := r.engine.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: alice, Text: "and?"})
+		if footnote.CodeOf(err) != footnote.Conflict {
+			t.Errorf("CodeOf(%v), want conflict", err)
+		}
+		_, err = r.engine.Submit(t.Context(), agent.Turn{Conversation: ticket.Conversation, Principal: footnote.Principal{Org: "acme", User: "bob"}, Text: "hi"})
+		if footnote.CodeOf(err) != footnote.NotFound {
+			t.Errorf("a foreign conversation: CodeOf(%v), want not_found", err)
+		}
+	})
+}
