@@ -23,7 +23,7 @@ type (
 // Page asks for part of a listing, newest change first.
 type Page struct {
 	Org, User string
-	Kind      string
+	Kind      string // empty for all
 	Query     string // part of the title, any case; empty for all
 	Before    string // cursor from the page before; empty for the first
 	Limit     int    // 1 to 200
@@ -47,7 +47,7 @@ type Store interface {
 	// taken is a Conflict. Created and Updated are set by the store.
 	Create(ctx context.Context, s Stream) error
 	// CreateAppend makes a stream and its first events in one transaction; a is
-	// as for Append, with After 0.
+	// as for Append, with After 0, no Lease, and a.Stream equal to s.ID or empty.
 	CreateAppend(ctx context.Context, s Stream, a Append) ([]footnote.Event, error)
 	// Get returns the head of a stream.
 	Get(ctx context.Context, id string) (Stream, error)
@@ -57,21 +57,27 @@ type Store interface {
 	// page, which is empty at the end.
 	List(ctx context.Context, p Page) ([]Stream, string, error)
 	// Append writes events and blobs, all or nothing, and returns the events as
-	// stored, with Seq and Time.
+	// stored, with Seq and Time. Without bodies it stores the blobs, or only
+	// checks that the writer is up to date. When ctx is done before the write has
+	// begun, nothing is written; a write that has begun is waited for.
 	Append(ctx context.Context, a Append) ([]footnote.Event, error)
 	// Events yields the events of a stream with Seq > after, in order. The last
-	// pair yielded may be an error.
+	// pair yielded may be an error. It holds nothing while the caller works on an
+	// event, so the loop may take its time and use the store.
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
-	// Blob returns a blob that an event of the stream refers to.
+	// Blob returns a blob that was appended to the stream. One that only other
+	// streams have is NotFound.
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
 	// Delete removes a stream with its events, its blobs that no other stream
 	// uses, and its lease. Deleting what is not there is NotFound.
 	Delete(ctx context.Context, id string) error
 
 	// A lease is taken by an append (Append.Take). While another owner holds an
-	// unexpired one that append is a Conflict.
+	// unexpired one that append is a Conflict; the same owner may take it again,
+	// which voids the former token.
 
-	// Renew extends a lease that is still the current one; otherwise Conflict.
+	// Renew extends a lease that is still the current one, also when it has
+	// expired and nobody took it since; otherwise Conflict.
 	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
 	// Release gives a lease back; a lease that is no longer current is left
 	// alone and is not an error.

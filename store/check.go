@@ -1,0 +1,302 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+// The kinds of streams.
+const (
+	Conversation = "conversation"
+	Document     = "document"
+)
+
+// Bounds of what a store accepts.
+const (
+	MaxID     = 512            // bytes of an id, an org, a user, a run
+	MaxPage   = 200            // streams of one List
+	MaxBlob   = 64 << 20       // bytes of one blob
+	MaxBody   = 64 << 20       // bytes of one encoded body
+	MaxBodies = 10_000         // events of one Append
+	MaxTTL    = 24 * time.Hour // of a lease
+	maxQuery  = 1_000          // bytes of a search
+	maxTitle  = 300            // runes of the title that a head keeps
+	maxCursor = 2*MaxID + 64   // bytes of a page cursor
+)
+
+// DigestOf names a blob by its content.
+func DigestOf(data []byte) footnote.Digest {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// CheckStream says what is wrong with a stream that is to be created. Every
+// store calls it, so that all of them refuse the same.
+func CheckStream(s Stream) error {
+	for _, f := range []struct{ name, value string }{
+		{"id", s.ID}, {"kind", s.Kind}, {"org", s.Org}, {"user", s.User},
+		{"client id", s.ClientID}, {"assistant", s.Assistant},
+	} {
+		if err := checkID(f.name, f.value); err != nil {
+			return err
+		}
+	}
+	if s.ID == "" || s.Kind == "" {
+		return footnote.Errorf(footnote.InvalidRequest, "A stream needs an id and a kind.")
+	}
+	return nil
+}
+
+// CheckAppend says what is wrong with an append, whatever the stream holds.
+// It hashes the blobs, so it belongs before a transaction.
+func CheckAppend(a Append) error {
+	if err := checkID("stream", a.Stream); err != nil {
+		return err
+	}
+	if err := checkID("run", a.Run); err != nil {
+		return err
+	}
+	if a.After < 0 || a.Lease < 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "A sequence and a lease are not negative.")
+	}
+	if len(a.Bodies) > MaxBodies {
+		return footnote.Errorf(footnote.TooLarge, "At most %d events can be written at once, not %d.", MaxBodies, len(a.Bodies))
+	}
+	for _, b := range a.Bodies {
+		if b == nil {
+			return footnote.Errorf(footnote.InvalidRequest, "An event needs a body.")
+		}
+		if _, _, ok := runChange(a.Run, b); ok && a.Run == "" {
+			return footnote.Errorf(footnote.InvalidRequest, "An event of kind %s needs a run.", footnote.KindOf(b))
+		}
+	}
+	if err := checkTake(a); err != nil {
+		return err
+	}
+	return checkBlobs(a.Blobs)
+}
+
+// FirstAppend checks a CreateAppend and returns the append with its stream.
+func FirstAppend(s Stream, a Append) (Append, error) {
+	if err := CheckStream(s); err != nil {
+		return a, err
+	}
+	if a.Stream == "" {
+		a.Stream = s.ID
+	}
+	if a.Stream != s.ID || a.After != 0 || a.Lease != 0 {
+		return a, footnote.Errorf(footnote.InvalidRequest, "The first append belongs to the new stream, after 0 and without a lease.")
+	}
+	return a, CheckAppend(a)
+}
+
+// CheckCursor says what is wrong with the position of a projection.
+func CheckCursor(name string, position int64) error {
+	if name == "" || position < 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "A projection needs a name and a position.")
+	}
+	return checkID("projection's name", name)
+}
+
+func checkTake(a Append) error {
+	if a.Take == nil {
+		return nil
+	}
+	if a.Lease != 0 || len(a.Bodies) == 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "A lease is taken by an append of events that holds none yet.")
+	}
+	if a.Take.Owner == "" {
+		return footnote.Errorf(footnote.InvalidRequest, "A lease needs an owner.")
+	}
+	if err := checkID("owner", a.Take.Owner); err != nil {
+		return err
+	}
+	return CheckTTL(a.Take.TTL)
+}
+
+// CheckTTL says what is wrong with the duration of a lease.
+func CheckTTL(ttl time.Duration) error {
+	if ttl <= 0 || ttl > MaxTTL {
+		return footnote.Errorf(footnote.InvalidRequest, "A lease lasts at most %v and not %v.", MaxTTL, ttl)
+	}
+	return nil
+}
+
+func checkBlobs(blobs map[footnote.Digest][]byte) error {
+	for d, data := range blobs {
+		if len(data) > MaxBlob {
+			return footnote.Errorf(footnote.TooLarge, "A blob of %d bytes is too large; the limit is %d.", len(data), MaxBlob)
+		}
+		if d != DigestOf(data) {
+			return footnote.Errorf(footnote.InvalidRequest, "The blob %.80q does not have the content its name says.", d)
+		}
+	}
+	return nil
+}
+
+// EncodeBodies gives the kind and JSON of each body, as a store keeps them.
+func EncodeBodies(bodies []footnote.Body) (kinds []string, data [][]byte, err error) {
+	kinds, data = make([]string, len(bodies)), make([][]byte, len(bodies))
+	for i, b := range bodies {
+		if kinds[i], data[i], err = footnote.EncodeBody(b); err != nil {
+			return nil, nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The event cannot be written as JSON.", Err: err}
+		}
+		if len(data[i]) > MaxBody {
+			return nil, nil, footnote.Errorf(footnote.TooLarge, "An event of %d bytes is too large; the limit is %d.", len(data[i]), MaxBody)
+		}
+	}
+	return kinds, data, nil
+}
+
+// checkID refuses what some database could not keep or compare as it is.
+func checkID(name, v string) error {
+	switch {
+	case len(v) > MaxID:
+		return footnote.Errorf(footnote.InvalidRequest, "The %s is longer than %d bytes.", name, MaxID)
+	case strings.IndexByte(v, 0) >= 0 || !utf8.ValidString(v):
+		return footnote.Errorf(footnote.InvalidRequest, "The %s is not text.", name)
+	}
+	return nil
+}
+
+// Change is what bodies do to the head of their stream, besides making it longer.
+type Change struct {
+	SetRun   bool // Run, RunState and Deadline replace the head's
+	Run      string
+	RunState string // "", "running" or "parked"
+	Deadline time.Time
+	SetTitle bool // Title replaces the head's
+	Title    string
+}
+
+// ChangeOf folds bodies of a run into one change of the head.
+func ChangeOf(run string, bodies []footnote.Body) Change {
+	var c Change
+	for _, b := range bodies {
+		if t, ok := b.(footnote.Titled); ok {
+			c.SetTitle, c.Title = true, CleanTitle(t.Title)
+			continue
+		}
+		if state, deadline, ok := runChange(run, b); ok {
+			c.SetRun, c.Run, c.RunState, c.Deadline = true, run, state, deadline
+			if state == "" {
+				c.Run = ""
+			}
+		}
+	}
+	return c
+}
+
+func runChange(run string, b footnote.Body) (state string, deadline time.Time, ok bool) {
+	switch b := b.(type) {
+	case footnote.RunStarted, footnote.RunResumed:
+		return "running", time.Time{}, true
+	case footnote.RunParked:
+		return "parked", Micros(b.Deadline), true
+	}
+	return "", time.Time{}, footnote.Terminal(b)
+}
+
+// Micros is t as every store keeps it: UTC, in whole microseconds.
+func Micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// CleanTitle is a title as a head keeps it: valid text without NUL, and short.
+// The event keeps the whole.
+func CleanTitle(title string) string {
+	title = strings.ReplaceAll(strings.ToValidUTF8(title, "\uFFFD"), "\x00", "\uFFFD")
+	n := 0
+	for i := range title {
+		if n++; n > maxTitle {
+			return title[:i]
+		}
+	}
+	return title
+}
+
+// Fold is the form in which a title and a search are compared, whatever their
+// case. Databases fold ASCII only.
+func Fold(s string) string { return strings.ToLower(s) }
+
+// From checks p and decodes its cursor: the page begins after the stream with
+// this Updated, in microseconds since 1970, and id, where a larger pair comes
+// first. Without a cursor they are larger than any.
+func From(p Page) (updated int64, id string, err error) {
+	for _, f := range []struct{ name, value string }{{"org", p.Org}, {"user", p.User}, {"kind", p.Kind}} {
+		if err := checkID(f.name, f.value); err != nil {
+			return 0, "", err
+		}
+	}
+	if p.Limit < 1 || p.Limit > MaxPage {
+		return 0, "", footnote.Errorf(footnote.InvalidRequest, "A page has 1 to %d entries, not %d.", MaxPage, p.Limit)
+	}
+	if len(p.Query) > maxQuery || !utf8.ValidString(p.Query) {
+		return 0, "", footnote.Errorf(footnote.InvalidRequest, "The search is not text of at most %d bytes.", maxQuery)
+	}
+	if p.Before == "" {
+		return 1<<63 - 1, "", nil
+	}
+	return decodeCursor(p.Before)
+}
+
+func decodeCursor(cursor string) (updated int64, id string, err error) {
+	bad := footnote.Errorf(footnote.InvalidRequest, "The page cursor is not one that a listing gave.")
+	if len(cursor) > maxCursor {
+		return 0, "", bad
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil {
+		return 0, "", bad
+	}
+	micros, id, ok := strings.Cut(string(raw), " ")
+	if !ok || id == "" || checkID("id", id) != nil {
+		return 0, "", bad
+	}
+	if updated, err = strconv.ParseInt(micros, 10, 64); err != nil {
+		return 0, "", bad
+	}
+	return updated, id, nil
+}
+
+// CursorOf is the page cursor that continues after s.
+func CursorOf(s Stream) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(s.Updated.UnixMicro(), 10) + " " + s.ID))
+}
+
+// The refusals that all stores word alike.
+
+// ErrNoStream is the error for a stream that does not exist.
+func ErrNoStream(id string) error {
+	return footnote.Errorf(footnote.NotFound, "There is no conversation or document %.80q.", id)
+}
+
+// ErrNoBlob is the error for a blob that the stream does not have.
+func ErrNoBlob(d footnote.Digest) error {
+	return footnote.Errorf(footnote.NotFound, "There is no blob %.80q here.", d)
+}
+
+// ErrTaken is the error for a stream that cannot be created again.
+func ErrTaken(id string) error {
+	return footnote.Errorf(footnote.Conflict, "The id %.80q is taken.", id)
+}
+
+// ErrMoved is the error for an append that did not know the stream's last event.
+func ErrMoved(id string, after, last int64) error {
+	return footnote.Errorf(footnote.Conflict, "%.80q has moved on: its last event is %d, not %d.", id, last, after)
+}
+
+// ErrHeld is the error for a writer without the stream's current lease.
+func ErrHeld(id string) error {
+	return footnote.Errorf(footnote.Conflict, "Another writer works on %.80q.", id)
+}
+
+// ErrClosed is the error for a store after Close.
+func ErrClosed() error {
+	return footnote.Errorf(footnote.StorageUnavailable, "The store is closed.")
+}
