@@ -1,0 +1,150 @@
+// Package profile has the tools that look at one column: get_column_stats and
+// get_value_distribution. Both write SQL of their own. The names in it come from
+// the source's catalogue and are quoted for its dialect; nothing of an input
+// becomes part of a statement except numbers that were checked.
+package profile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool/internal/lookup"
+	"github.com/footnotehq/footnote/tool/internal/quote"
+	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// Options configure the tools.
+type Options struct {
+	Sources lookup.Sources // required
+	// Limits of the queries. Zero fields take the source's own.
+	Limits source.Limits
+}
+
+// New returns get_column_stats and get_value_distribution.
+func New(o Options) []agent.Tool { return []agent.Tool{stats{o}, distribution{o}} }
+
+// cellShown is how many bytes of a text value the model reads.
+const cellShown = 500
+
+type statsInput struct {
+	Thought string `json:"thought,omitempty" jsonschema:"Why the statistics are needed, in one short sentence. The user sees it."`
+	Column  string `json:"column" jsonschema:"Name of the column."`
+	Table   string `json:"table,omitempty" jsonschema:"Name of the table or view. It may be left out when the source has only one."`
+	Source  string `json:"source,omitempty" jsonschema:"Name of the source that has the table. Left out: the conversation's first source."`
+}
+
+type stats struct{ Options }
+
+var statsSpec = agent.Spec{
+	Name: "get_column_stats",
+	Description: "Get statistics of one column over the whole table: number of rows, nulls and distinct values, the smallest and the largest value. " +
+		"For numbers also mean, median and standard deviation; for text the lengths; for dates the days between first and last; for booleans how many are true. " +
+		"Use it to learn what a column holds before you filter or aggregate by it, and to check for missing or odd values. " +
+		"The statistics are stored as a result that footnotes and charts can refer to.",
+	InputSchema: schema.For[statsInput](),
+	Side:        agent.Server,
+	ReadOnly:    true,
+}
+
+func (t stats) Spec() agent.Spec { return statsSpec }
+
+func (t stats) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	var in statsInput
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return agent.Fail("The input does not fit get_column_stats: " + err.Error()), nil
+	}
+	at, failed, err := t.find(ctx, call, in.Source, in.Table, in.Column)
+	if failed != nil || err != nil {
+		return lookup.Output(failed), err
+	}
+	sql := at.statsSQL()
+	result, _, err := source.Collect(ctx, at.src, source.Query{SQL: sql, Limits: t.Limits})
+	if err != nil {
+		return lookup.Failure(ctx, at.src, sql, err)
+	}
+	if len(result.Rows) != 1 {
+		return agent.Output{}, fmt.Errorf("statistics of %s: %d rows instead of one", at.column.Name, len(result.Rows))
+	}
+	return agent.Output{Content: at.statsContent(call.ResultID, result), Rows: &result, Source: at.name, SQL: sql}, nil
+}
+
+// place is a column with where it stands.
+type place struct {
+	name    string // of the source
+	src     source.Source
+	dialect string
+	table   source.Table
+	column  source.Column
+}
+
+func (o Options) find(ctx context.Context, call agent.Call, src, table, column string) (place, *agent.Output, error) {
+	var at place
+	var failed *agent.Output
+	var err error
+	at.name, at.src, failed, err = lookup.Source(o.Sources, call, src)
+	if failed != nil || err != nil {
+		return place{}, failed, err
+	}
+	at.dialect = at.src.Dialect()
+	at.table, failed, err = lookup.Table(ctx, at.src, table)
+	if failed != nil || err != nil {
+		return place{}, failed, err
+	}
+	at.column, failed = lookup.Column(at.table, column)
+	return at, failed, nil
+}
+
+// header is how every answer begins: what it is about.
+type header struct {
+	Result string `json:"result"`
+	Source string `json:"source"`
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Type   string `json:"type,omitempty"`
+}
+
+func (at place) header(id string) header {
+	h := header{Result: id, Source: at.name}
+	h.Table, _ = reply.Clip(at.table.FullName(), cellShown)
+	h.Column, _ = reply.Clip(at.column.Name, cellShown)
+	h.Type, _ = reply.Clip(at.column.Type, 100)
+	return h
+}
+
+// statsContent writes the one row as an object, its keys in the row's order.
+func (at place) statsContent(id string, r footnote.Result) string {
+	data := []byte{'{'}
+	for i, c := range r.Columns {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, reply.JSON(c.Name)...)
+		data = append(data, ':')
+		cell := r.Rows[0][i]
+		if s, ok := cell.(string); ok {
+			cell, _ = reply.Clip(s, cellShown)
+			data = append(data, reply.JSON(cell)...)
+			continue
+		}
+		data = footnote.AppendCell(data, cell)
+	}
+	return string(reply.JSON(struct {
+		header
+		Stats json.RawMessage `json:"stats"`
+	}{at.header(id), append(data, '}')}))
+}
+
+// The names of the result's columns are those a person would use, so they are
+// quoted: count, min and max are functions.
+func (at place) as(name string) string { return " AS " + quote.Name(at.dialect, name) }
+
+// value is the column, qualified: in SQLite a bare quoted name that does not
+// exist would silently be a string.
+func (at place) value() string { return "t." + quote.Name(at.dialect, at.column.Name) }
+
+func (at place) from() string { return " FROM " + quote.Table(at.dialect, at.table) + " AS t" }

@@ -1,0 +1,147 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+func numeric(kind string) bool {
+	return kind == footnote.KindInteger || kind == footnote.KindNumber || kind == footnote.KindDecimal
+}
+
+func temporal(kind string) bool {
+	return kind == footnote.KindDate || kind == footnote.KindTimestamp
+}
+
+// statsSQL is the statement for the statistics of a column, by its kind.
+func (at place) statsSQL() string {
+	count := "SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls")
+	distinct := ", count(DISTINCT x)" + at.as("distinct")
+	ends := ", min(x)" + at.as("min") + ", max(x)" + at.as("max")
+	v := "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")"
+	switch kind := at.column.Kind; {
+	case numeric(kind):
+		return at.numericSQL(v)
+	case kind == footnote.KindText:
+		return v + " " + count + distinct + ends +
+			", count(CASE WHEN length(x) = 0 THEN 1 END)" + at.as("empty") +
+			", min(length(x))" + at.as("min_length") +
+			", max(length(x))" + at.as("max_length") +
+			", avg(length(x))" + at.as("mean_length") + " FROM v"
+	case temporal(kind):
+		return v + " " + count + distinct + ends + at.days() + " FROM v"
+	case kind == footnote.KindBoolean:
+		return v + " " + count +
+			", count(CASE WHEN x THEN 1 END)" + at.as("true") +
+			", count(CASE WHEN NOT x THEN 1 END)" + at.as("false") + " FROM v"
+	case kind == footnote.KindUnknown || kind == footnote.KindTime:
+		return v + " " + count + distinct + ends + " FROM v"
+	default: // JSON and blobs have no order worth knowing
+		return v + " " + count + " FROM v"
+	}
+}
+
+// numericSQL: SQLite lets a numeric column hold text, which would count as 0 in a
+// mean and as larger than any number in a maximum, so it is left out and counted.
+// SQLite has neither a median nor a standard deviation: the median is the mean of
+// the one or two values in the middle, by row number.
+func (at place) numericSQL(v string) string {
+	only := "x IS NOT NULL"
+	odd := ""
+	if at.dialect == "sqlite" {
+		only = "typeof(x) IN ('integer', 'real')"
+		odd = ", count(CASE WHEN typeof(x) IN ('text', 'blob') THEN 1 END)" + at.as("not_numeric")
+	}
+	var b strings.Builder
+	b.WriteString(v)
+	b.WriteString(", n AS (SELECT x FROM v WHERE " + only + ")")
+	b.WriteString(", a AS (SELECT avg(x) AS mean FROM n)")
+	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS o WHERE 2 * i BETWEEN c AND c + 2)"
+	stddev := "(SELECT sqrt(sum((x - mean) * (x - mean)) / nullif(count(*) - 1, 0)) FROM n CROSS JOIN a)"
+	switch at.dialect {
+	case "duckdb": // its own functions need less memory
+		median, stddev = "(SELECT median(x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
+	case "postgres":
+		median, stddev = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
+	}
+	b.WriteString(" SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls") + odd)
+	b.WriteString(", (SELECT count(DISTINCT x) FROM n)" + at.as("distinct"))
+	b.WriteString(", (SELECT min(x) FROM n)" + at.as("min") + ", (SELECT max(x) FROM n)" + at.as("max"))
+	b.WriteString(", (SELECT mean FROM a)" + at.as("mean"))
+	b.WriteString(", " + median + at.as("median") + ", " + stddev + at.as("stddev") + " FROM v")
+	return b.String()
+}
+
+// days is the number of calendar days from the first to the last date, where the
+// dialect can tell.
+func (at place) days() string {
+	switch at.dialect {
+	case "sqlite":
+		return ", CAST(julianday(date(max(x))) - julianday(date(min(x))) AS INTEGER)" + at.as("days")
+	case "duckdb":
+		return ", date_diff('day', CAST(min(x) AS DATE), CAST(max(x) AS DATE))" + at.as("days")
+	case "postgres":
+		return ", CAST(max(x) AS date) - CAST(min(x) AS date)" + at.as("days")
+	default:
+		return ""
+	}
+}
+
+// topSQL gives the most frequent values. The totals stand in every row, so that a
+// footnote can point at them.
+func (at place) topSQL(limit int) string {
+	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
+		" SELECT x" + at.as("value") + ", count(*)" + at.as("count") +
+		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
+		", sum(count(*)) OVER ()" + at.as("of_rows") +
+		", count(*) OVER ()" + at.as("of_values") +
+		fmt.Sprintf(" FROM v GROUP BY x ORDER BY count(*) DESC, x LIMIT %d", limit)
+}
+
+// histogramSQL counts the numbers of each bucket. Edges are whole numbers over a
+// power of ten, so that they come out as they would be written.
+func (at place) histogramSQL(b buckets) string {
+	only := "x IS NOT NULL"
+	if at.dialect == "sqlite" {
+		only = "typeof(x) IN ('integer', 'real')"
+	}
+	x := "x"
+	if at.dialect == "postgres" {
+		x = "CAST(x AS numeric)" // it rounds no other numbers to digits
+	}
+	// 0.57 * 1000 is a little less than 570; the rounding puts it where it belongs.
+	k := fmt.Sprintf("floor((round(%s * %d.0, 6) - (%d)) / %d.0)", x, b.scale, b.start, b.step)
+	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
+		fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, only) +
+		fmt.Sprintf(" SELECT (%d + k * %d) / %d.0", b.start, b.step, b.scale) + at.as("from") +
+		fmt.Sprintf(", (%d + (k + 1) * %d) / %d.0", b.start, b.step, b.scale) + at.as("to") +
+		", count(*)" + at.as("count") +
+		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
+		", sum(count(*)) OVER ()" + at.as("of_rows") +
+		" FROM b GROUP BY k ORDER BY k"
+}
+
+// monthSQL counts the dates of each month or year, or is empty where the dialect
+// has no way that is known here.
+func (at place) monthSQL(years bool) string {
+	var period string
+	switch at.dialect {
+	case "sqlite":
+		period = map[bool]string{true: "strftime('%Y', x)", false: "strftime('%Y-%m', x)"}[years]
+	case "duckdb":
+		period = map[bool]string{true: "strftime(x, '%Y')", false: "strftime(x, '%Y-%m')"}[years]
+	case "postgres":
+		period = map[bool]string{true: "to_char(x, 'YYYY')", false: "to_char(x, 'YYYY-MM')"}[years]
+	default:
+		return ""
+	}
+	name := map[bool]string{true: "year", false: "month"}[years]
+	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
+		", b AS (SELECT " + period + " AS k FROM v WHERE x IS NOT NULL)" +
+		" SELECT k" + at.as(name) + ", count(*)" + at.as("count") +
+		", count(*) * 1.0 / sum(count(*)) OVER ()" + at.as("share") +
+		", sum(count(*)) OVER ()" + at.as("of_rows") +
+		" FROM b GROUP BY k ORDER BY k"
+}
