@@ -85,6 +85,7 @@ type Options struct {
 	Hold          time.Duration // how long a stream's headers wait for its first word; default 5 s
 	OnDisconnect  string        // what a run of the OpenAI door does when its client leaves; default agent.Cancel
 	Reasoning     bool          // the OpenAI door shows thinking
+	ClientTools   []string      // names of the tools that browsers run
 
 	Ready   func(context.Context) error // nil: always ready
 	Scrape  http.Handler                // of /metrics; nil: none
@@ -176,6 +177,7 @@ func (s *Server) routes() {
 	s.Handle("/v1/models", openAI, get(s.listModels))
 	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
 	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
+	s.browserRoutes()
 }
 
 // Handle adds a route for callers with a key, before the server serves. The
@@ -297,7 +299,7 @@ func (s *Server) recovered(rec *recorder, r *http.Request) {
 		return
 	}
 	sc.aborted = rec.status != 0
-	s.fail(rec, r, fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack()))
+	s.fail(rec, r, AfterWork(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
 }
 
 // logged writes the one line about a request. It runs last: net/http then learns

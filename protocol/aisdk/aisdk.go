@@ -147,6 +147,7 @@ type Encoder struct {
 	part    string          // the open text or reasoning part
 	kind    string
 	done    bool
+	err     error
 }
 
 // NewEncoder makes an encoder; clientTools names the tools the browser runs.
@@ -160,6 +161,23 @@ func NewEncoder(clientTools []string) *Encoder {
 
 // Done reports whether the response is complete.
 func (e *Encoder) Done() bool { return e.done }
+
+// Err is why a complete response has no answer, or nil.
+func (e *Encoder) Err() error { return e.err }
+
+// Open begins a response whose first word is slow to come: the stream's own first
+// comment is enough.
+func (e *Encoder) Open(dst []byte) []byte { return dst }
+
+// Fail ends the response with an error.
+func (e *Encoder) Fail(dst []byte, err error) []byte {
+	dst = e.closeStep(dst)
+	dst = append(dst, `data: {"type":"error","errorText":`...)
+	dst = appendString(dst, footnote.MessageOf(err))
+	dst = append(dst, "}\n\ndata: [DONE]\n\n"...)
+	e.done, e.err = true, err
+	return dst
+}
 
 // Delta appends the chunks of a delta.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
@@ -220,11 +238,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 		dst = append(dst, "data: {\"type\":\"abort\"}\n\ndata: [DONE]\n\n"...)
 		e.done = true
 	case footnote.RunFailed:
-		dst = e.closeStep(dst)
-		dst = append(dst, `data: {"type":"error","errorText":`...)
-		dst = appendString(dst, b.Message)
-		dst = append(dst, "}\n\ndata: [DONE]\n\n"...)
-		e.done = true
+		dst = e.Fail(dst, &footnote.Error{Code: b.Code, Message: b.Message})
 	}
 	return dst
 }

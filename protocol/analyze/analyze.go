@@ -61,10 +61,26 @@ func DecodeResult(body []byte) (agent.Turn, error) {
 type Encoder struct {
 	seq  int64
 	done bool
+	err  error
 }
 
 // Done reports whether the stream is complete.
 func (e *Encoder) Done() bool { return e.done }
+
+// Err is why a complete stream has no answer, or nil.
+func (e *Encoder) Err() error { return e.err }
+
+// Open begins a stream whose first frame is slow to come: the stream's own first
+// comment is enough.
+func (e *Encoder) Open(dst []byte) []byte { return dst }
+
+// Fail ends the stream with an error.
+func (e *Encoder) Fail(dst []byte, err error) []byte {
+	dst = e.frame(dst, map[string]any{"type": "error", "code": footnote.CodeOf(err), "message": footnote.MessageOf(err)})
+	dst = e.frame(dst, map[string]any{"type": "done"})
+	e.done, e.err = true, err
+	return dst
+}
 
 // Delta appends the frames of a delta: thinking, as it grows.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
@@ -102,7 +118,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 		}
 		dst = e.frame(dst, answer)
 	case footnote.RunFailed:
-		dst = e.frame(dst, map[string]any{"type": "error", "code": b.Code, "message": b.Message})
+		return e.Fail(dst, &footnote.Error{Code: b.Code, Message: b.Message})
 	}
 	if footnote.Terminal(ev.Body) {
 		dst = e.frame(dst, map[string]any{"type": "done"})
