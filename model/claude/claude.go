@@ -1,0 +1,337 @@
+// Package claude makes model calls over the Messages API: the vendor's own, and
+// other servers that speak it. It is the only package that imports the vendor's
+// SDK, which it uses for the client, credentials, transport and errors.
+//
+// The SDK is not used to read answers. The events of a stream are read here, from
+// bytes: the text of a delta is JSON already, and goes to readers and into the
+// log without being decoded. scan.go is the fast path, sse.go cuts the stream
+// into events, message.go puts the message together, block.go its blocks.
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model/price"
+)
+
+// The profiles of an upstream.
+const (
+	Anthropic  = "anthropic"  // the vendor's API, or a gateway that is like it
+	Compatible = "compatible" // another server with /v1/messages; only what all of them know is sent
+)
+
+// DefaultBaseURL is the vendor's API.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// Secret is a string that does not print.
+type Secret string
+
+func (Secret) String() string { return "***" }
+
+// GoString keeps %#v from printing the secret.
+func (Secret) GoString() string { return "***" }
+
+// LogValue keeps slog from printing the secret.
+func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
+
+// MarshalText keeps JSON and YAML from printing the secret.
+func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// Options configure a Model. Zero fields mean the default.
+type Options struct {
+	Profile         string   // Anthropic (default) or Compatible
+	BaseURL         string   // without /v1; default DefaultBaseURL; required for Compatible
+	APIKey          Secret   // required for Anthropic
+	Model           string   // used when a request names none
+	Fallbacks       []string // asked in this order when a model is overloaded, failing or gone
+	MaxTokens       int      // output limit of a call; default 16,000
+	Effort          string   // low, medium, high, xhigh, max; default: the model's own
+	ThinkingDisplay string   // "summarized" (default) or "omitted"
+
+	FirstByte   time.Duration // longest wait for the first byte of an answer; default 60 s
+	Idle        time.Duration // longest silence within an answer; default 120 s
+	MaxAttempts int           // per model, before anything was shown; default 4
+	MaxWait     time.Duration // longest wait that the upstream may ask for; default 30 s
+
+	HTTPClient *http.Client // default: one for many streams at once; redirects are not followed unless it says how
+	Prices     *price.Table // default: the embedded table
+	Logger     *slog.Logger // default: none
+}
+
+// Model calls a Messages API. It implements agent.Model and is safe for
+// concurrent use.
+type Model struct {
+	opts   Options // without the key
+	client anthropic.Client
+	http   *http.Client
+	prices *price.Table
+	log    *slog.Logger
+	redact func(string) string
+
+	sleep  func(ctx context.Context, d time.Duration) error // replaced by tests
+	jitter func(limit time.Duration) time.Duration
+
+	wg     sync.WaitGroup // connections being read to their end
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// New makes a Model. It does not connect; see Check.
+func New(opts Options) (*Model, error) {
+	if err := opts.complete(); err != nil {
+		return nil, fmt.Errorf("claude: %w", err)
+	}
+	key := string(opts.APIKey)
+	opts.APIKey = ""
+	m := &Model{opts: opts, http: opts.HTTPClient, prices: opts.Prices, log: opts.Logger, sleep: sleep, jitter: jitter}
+	m.redact = func(s string) string {
+		if len(key) < 4 { // too short to be a secret, and too likely to be part of a word
+			return s
+		}
+		return strings.ReplaceAll(s, key, "***")
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.client = anthropic.NewClient(clientOptions(opts, key, m.http)...)
+	return m, nil
+}
+
+func clientOptions(opts Options, key string, client *http.Client) []option.RequestOption {
+	out := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithoutOpenTelemetry(),
+		option.WithMaxRetries(0), // retries are ours: the SDK also repeats what cannot succeed
+		option.WithBaseURL(opts.BaseURL),
+		option.WithHTTPClient(client),
+	}
+	if key != "" {
+		out = append(out, option.WithAPIKey(key))
+	}
+	if opts.Profile == Compatible {
+		out = append(out, option.WithHeader("anthropic-version", "2023-06-01"))
+		if key != "" {
+			out = append(out, option.WithHeader("x-api-key", key))
+		}
+	}
+	return out
+}
+
+// complete fills in defaults and checks the rest.
+func (o *Options) complete() error {
+	if o.Profile == "" {
+		o.Profile = Anthropic
+	}
+	switch {
+	case o.Profile != Anthropic && o.Profile != Compatible:
+		return fmt.Errorf("the profile is %q; it must be %q or %q", o.Profile, Anthropic, Compatible)
+	case o.Profile == Anthropic && o.APIKey == "":
+		return errors.New("the vendor's API needs a key")
+	case o.Profile == Compatible && o.BaseURL == "":
+		return errors.New("a compatible server needs a base URL")
+	}
+	if o.BaseURL == "" {
+		o.BaseURL = DefaultBaseURL
+	}
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return errors.New("the base URL must be http://host or https://host, without a user") // not shown: it may hold a password
+	}
+	if o.ThinkingDisplay == "" {
+		o.ThinkingDisplay = "summarized"
+	}
+	if o.ThinkingDisplay != "summarized" && o.ThinkingDisplay != "omitted" {
+		return fmt.Errorf("the thinking display is %q; it must be summarized or omitted", o.ThinkingDisplay)
+	}
+	if !slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, o.Effort) {
+		return fmt.Errorf("the effort is %q; it must be low, medium, high, xhigh or max", o.Effort)
+	}
+	if o.MaxTokens < 0 || o.MaxAttempts < 0 || o.FirstByte < 0 || o.Idle < 0 || o.MaxWait < 0 {
+		return errors.New("a limit is negative")
+	}
+	o.MaxTokens = orDefault(o.MaxTokens, 16_000)
+	o.MaxAttempts = orDefault(o.MaxAttempts, 4)
+	o.FirstByte = orDefault(o.FirstByte, time.Minute)
+	o.Idle = orDefault(o.Idle, 2*time.Minute)
+	o.MaxWait = orDefault(o.MaxWait, 30*time.Second)
+	if o.HTTPClient == nil {
+		o.HTTPClient = newHTTPClient()
+	}
+	if o.HTTPClient.CheckRedirect == nil {
+		client := *o.HTTPClient
+		client.CheckRedirect = noRedirect
+		o.HTTPClient = &client
+	}
+	o.Logger = orDefault(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Prices == nil {
+		o.Prices, err = price.Load(nil)
+	}
+	return err
+}
+
+func orDefault[T comparable](v, other T) T {
+	var zero T
+	if v == zero {
+		return other
+	}
+	return v
+}
+
+// Close waits until finished answers have been read off their connections, for at
+// most a second, and closes idle ones. Steps that still run are not ended.
+func (m *Model) Close() {
+	m.cancel()
+	m.wg.Wait()
+	m.http.CloseIdleConnections()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// jitter is a random time up to limit.
+func jitter(limit time.Duration) time.Duration { return rand.N(max(limit, 1)) }
+
+// Step makes one model call; see agent.Model. Until something was shown, it
+// retries and then asks the fallback models. When ctx ends after the upstream has
+// begun to answer, the error is a StepError that wraps ctx's cause and says what
+// the broken answer cost.
+func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	models := m.candidates(req.Model)
+	if len(models) == 0 {
+		return agent.Reply{}, &agent.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
+	}
+	var last *failure
+	attempt := 0
+	for i, model := range models {
+		body, f := m.build(model, req)
+		if f != nil {
+			if last == nil {
+				last = f
+			}
+			break
+		}
+		more := i+1 < len(models)
+		for n := 1; ; n++ {
+			attempt++
+			reply, f := m.attempt(ctx, model, body, req, live)
+			if f == nil {
+				return reply, nil
+			}
+			last = f
+			if ctx.Err() != nil {
+				return agent.Reply{}, ended(ctx, f)
+			}
+			m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err", m.redact(f.err.Error()))
+			if f.shown {
+				return agent.Reply{}, m.stepError(f, f.transient)
+			}
+			wait, again := m.wait(ctx, f, n, more)
+			if !again {
+				break
+			}
+			live.Retrying(attempt, f.code, wait)
+			if err := m.sleep(ctx, wait); err != nil {
+				return agent.Reply{}, ended(ctx, f)
+			}
+		}
+		if !last.elsewhere {
+			break
+		}
+	}
+	return agent.Reply{}, m.stepError(last, false)
+}
+
+// ended is the error of a step whose context is over.
+func ended(ctx context.Context, f *failure) error {
+	if !f.begun {
+		return context.Cause(ctx)
+	}
+	f.code, f.message, f.err = footnote.AgentTimeout, sayTimeout, context.Cause(ctx)
+	return f.stepError(false)
+}
+
+func (m *Model) stepError(f *failure, again bool) *agent.StepError {
+	e := f.stepError(again)
+	if e.Err != nil {
+		e.Err = &redacted{err: e.Err, text: clip(m.redact(e.Err.Error()), 4096)}
+	}
+	return e
+}
+
+// redacted is an error whose text was cleaned of the key. Its chain is kept for
+// errors.Is and errors.As.
+type redacted struct {
+	err  error
+	text string
+}
+
+func (e *redacted) Error() string { return e.text }
+func (e *redacted) Unwrap() error { return e.err }
+
+// candidates are the models to ask, in order. A fallback must take the same
+// thinking type, or the history could not be sent to it.
+func (m *Model) candidates(asked string) []string {
+	primary := asked
+	if primary == "" {
+		primary = m.opts.Model
+	}
+	if primary == "" {
+		return nil
+	}
+	out := []string{primary}
+	known, _ := m.prices.Model(primary)
+	kind := m.thinkingType(known)
+	for _, id := range m.opts.Fallbacks {
+		other, _ := m.prices.Model(id)
+		if m.thinkingType(other) == kind && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// wait is how long to wait before asking the same model again after its n-th
+// failure, and whether to.
+func (m *Model) wait(ctx context.Context, f *failure, n int, more bool) (time.Duration, bool) {
+	limit := m.opts.MaxAttempts
+	if f.once || f.busy && more {
+		limit = min(limit, 2)
+	}
+	if !f.transient || n >= limit || f.hasAfter && f.after > m.opts.MaxWait {
+		return 0, false
+	}
+	wait := f.after
+	if !f.hasAfter {
+		first, most := 500*time.Millisecond, 8*time.Second
+		if f.busy {
+			first, most = time.Second, 16*time.Second
+		}
+		wait = m.jitter(min(first<<min(n-1, 10), most))
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return 0, false // it would only wait for its own end
+	}
+	return wait, true
+}

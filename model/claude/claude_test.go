@@ -1,0 +1,207 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+const testKey = "sk-test-0123456789abcdef"
+
+// recorder is a Live that writes down what it was told.
+type recorder struct {
+	text    map[int]string // escaped, per block
+	kinds   []string
+	calls   []string
+	flushes int
+	retries []string
+	open    map[int]bool
+	waits   []time.Duration
+	bad     []string // broken rules
+	onDelta func()
+}
+
+func (r *recorder) Start(i int, kind, id, name string) {
+	if r.text == nil {
+		r.text, r.open = map[int]string{}, map[int]bool{}
+	}
+	if r.open[i] {
+		r.bad = append(r.bad, fmt.Sprintf("block %d started twice", i))
+	}
+	r.open[i] = true
+	r.kinds = append(r.kinds, fmt.Sprintf("%d:%s", i, kind))
+	if id != "" {
+		r.calls = append(r.calls, id+"="+name)
+	}
+}
+
+func (r *recorder) Delta(i int, escaped []byte) {
+	var s string
+	if err := json.Unmarshal(quoted(escaped), &s); err != nil || strings.Contains(s, "\ufffd") && !strings.Contains(string(escaped), "fffd") {
+		r.bad = append(r.bad, fmt.Sprintf("delta %q is not the inside of a string: %v", escaped, err))
+	}
+	if !r.open[i] || len(escaped) == 0 {
+		r.bad = append(r.bad, fmt.Sprintf("delta %q for block %d", escaped, i))
+	}
+	r.text[i] += string(escaped)
+	if r.onDelta != nil {
+		r.onDelta()
+	}
+}
+
+func (r *recorder) Stop(i int) {
+	if !r.open[i] {
+		r.bad = append(r.bad, fmt.Sprintf("block %d stopped while closed", i))
+	}
+	r.open[i] = false
+}
+
+func (r *recorder) Flush() { r.flushes++ }
+
+func (r *recorder) Retrying(attempt int, code footnote.Code, wait time.Duration) {
+	r.retries = append(r.retries, fmt.Sprintf("%d:%s", attempt, code))
+	r.waits = append(r.waits, wait)
+}
+
+// setup starts a server that follows replies and a model that asks it. Waits
+// between attempts take no time.
+func setup(t *testing.T, server modeltest.Options, opts Options) (*Model, *modeltest.Server) {
+	t.Helper()
+	if server.Key == "" {
+		server.Key = testKey
+	}
+	s := modeltest.New(server)
+	opts.BaseURL = s.Start(t)
+	if opts.APIKey == "" {
+		opts.APIKey = testKey
+	}
+	if opts.Model == "" {
+		opts.Model = "claude-sonnet-5-5"
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	m, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.sleep = func(ctx context.Context, d time.Duration) error { return ctx.Err() }
+	t.Cleanup(m.Close)
+	return m, s
+}
+
+func user(text string) agent.Message {
+	content, _ := json.Marshal([]map[string]string{{"type": "text", "text": text}})
+	return agent.Message{Role: "user", Content: content}
+}
+
+func ask(messages ...agent.Message) agent.Request {
+	return agent.Request{
+		Principal: footnote.Principal{Org: "acme", User: "ada@example.com"},
+		System:    json.RawMessage(`[{"type":"text","text":"be brief"}]`),
+		Tools:     json.RawMessage(`[{"name":"run_query","description":"d","input_schema":{"type":"object"}}]`),
+		Messages:  messages,
+	}
+}
+
+func replies(r ...modeltest.Reply) modeltest.Options { return modeltest.Options{Replies: r} }
+
+// answer is an assistant message for the history.
+func answer(m footnote.AssistantMessage) agent.Message {
+	content, _ := json.Marshal(m.Blocks)
+	return agent.Message{Role: "assistant", Content: content}
+}
+
+func textOf(m footnote.AssistantMessage) string {
+	var out strings.Builder
+	for _, raw := range m.Blocks {
+		var b struct{ Type, Text string }
+		if json.Unmarshal(raw, &b) == nil && b.Type == "text" {
+			out.WriteString(b.Text)
+		}
+	}
+	return out.String()
+}
+
+func TestText(t *testing.T) {
+	usage := &modeltest.Usage{Input: 100, CacheRead: 1000, CacheWrite: 10, CacheHour: 20, Output: 50, Thinking: 5}
+	m, s := setup(t, replies(modeltest.Reply{Text: "Sales rose \"4 %\" 📈 <b>.\n", Usage: usage}), Options{})
+	live := &recorder{}
+	reply, err := m.Step(t.Context(), ask(user("how are sales?")), live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := reply.Message
+	if textOf(got) != "Sales rose \"4 %\" 📈 <b>.\n" || got.StopReason != agent.EndTurn || got.Model != "claude-sonnet-5-5" ||
+		got.Upstream != "msg_00000001" || got.Request != "req_00000001" {
+		t.Errorf("message = %+v", got)
+	}
+	if want := `{"type":"text","text":"Sales rose \"4 %\" 📈 <b>.\n"}`; string(got.Blocks[0]) != want {
+		t.Errorf("block = %s, want %s", got.Blocks[0], want)
+	}
+	if want := (footnote.Usage{Input: 100, CacheRead: 1000, CacheWrite5m: 10, CacheWrite1h: 20, Output: 50, Thinking: 5}); got.Usage != want {
+		t.Errorf("usage = %+v, want %+v", got.Usage, want)
+	}
+	// 100×2 + 10×2.5 + 20×4 + 1000×0.1 + 50×10 = 905 micro-dollars
+	if got.Cost != (footnote.Cost{MicroUSD: 905}) {
+		t.Errorf("cost = %+v", got.Cost)
+	}
+	if live.text[0] != `Sales rose \"4 %\" 📈 <b>.\n` || live.flushes == 0 || len(live.bad) > 0 {
+		t.Errorf("live = %+v", live)
+	}
+	if r := s.Refusals(); len(r) > 0 {
+		t.Errorf("refusals: %v", r)
+	}
+}
+
+func TestToolCalls(t *testing.T) {
+	m, _ := setup(t, replies(modeltest.Blocks(
+		modeltest.ThinkBlock("I need the count"),
+		modeltest.TextBlock("Looking."),
+		modeltest.Block{Type: "tool_use", Name: "run_query", Input: `{"sql": "select \"a\"", "n": 1.50}`, EmptyFirst: true, Deltas: 7},
+		modeltest.Block{Type: "tool_use", Name: "run_query"},
+		modeltest.Block{Type: "tool_use", Name: "run_query", Input: `{"sql":1}`, Whole: true},
+	)), Options{})
+	live := &recorder{}
+	reply, err := m.Step(t.Context(), ask(user("count")), live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"type":"thinking","thinking":"I need the count","signature":"`,
+		`{"type":"text","text":"Looking."}`,
+		`{"type":"tool_use","id":"toolu_00000001_1","name":"run_query","input":{"sql":"select \"a\"","n":1.50}}`,
+		`{"type":"tool_use","id":"toolu_00000001_2","name":"run_query","input":{}}`,
+		`{"type":"tool_use","id":"toolu_00000001_3","name":"run_query","input":{"sql":1}}`,
+	}
+	for i, raw := range reply.Message.Blocks {
+		if !strings.HasPrefix(string(raw), want[i]) {
+			t.Errorf("block %d = %s, want %s", i, raw, want[i])
+		}
+	}
+	if reply.Message.StopReason != agent.ToolUse || len(live.calls) != 3 || len(live.bad) > 0 {
+		t.Errorf("stop %s, live %+v", reply.Message.StopReason, live)
+	}
+	if live.text[2] != `{\"sql\": \"select \\\"a\\\"\", \"n\": 1.50}` || live.text[4] != `{\"sql\":1}` {
+		t.Errorf("inputs as shown: %v", live.text)
+	}
+}
+
+// stepError checks an error's kind.
+func stepError(t *testing.T, err error) *agent.StepError {
+	t.Helper()
+	e, ok := errors.AsType[*agent.StepError](err)
+	if !ok {
+		t.Fatalf("error is %T %v, want a *StepError", err, err)
+	}
+	return e
+}

@@ -1,0 +1,233 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Why our own clock ended a call.
+var (
+	errFirstByte = errors.New("the upstream sent nothing in time")
+	errIdle      = errors.New("the upstream fell silent")
+)
+
+// The ways in which a stream fails.
+const (
+	cutShort  = "cut short" // the connection ended or broke
+	malformed = "malformed" // it is not what the protocol allows
+	oversized = "oversized" // it is larger than we accept
+	reported  = "reported"  // the upstream sent an error event
+)
+
+// streamError is a failure after the response headers.
+type streamError struct {
+	kind     string
+	upstream errorJSON // when reported
+	err      error
+}
+
+func (e *streamError) Error() string {
+	if e.kind == reported {
+		return fmt.Sprintf("the upstream reported %s (%s): %s", e.upstream.Type, e.upstream.Details.Code, clip(e.upstream.Message, 500))
+	}
+	return fmt.Sprintf("the stream is %s: %v", e.kind, e.err)
+}
+
+func (e *streamError) Unwrap() error { return e.err }
+
+// failure is a failed attempt, classified.
+type failure struct {
+	code      footnote.Code
+	message   string // for a user
+	err       error  // for the log
+	transient bool   // the same call may succeed
+	busy      bool   // the upstream is overloaded: wait longer, or ask another model
+	once      bool   // retry only once
+	elsewhere bool   // another model may serve where this one does not
+	after     time.Duration
+	hasAfter  bool // after is what the upstream asked for
+
+	// What the attempt had come to.
+	shown   bool
+	begun   bool // the upstream began a message: it will be billed
+	partial string
+	usage   footnote.Usage
+	cost    footnote.Cost
+}
+
+// stepError is what a caller sees of f.
+func (f *failure) stepError(again bool) *agent.StepError {
+	return &agent.StepError{
+		Code: f.code, Message: f.message, Again: again, RetryAfter: f.after,
+		Partial: f.partial, Usage: f.usage, Cost: f.cost, Err: f.err,
+	}
+}
+
+// What a user reads. None of it names a key, a host or a text of the upstream's.
+const (
+	sayRefusedKey  = "The model's API refused our key. The operator has to check it."
+	sayForbidden   = "The model's API does not let our key use this model. The operator has to check it."
+	sayBilling     = "The model's API reports a problem with billing. The operator has to check the account."
+	saySpendCap    = "The spending limit of our account with the model's API is reached. The operator has to raise it."
+	sayBusy        = "The model is overloaded at the moment. Please try again shortly."
+	sayUnavailable = "The model's API is not available at the moment. Please try again shortly."
+	sayUnreachable = "The model's API cannot be reached."
+	sayLimited     = "The model's API limits how often we may ask. Please try again shortly."
+	sayTimeout     = "The model did not answer in time. Please try again."
+	sayBroken      = "The connection to the model broke off. Please try again."
+	sayBad         = "The model's API refused the request. The operator's log has the details."
+	sayTooLarge    = "The conversation is too large for the model's API."
+	sayTooLong     = "The conversation is too long for this model."
+	sayOversized   = "The model's answer is larger than this server accepts."
+	sayBudget      = "What is left of the budget does not pay for another answer."
+)
+
+// classify turns an error of a call into a failure. ctx is the attempt's own.
+func classify(ctx context.Context, model string, err error) *failure {
+	if api, ok := errors.AsType[*anthropic.Error](err); ok {
+		f := byStatus(model, api.StatusCode, string(api.Type()), string(api.ErrorCode()), api.Message)
+		f.err = fmt.Errorf("model %s: %w", model, err)
+		readHeaders(f, api.Response)
+		return f
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errFirstByte) || errors.Is(cause, errIdle) {
+		return &failure{code: footnote.AgentTimeout, message: sayTimeout, err: fmt.Errorf("model %s: %w", model, cause), transient: true}
+	}
+	f := &failure{code: footnote.ModelUnavailable, message: sayUnreachable, err: fmt.Errorf("model %s: %w", model, err), transient: true}
+	if stream, ok := errors.AsType[*streamError](err); ok {
+		f.message = sayBroken
+		switch stream.kind {
+		case reported:
+			up := stream.upstream
+			f = byStatus(model, http.StatusOK, up.Type, up.Details.Code, up.Message)
+			f.err = fmt.Errorf("model %s: %w", model, err)
+		case oversized:
+			f.transient, f.message = false, sayOversized
+		}
+	}
+	return f
+}
+
+// byStatus classifies what the upstream itself said. An error event has status
+// 200 and is told apart by its type, as is everything else that has one.
+func byStatus(model string, status int, kind, code, message string) *failure {
+	if strings.HasSuffix(code, "_spend_limit_reached") {
+		return &failure{code: footnote.ModelUnavailable, message: saySpendCap}
+	}
+	if code == "ramp_limit_exceeded" {
+		return &failure{code: footnote.RateLimited, message: sayLimited, transient: true, elsewhere: true}
+	}
+	if status == http.StatusOK {
+		status = statusOf(kind)
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		return &failure{code: footnote.ModelUnavailable, message: sayRefusedKey}
+	case status == http.StatusForbidden:
+		return &failure{code: footnote.ModelUnavailable, message: sayForbidden}
+	case status == http.StatusPaymentRequired:
+		return &failure{code: footnote.ModelUnavailable, message: sayBilling}
+	case status == http.StatusNotFound:
+		return &failure{code: footnote.ModelUnavailable, elsewhere: true,
+			message: fmt.Sprintf("The model %q is unknown or retired. The operator has to choose another.", clip(model, 80))}
+	case status == http.StatusRequestEntityTooLarge:
+		return &failure{code: footnote.TooLarge, message: sayTooLarge}
+	case status == http.StatusTooManyRequests:
+		return &failure{code: footnote.RateLimited, message: sayLimited, transient: true, elsewhere: true}
+	case status == 529:
+		return &failure{code: footnote.ModelUnavailable, message: sayBusy, transient: true, busy: true, elsewhere: true}
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return &failure{code: footnote.AgentTimeout, message: sayTimeout, transient: true, elsewhere: true}
+	case status == http.StatusConflict, status >= 500:
+		return &failure{code: footnote.ModelUnavailable, message: sayUnavailable, transient: true, elsewhere: true}
+	// The API has no code for a prompt beyond the context window, only this text.
+	// Where it changes, the failure is an internal one like other refusals.
+	case strings.Contains(message, "prompt is too long"):
+		return &failure{code: footnote.InputTooLong, message: sayTooLong}
+	}
+	return &failure{code: footnote.Internal, message: sayBad}
+}
+
+// statusOf gives the status that an error event would have had as an answer.
+// Unknown types count as the upstream's own trouble.
+func statusOf(kind string) int {
+	switch kind {
+	case "invalid_request_error":
+		return http.StatusBadRequest
+	case "authentication_error":
+		return http.StatusUnauthorized
+	case "billing_error":
+		return http.StatusPaymentRequired
+	case "permission_error":
+		return http.StatusForbidden
+	case "not_found_error":
+		return http.StatusNotFound
+	case "request_too_large":
+		return http.StatusRequestEntityTooLarge
+	case "rate_limit_error":
+		return http.StatusTooManyRequests
+	case "timeout_error":
+		return http.StatusGatewayTimeout
+	case "overloaded_error":
+		return 529
+	}
+	return http.StatusInternalServerError
+}
+
+// readHeaders adds what the headers say about trying again.
+func readHeaders(f *failure, res *http.Response) {
+	if res == nil {
+		return
+	}
+	switch res.Header.Get("X-Should-Retry") {
+	case "true":
+		f.transient = true
+	case "false":
+		f.transient = false
+	}
+	f.after, f.hasAfter = retryAfter(res.Header)
+	// A rate limit names its end; one that does not may be a spending cap.
+	f.once = f.code == footnote.RateLimited && !f.hasAfter
+}
+
+// retryAfter reads how long to wait, in milliseconds, seconds or as a date.
+func retryAfter(h http.Header) (time.Duration, bool) {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return bounded(ms / 1000), true
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		return bounded(s), true
+	}
+	if t, err := http.ParseTime(value); err == nil {
+		return bounded(time.Until(t).Seconds()), true
+	}
+	return 0, false
+}
+
+// bounded is so many seconds, between 0 and a day.
+func bounded(seconds float64) time.Duration {
+	if !(seconds > 0) { // not a number, either
+		return 0
+	}
+	return time.Duration(min(seconds, 86_400) * float64(time.Second))
+}
+
+// clip shortens a text that came from outside.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

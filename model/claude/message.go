@@ -1,0 +1,448 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+var (
+	errNotObject = errors.New("not a JSON object")
+	errTooLarge  = errors.New("the message is larger than this server accepts")
+)
+
+const (
+	maxBlocks  = 10_000
+	maxMessage = 64 << 20 // bytes of all blocks
+)
+
+// message puts a message together from its events and tells live about it.
+type message struct {
+	live   agent.Live
+	blocks []*block
+	size   int
+	dirty  bool // live was told something since the last flush
+	shown  bool // live was told anything at all
+
+	begun, ended bool // message_start, message_stop
+	id, model    string
+	stop         string
+	usage        footnote.Usage
+	sawInput     bool // the upstream counted the prompt
+	sawOutput    bool // it counted the whole output
+	scratch      []byte
+}
+
+// count is a number of tokens as servers write it.
+type count struct {
+	n   int64
+	set bool
+}
+
+// UnmarshalJSON accepts any JSON value. null leaves the count unset; a fraction
+// is cut off; a negative number is 0.
+func (c *count) UnmarshalJSON(raw []byte) error {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || math.IsNaN(f) {
+		return nil // a count in an unknown form is no count
+	}
+	c.n, c.set = int64(min(max(f, 0), 1e12)), true
+	return nil
+}
+
+func (c count) into(n *int64) {
+	if c.set {
+		*n = c.n
+	}
+}
+
+// usageJSON is the usage object of message_start and message_delta.
+type usageJSON struct {
+	Input      count `json:"input_tokens"`
+	Output     count `json:"output_tokens"`
+	CacheWrite count `json:"cache_creation_input_tokens"`
+	CacheRead  count `json:"cache_read_input_tokens"`
+	CacheSplit struct {
+		Short count `json:"ephemeral_5m_input_tokens"`
+		Long  count `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Details struct {
+		Thinking count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+	Server struct {
+		Searches count `json:"web_search_requests"`
+	} `json:"server_tool_use"`
+}
+
+// take replaces what u holds. The counters are totals of the whole message, never
+// to be added up.
+func (m *message) take(u *usageJSON, final bool) {
+	if u == nil {
+		return
+	}
+	u.Input.into(&m.usage.Input)
+	u.CacheRead.into(&m.usage.CacheRead)
+	u.CacheSplit.Long.into(&m.usage.CacheWrite1h)
+	switch {
+	case u.CacheWrite.set: // what is not known to live an hour lives five minutes
+		m.usage.CacheWrite1h = min(m.usage.CacheWrite1h, u.CacheWrite.n)
+		m.usage.CacheWrite5m = u.CacheWrite.n - m.usage.CacheWrite1h
+	default:
+		u.CacheSplit.Short.into(&m.usage.CacheWrite5m)
+	}
+	u.Output.into(&m.usage.Output)
+	u.Details.Thinking.into(&m.usage.Thinking)
+	u.Server.Searches.into(&m.usage.Searches)
+	m.sawInput = m.sawInput || m.usage.Prompt() > 0
+	m.sawOutput = m.sawOutput || final && u.Output.set
+}
+
+// event is any event, for the slow path.
+type event struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		ID      string            `json:"id"`
+		Model   string            `json:"model"`
+		Content []json.RawMessage `json:"content"`
+		Stop    *string           `json:"stop_reason"`
+		Usage   *usageJSON        `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Type      string          `json:"type"`
+		Text      json.RawMessage `json:"text"`
+		Thinking  json.RawMessage `json:"thinking"`
+		Input     json.RawMessage `json:"partial_json"`
+		Signature json.RawMessage `json:"signature"`
+		Citation  json.RawMessage `json:"citation"`
+		Stop      *string         `json:"stop_reason"`
+	} `json:"delta"`
+	Usage *usageJSON `json:"usage"`
+	Error *errorJSON `json:"error"`
+}
+
+type errorJSON struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Details struct {
+		Code string `json:"error_code"`
+	} `json:"details"`
+}
+
+// handle takes the data of one event. name is what the event line said.
+func (m *message) handle(name, data []byte) error {
+	if d, ok := scanDelta(data); ok {
+		return m.delta(d)
+	}
+	if string(data) == "[DONE]" { // some proxies add the end mark of another protocol
+		return nil
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		// The name tells of a field in an unexpected form, in an event we need not know.
+		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); !wrongType || known(e.Type) {
+			return &streamError{kind: malformed, err: fmt.Errorf("event %q: %w", clip(string(name), 64), err)}
+		}
+		return nil
+	}
+	if e.Type == "" {
+		e.Type = string(name)
+	}
+	return m.dispatch(e)
+}
+
+func known(kind string) bool {
+	switch kind {
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop", "error":
+		return true
+	}
+	return false
+}
+
+// dispatch does what the event says. Events of unknown types are ignored.
+func (m *message) dispatch(e event) error {
+	switch e.Type {
+	case "message_start":
+		m.begun = true
+		m.id, m.model = e.Message.ID, e.Message.Model
+		m.take(e.Message.Usage, false)
+	case "content_block_start":
+		return m.start(e.Index, e.Block)
+	case "content_block_delta":
+		return m.slowDelta(e)
+	case "content_block_stop":
+		if b := m.find(e.Index); b != nil && b.open {
+			m.close(b)
+		}
+	case "message_delta":
+		if e.Delta.Stop != nil {
+			m.stop = *e.Delta.Stop
+		}
+		m.take(e.Usage, true)
+	case "message_stop":
+		m.end()
+	case "error":
+		err := &streamError{kind: reported}
+		if e.Error != nil {
+			err.upstream = *e.Error
+		}
+		return err
+	}
+	return nil
+}
+
+func (m *message) end() {
+	for _, b := range m.blocks {
+		if b.open {
+			m.close(b)
+		}
+	}
+	m.ended = true
+}
+
+// whole takes a message that came in one piece, from a server that does not
+// stream.
+func (m *message) whole(data []byte) error {
+	var e event
+	if err := json.Unmarshal(data, &e.Message); err != nil {
+		return &streamError{kind: malformed, err: err}
+	}
+	e.Type = "message_start"
+	if err := m.dispatch(e); err != nil {
+		return err
+	}
+	for i, raw := range e.Message.Content {
+		if err := m.start(i, raw); err != nil {
+			return err
+		}
+		m.close(m.blocks[i])
+	}
+	if e.Message.Stop != nil {
+		m.stop = *e.Message.Stop
+	}
+	m.take(e.Message.Usage, true)
+	m.end()
+	return nil
+}
+
+// find gives the block of an upstream index. It stands at that place in all but
+// oddly numbered messages.
+func (m *message) find(index int) *block {
+	if index >= 0 && index < len(m.blocks) && m.blocks[index].index == index {
+		return m.blocks[index]
+	}
+	for i := len(m.blocks) - 1; i >= 0; i-- {
+		if m.blocks[i].index == index {
+			return m.blocks[i]
+		}
+	}
+	return nil
+}
+
+// place is where a block stands in the message.
+func (m *message) place(b *block) int {
+	if b.index < len(m.blocks) && b.index >= 0 && m.blocks[b.index] == b {
+		return b.index
+	}
+	for i := range m.blocks {
+		if m.blocks[i] == b {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *message) start(index int, raw json.RawMessage) error {
+	if m.find(index) != nil || len(m.blocks) >= maxBlocks {
+		return &streamError{kind: malformed, err: fmt.Errorf("block %d starts twice, or there are too many", index)}
+	}
+	fields, err := objectFields(raw)
+	if err != nil {
+		return &streamError{kind: malformed, err: fmt.Errorf("start of block %d: %w", index, err)}
+	}
+	if m.size += len(raw); m.size > maxMessage {
+		return &streamError{kind: oversized, err: errTooLarge}
+	}
+	b := &block{index: index, fields: fields, open: true}
+	b.kind = b.string("type")
+	grown := grownField(b.kind)
+	b.grows, b.live = grown != "", isLive(b.kind)
+	m.blocks = append(m.blocks, b)
+	// Text is announced with its first piece: a call that breaks off before that
+	// can be made again without anybody noticing.
+	if b.live && b.kind != agent.TextBlock {
+		m.announce(b)
+	}
+	if text := inside(b.field(grown)); len(text) > 0 && grown != "input" {
+		return m.add(b, text)
+	}
+	// An input that came whole is shown like one that was streamed.
+	if input := b.field("input"); b.kind == agent.ToolUseBlock && len(input) > 2 && input[0] == '{' {
+		text, err := json.Marshal(string(input))
+		if err != nil {
+			return &streamError{kind: malformed, err: err}
+		}
+		m.tell(b, inside(text))
+	}
+	return nil
+}
+
+func (m *message) announce(b *block) {
+	b.begun, m.dirty, m.shown = true, true, true
+	id, name := "", ""
+	if b.kind == agent.ToolUseBlock {
+		id, name = b.string("id"), b.string("name")
+	}
+	m.live.Start(m.place(b), b.kind, id, name)
+}
+
+// tell shows a piece of a block.
+func (m *message) tell(b *block, text []byte) {
+	if !b.live || len(text) == 0 {
+		return
+	}
+	if !b.begun {
+		m.announce(b)
+	}
+	m.dirty, m.shown = true, true
+	m.live.Delta(m.place(b), text)
+}
+
+// delta adds a piece that the fast path read.
+func (m *message) delta(d fastDelta) error {
+	b := m.find(d.index)
+	if b == nil || !b.open {
+		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", d.index)}
+	}
+	if !b.grows || (d.kind == textDelta) != (b.kind == agent.TextBlock) || (d.kind == thinkingDelta) != (b.kind == agent.ThinkingBlock) {
+		return nil // a kind of block, or a mixture, that is not known here
+	}
+	if m.size += len(d.text); m.size > maxMessage {
+		return &streamError{kind: oversized, err: errTooLarge}
+	}
+	if d.tail || d.odd || b.held {
+		m.addOdd(b, d.text)
+		return nil
+	}
+	b.text = append(b.text, d.text...)
+	m.tell(b, d.text)
+	return nil
+}
+
+// add adds the inside of a JSON string that encoding/json has accepted.
+func (m *message) add(b *block, text []byte) error {
+	if m.size += len(text); m.size > maxMessage {
+		return &streamError{kind: oversized, err: errTooLarge}
+	}
+	m.addOdd(b, text)
+	return nil
+}
+
+// addOdd adds a piece that may need repair, and holds back the first half of a
+// surrogate pair at its end until the second one comes.
+func (m *message) addOdd(b *block, text []byte) {
+	if b.held {
+		text = append(append(m.scratch[:0], b.hold[:]...), text...)
+		m.scratch, b.held = text, false
+	}
+	fixed := repair(nil, text)
+	if n := len(fixed); endsInFirstHalf(fixed) {
+		copy(b.hold[:], fixed[n-6:])
+		b.held, fixed = true, fixed[:n-6]
+	}
+	b.text = append(b.text, fixed...)
+	m.tell(b, fixed)
+}
+
+// endsInFirstHalf reports whether the inside of a JSON string ends with the first
+// half of an escaped surrogate pair.
+func endsInFirstHalf(text []byte) bool {
+	s, ok := scanString(append(text[:len(text):len(text)], '"'), 0)
+	return ok && s.tail
+}
+
+func (m *message) slowDelta(e event) error {
+	d, b := e.Delta, m.find(e.Index)
+	if b == nil || !b.open {
+		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", e.Index)}
+	}
+	var text []byte
+	switch {
+	case d.Type == "text_delta" && b.kind == agent.TextBlock:
+		text = inside(d.Text)
+	case d.Type == "thinking_delta" && b.kind == agent.ThinkingBlock:
+		text = inside(d.Thinking)
+	case d.Type == "input_json_delta" && grownField(b.kind) == "input":
+		text = inside(d.Input)
+	case d.Type == "signature_delta" && b.kind == agent.ThinkingBlock:
+		b.sig = repair(b.sig, inside(d.Signature))
+		m.size += len(d.Signature)
+	case d.Type == "citations_delta" && b.kind == agent.TextBlock && len(d.Citation) > 0:
+		fields, err := objectFields(d.Citation)
+		if err != nil {
+			return &streamError{kind: malformed, err: fmt.Errorf("citation: %w", err)}
+		}
+		one := block{fields: fields}
+		one.finish()
+		b.cite = append(b.cite, one.done)
+		m.size += len(d.Citation)
+	}
+	return m.add(b, text)
+}
+
+func (m *message) close(b *block) {
+	if b.held { // the second half never came
+		b.held = false
+		const replacement = `\ufffd`
+		b.text = append(b.text, replacement...)
+		m.tell(b, []byte(replacement))
+	}
+	b.open = false
+	b.finish()
+	if b.live {
+		if !b.begun {
+			m.announce(b)
+		}
+		m.dirty = true
+		m.live.Stop(m.place(b))
+	}
+}
+
+// partial is the text that was shown.
+func (m *message) partial() string {
+	var out strings.Builder
+	for _, b := range m.blocks {
+		var text string
+		if b.kind == agent.TextBlock && json.Unmarshal(quoted(b.text), &text) == nil {
+			out.WriteString(text)
+		}
+	}
+	return out.String()
+}
+
+// total is the usage of the message, filled up with estimates where the upstream
+// did not count or did not come to it. prompt is the size of the request in bytes.
+func (m *message) total(prompt int) footnote.Usage {
+	u := m.usage
+	if !m.sawInput {
+		u.Input, u.Estimated = estimate(prompt), true
+	}
+	if !m.sawOutput {
+		size := 0
+		for _, b := range m.blocks {
+			size += len(b.text)
+		}
+		u.Output, u.Estimated = max(u.Output, estimate(size)), true
+	}
+	return u
+}
+
+// estimate is how many tokens so many bytes are, about.
+func estimate(bytes int) int64 { return (int64(bytes)*2 + 6) / 7 }

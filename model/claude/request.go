@@ -1,0 +1,257 @@
+package claude
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model/price"
+)
+
+// minOutput is the shortest answer worth asking for, in tokens.
+const minOutput = 256
+
+// body is a request body in pieces. The pieces of the history are the stored
+// bytes themselves; they are not copied, and must not change while a call runs.
+type body struct {
+	parts [][]byte
+	size  int64
+}
+
+func (b *body) add(part []byte) {
+	if len(part) > 0 {
+		b.parts = append(b.parts, part)
+		b.size += int64(len(part))
+	}
+}
+
+// open gives a reader of the whole body. Every attempt opens its own.
+func (b *body) open() io.ReadCloser { return &bodyReader{parts: b.parts} }
+
+// bodyReader fills each read from as many pieces as fit, so that a long history
+// does not become one write per message.
+type bodyReader struct {
+	parts [][]byte
+	at    int // in parts[0]
+}
+
+func (r *bodyReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && len(r.parts) > 0 {
+		c := copy(p[n:], r.parts[0][r.at:])
+		n += c
+		if r.at += c; r.at == len(r.parts[0]) {
+			r.parts, r.at = r.parts[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (r *bodyReader) Close() error {
+	r.parts = nil
+	return nil
+}
+
+// thinkingType is what the model is asked for; empty when nothing is said.
+func (m *Model) thinkingType(model price.Model) string {
+	if m.opts.Profile == Compatible || !model.Thinks("adaptive") {
+		return ""
+	}
+	return "adaptive"
+}
+
+// limit is the most tokens model may produce in this call.
+func (m *Model) limit(model string, req agent.Request, size int64) (int64, *failure) {
+	out := int64(m.opts.MaxTokens)
+	if req.MaxTokens > 0 {
+		out = min(out, int64(req.MaxTokens))
+	}
+	if known, ok := m.prices.Model(model); ok && known.MaxOutput > 0 {
+		out = min(out, known.MaxOutput)
+	}
+	if req.MaxCost <= 0 {
+		return out, nil
+	}
+	fits := m.prices.MaxOutputFor(model, req.MaxCost, estimate(int(size)))
+	if fits < min(minOutput, out) {
+		return 0, &failure{code: footnote.BudgetExceeded, message: sayBudget,
+			err: fmt.Errorf("model %s: %d micro-USD are left, which pay for %d tokens", model, req.MaxCost, fits)}
+	}
+	return min(out, fits), nil
+}
+
+// build writes the request for one model.
+func (m *Model) build(model string, req agent.Request) (*body, *failure) {
+	anthropic := m.opts.Profile == Anthropic
+	var tail body // everything after the head, whose size the output limit depends on
+	hasTools := len(bytes.Trim(req.Tools, " \t\r\n[]")) > 0
+	system, tools := req.System, req.Tools
+	if anthropic {
+		// The mark on the system prompt covers the tools, which come before it.
+		if len(bytes.Trim(system, " \t\r\n[]")) > 0 {
+			system = marked(system)
+		} else if hasTools {
+			tools = marked(tools)
+		}
+	}
+	if hasTools {
+		tail.add([]byte(`,"tools":`))
+		tail.add(tools)
+		if req.NoTools {
+			tail.add([]byte(`,"tool_choice":{"type":"none"}`))
+		}
+	}
+	if len(bytes.Trim(system, " \t\r\n[]")) > 0 {
+		tail.add([]byte(`,"system":`))
+		tail.add(system)
+	}
+	tail.add([]byte(`,"messages":[`))
+	if err := m.addMessages(&tail, req.Messages); err != nil {
+		return nil, &failure{code: footnote.Internal, message: sayBad, err: err}
+	}
+	tail.add([]byte("]}"))
+
+	limit, f := m.limit(model, req, tail.size)
+	if f != nil {
+		return nil, f
+	}
+	out := &body{parts: make([][]byte, 0, len(tail.parts)+1)}
+	out.add(m.head(model, limit, req.Principal))
+	out.parts = append(out.parts, tail.parts...)
+	out.size += tail.size
+	return out, nil
+}
+
+// head is the part of the body that is not stored anywhere.
+func (m *Model) head(model string, limit int64, who footnote.Principal) []byte {
+	out := append([]byte(`{"model":`), jsonString(model)...)
+	out = append(strconv.AppendInt(append(out, `,"max_tokens":`...), limit, 10), `,"stream":true`...)
+	if m.opts.Profile == Compatible {
+		return out
+	}
+	known, _ := m.prices.Model(model)
+	if kind := m.thinkingType(known); kind != "" {
+		out = append(append(out, `,"thinking":{"type":`...), jsonString(kind)...)
+		out = append(append(append(out, `,"display":`...), jsonString(m.opts.ThinkingDisplay)...), '}')
+	}
+	for _, level := range known.Effort {
+		if level == m.opts.Effort {
+			out = append(append(append(out, `,"output_config":{"effort":`...), jsonString(level)...), '}')
+		}
+	}
+	if who.User != "" {
+		out = append(append(append(out, `,"metadata":{"user_id":`...), jsonString(userID(who))...), '}')
+	}
+	return append(out, `,"cache_control":{"type":"ephemeral"}`...)
+}
+
+// userID is a name for a user that tells the vendor nothing about who it is.
+func userID(p footnote.Principal) string {
+	sum := sha256.Sum256([]byte("footnote user\x00" + p.Org + "\x00" + p.User))
+	return "u_" + hex.EncodeToString(sum[:16])
+}
+
+func jsonString(s string) []byte {
+	out, _ := json.Marshal(s) // a string always encodes
+	return out
+}
+
+const longMark = `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
+
+// marked puts a cache mark on the last object of a JSON array. Arrays that have
+// marks of their own, or do not end in an object, stay as they are.
+func marked(array []byte) []byte {
+	trimmed := bytes.TrimRight(array, " \t\r\n")
+	if !bytes.HasSuffix(trimmed, []byte("]")) || bytes.Contains(array, []byte(`"cache_control":`)) {
+		return array
+	}
+	inner := bytes.TrimRight(trimmed[:len(trimmed)-1], " \t\r\n")
+	if !bytes.HasSuffix(inner, []byte("}")) {
+		return array
+	}
+	out := make([]byte, 0, len(inner)+len(longMark)+1)
+	out = append(out, inner[:len(inner)-1]...)
+	return append(append(out, longMark...), '}', ']')
+}
+
+// addMessages adds the history.
+func (m *Model) addMessages(b *body, messages []agent.Message) error {
+	first := true
+	for i, msg := range messages {
+		content := []byte(msg.Content)
+		if msg.Role == "assistant" {
+			var err error
+			if content, err = m.withoutForeignThinking(content); err != nil {
+				return fmt.Errorf("message %d of the history: %w", i, err)
+			}
+			if content == nil {
+				continue
+			}
+		}
+		if len(content) == 0 {
+			return fmt.Errorf("message %d of the history has no content", i)
+		}
+		if !first {
+			b.add([]byte(","))
+		}
+		first = false
+		b.add(roleHead(msg.Role))
+		b.add(content)
+		b.add([]byte("}"))
+	}
+	if first {
+		return fmt.Errorf("the history has no messages")
+	}
+	return nil
+}
+
+func roleHead(role string) []byte {
+	switch role {
+	case "user":
+		return []byte(`{"role":"user","content":`)
+	case "assistant":
+		return []byte(`{"role":"assistant","content":`)
+	}
+	return append(append([]byte(`{"role":`), jsonString(role)...), `,"content":`...)
+}
+
+// withoutForeignThinking leaves out thinking that the upstream cannot have made:
+// thinking without a signature when it is the vendor's API, and all thinking when
+// it is another server, which cannot read the vendor's. It is nil when nothing
+// else is left. Content that need not change is given back as it is.
+func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
+	thinking := bytes.Count(content, []byte(`"type":"thinking"`))
+	redacted := bytes.Count(content, []byte(`"type":"redacted_thinking"`))
+	signed := bytes.Count(content, []byte(`"signature":"`)) - bytes.Count(content, []byte(`"signature":""`))
+	vendor := m.opts.Profile == Anthropic
+	if vendor && thinking <= signed || thinking+redacted == 0 {
+		return content, nil
+	}
+	var blocks []json.RawMessage
+	if err := json.Unmarshal(content, &blocks); err != nil {
+		return nil, err
+	}
+	var kept [][]byte
+	for _, raw := range blocks {
+		var head struct{ Type, Signature string }
+		if err := json.Unmarshal(raw, &head); err != nil {
+			return nil, err
+		}
+		foreign := head.Type == "thinking" && (!vendor || head.Signature == "") || head.Type == "redacted_thinking" && !vendor
+		if !foreign {
+			kept = append(kept, raw)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	return append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']'), nil
+}

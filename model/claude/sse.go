@@ -1,0 +1,184 @@
+package claude
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/footnotehq/footnote/agent"
+)
+
+const (
+	firstBuffer = 8 << 10
+	maxEvent    = 32 << 20 // bytes of one event
+)
+
+// reader cuts a stream of server-sent events into events and hands their data to
+// a message. Lines end in \n or \r\n; the data of an event is a JSON object, most
+// often on a single line.
+type reader struct {
+	msg  *message
+	live agent.Live
+	// buf[:end] was read and not yet used up; it begins with the oldest event that
+	// is not complete. The places below are offsets into it.
+	buf  []byte
+	end  int
+	scan int // where to look for the next line break
+	line int // where the current line begins
+
+	// The current event. data is empty while hasData is false.
+	hasData bool
+	data    span
+	joined  []byte // the data, when it has several lines
+	name    span
+}
+
+// span is a piece of the buffer.
+type span struct{ from, to int }
+
+func (s span) back(n int) span { return span{s.from - n, s.to - n} }
+
+func newReader(live agent.Live) *reader {
+	return &reader{msg: &message{live: live}, live: live, buf: make([]byte, firstBuffer)}
+}
+
+// run reads body until the message is complete. It calls beat after every read,
+// and flushes live once after each read that brought something to show. A body
+// that ends before the message does is an error of kind cutShort.
+func (r *reader) run(body io.Reader, beat func()) error {
+	for {
+		if err := r.room(); err != nil {
+			return err
+		}
+		n, err := body.Read(r.buf[r.end:])
+		if n > 0 {
+			beat()
+			r.end += n
+			failed := r.consume()
+			if err == io.EOF && failed == nil && !r.msg.ended {
+				failed = r.rest()
+			}
+			if r.msg.dirty {
+				r.msg.dirty = false
+				r.live.Flush()
+			}
+			if failed != nil || r.msg.ended {
+				return failed
+			}
+		} else if err == io.EOF {
+			if failed := r.rest(); failed != nil || r.msg.ended {
+				return failed
+			}
+		}
+		if err == io.EOF {
+			return &streamError{kind: cutShort, err: errors.New("the stream ended before the message did")}
+		}
+		if err != nil {
+			return &streamError{kind: cutShort, err: err}
+		}
+	}
+}
+
+// room makes place for at least one byte in the buffer.
+func (r *reader) room() error {
+	if r.end < len(r.buf) {
+		return nil
+	}
+	if len(r.buf) >= maxEvent {
+		return &streamError{kind: oversized, err: errTooLarge}
+	}
+	grown := make([]byte, min(2*len(r.buf), maxEvent))
+	copy(grown, r.buf[:r.end])
+	r.buf = grown
+	return nil
+}
+
+// consume handles every complete event in the buffer and moves what is left to
+// its start.
+func (r *reader) consume() error {
+	used := 0 // everything before it belongs to events that are done
+	for {
+		i := bytes.IndexByte(r.buf[r.scan:r.end], '\n')
+		if i < 0 {
+			r.scan = r.end
+			break
+		}
+		from, to := r.line, r.scan+i
+		r.line = to + 1
+		r.scan = r.line
+		if to > from && r.buf[to-1] == '\r' {
+			to--
+		}
+		if to > from {
+			r.field(from, to)
+			continue
+		}
+		if r.hasData {
+			if err := r.dispatch(); err != nil || r.msg.ended {
+				return err
+			}
+		}
+		r.reset()
+		used = r.line
+	}
+	if used > 0 {
+		r.end = copy(r.buf, r.buf[used:r.end])
+		r.scan -= used
+		r.line -= used
+		r.data, r.name = r.data.back(used), r.name.back(used)
+	}
+	return nil
+}
+
+// reset forgets the current event.
+func (r *reader) reset() {
+	r.hasData, r.joined, r.data, r.name = false, nil, span{}, span{}
+}
+
+// field takes one line of an event.
+func (r *reader) field(from, to int) {
+	line := r.buf[from:to]
+	switch {
+	case bytes.HasPrefix(line, []byte("data:")):
+		from += len("data:")
+		if from < to && r.buf[from] == ' ' {
+			from++
+		}
+		switch {
+		case !r.hasData:
+			r.data, r.hasData = span{from, to}, true
+			return
+		case r.joined == nil:
+			r.joined = bytes.Clone(r.buf[r.data.from:r.data.to])
+		}
+		r.joined = append(append(r.joined, '\n'), r.buf[from:to]...)
+	case bytes.HasPrefix(line, []byte("event:")):
+		r.name = span{from + len("event:"), to}
+	}
+}
+
+// dispatch hands on the current event.
+func (r *reader) dispatch() error {
+	data := r.joined
+	if data == nil {
+		data = r.buf[r.data.from:r.data.to]
+	}
+	var name []byte
+	if r.name.to > 0 {
+		name = bytes.TrimSpace(r.buf[r.name.from:r.name.to])
+	}
+	return r.msg.handle(name, data)
+}
+
+// rest handles a last event that no blank line follows.
+func (r *reader) rest() error {
+	if r.end > r.line {
+		r.field(r.line, r.end)
+	}
+	if !r.hasData {
+		return nil
+	}
+	err := r.dispatch()
+	r.reset()
+	return err
+}
