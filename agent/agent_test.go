@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,14 +15,28 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/store"
 )
+
+// faulty is a log that can refuse to write.
+type faulty struct {
+	store.Store
+	fail atomic.Pointer[footnote.Error]
+}
+
+func (f *faulty) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	if err := f.fail.Load(); err != nil {
+		return nil, err
+	}
+	return f.Store.Append(ctx, a)
+}
 
 var alice = footnote.Principal{Org: "acme", User: "alice"}
 
 // rig is an engine over a log in memory.
 type rig struct {
 	t      *testing.T
-	log    *memLog
+	log    *faulty
 	hub    *hub.Hub
 	engine *agent.Engine
 	model  *agenttest.Model
@@ -29,7 +44,7 @@ type rig struct {
 
 func newRig(t *testing.T, model *agenttest.Model, tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, log: newMemLog(), hub: hub.New(), model: model}
+	r := &rig{t: t, log: &faulty{Store: store.NewMem()}, hub: hub.New(), model: model}
 	r.start(tools, change...)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -370,9 +385,7 @@ func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
 		r := newRig(t, model, nil)
 		ticket := r.submit(agent.Turn{Text: "go"})
 		synctest.Wait()
-		r.log.mu.Lock()
-		r.log.fail = full
-		r.log.mu.Unlock()
+		r.log.fail.Store(full)
 		close(gate)
 		reader := r.engine.Subscribe(ticket)
 		var err error
@@ -383,9 +396,7 @@ func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
 		if footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Errorf("CodeOf(%v), want storage_unavailable", err)
 		}
-		r.log.mu.Lock()
-		r.log.fail = nil
-		r.log.mu.Unlock()
+		r.log.fail.Store(nil)
 		_, last := r.read(r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "still there?"}))
 		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(ticket.Conversation) != 2 {
 			t.Errorf("last = %+v, terminals = %d", last, r.terminals(ticket.Conversation))
