@@ -315,7 +315,11 @@ func (r *run) play(name string) {
 	case "slow", "silent":
 		r.drip(name == "slow")
 	case "echo":
-		b, _ := json.Marshal(r.turn) // plain fields
+		b, _ := json.Marshal(map[string]any{ // plain fields
+			"conversation": r.turn.Conversation, "client_id": r.turn.ClientID, "assistant": r.turn.Assistant,
+			"user": r.turn.Principal.User, "history": r.turn.History, "text": r.turn.Text,
+			"context": r.turn.Context, "max_tokens": r.turn.MaxTokens,
+		})
 		r.answer("end_turn", string(b))
 	default:
 		r.two()

@@ -96,7 +96,7 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 // invalid classifies an error of the JSON itself.
 func invalid(err error) error {
 	if se, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
-		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The body is not valid: " + se.Error() + ".", Err: err}
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("The body is not valid JSON at byte %d: %s.", se.Offset, se.Msg), Err: err}
 	}
 	return err
 }

@@ -127,7 +127,7 @@ test('errors keep their status, code and words', async (t) => {
     ['budget', ask('scenario: budget'), 429, OpenAI.RateLimitError, 'budget_exceeded', null, null],
     ['busy', ask('scenario: conflict'), 409, OpenAI.ConflictError, 'conflict', null, null],
     ['unclassified', ask('scenario: 500'), 500, OpenAI.InternalServerError, 'internal_error', null, null],
-    ['panic', ask('scenario: panic'), 500, OpenAI.InternalServerError, 'internal_error', null, null],
+    ['panic', ask('scenario: panic'), 500, OpenAI.InternalServerError, 'internal_error', null, 'false'],
     ['no model', ask('scenario: 503'), 503, OpenAI.InternalServerError, 'model_unavailable', null, null],
     ['no database', ask('scenario: database'), 503, OpenAI.InternalServerError, 'database_unavailable', null, 'false'],
     ['disk full', ask('scenario: storage'), 503, OpenAI.InternalServerError, 'storage_unavailable', null, 'false'],

@@ -1,0 +1,100 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/store"
+)
+
+// newReal makes a server over the real engine, with a scripted model.
+func newReal(t *testing.T, model *agenttest.Model, tools ...agent.Tool) *httpapi.Server {
+	t.Helper()
+	log, live := store.NewMem(), hub.New()
+	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
+		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: "scripted", Tools: tools,
+		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		engine.Drain(ctx)
+	})
+	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+var counting = agenttest.NewTool(agent.Spec{Name: "query", Side: agent.Server, ReadOnly: true},
+	func(context.Context, agent.Call) (agent.Output, error) { return agent.Output{Content: "42"}, nil })
+
+// TestRealEngine holds that a conversation over this door goes through the real
+// loop and log: tools, history by id, imported history.
+func TestRealEngine(t *testing.T) {
+	model := agenttest.Script(
+		agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`), agenttest.Say("There are 42."),
+		agenttest.Say("And 43 in June."), agenttest.Say("Hello again."),
+	)
+	api := newReal(t, model, counting)
+	ask := func(id, body string) *httptest.ResponseRecorder {
+		r := request("POST", "/v1/chat/completions", `{"model":"claude-da/analyst",`+body+`}`)
+		if id != "" {
+			r.Header.Set("X-Conversation-Id", id)
+		}
+		w := do(api, r)
+		if w.Code != 200 {
+			t.Fatal(w.Code, w.Body)
+		}
+		return w
+	}
+	first := ask("", `"stream":true,"messages":[{"role":"user","content":"How many?"}]`)
+	if got := first.Body.String(); !strings.Contains(got, `"content":"There are 42."`) || !strings.HasSuffix(got, "data: [DONE]\n\n") || strings.Contains(got, "tool_calls") {
+		t.Errorf("streamed: %s", got)
+	}
+	id := first.Header().Get("X-Conversation-Id")
+	second := ask(id, `"messages":[{"role":"user","content":"How many?"},{"role":"assistant","content":"A lie."},{"role":"user","content":"And in June?"}]`)
+	if got := second.Body.String(); second.Header().Get("X-Conversation-Id") != id || !strings.Contains(got, `"content":"And 43 in June."`) {
+		t.Errorf("continued: %s", got)
+	}
+	sent := history(model, 2)
+	if strings.Contains(sent, "A lie.") || !strings.Contains(sent, "tool_result") {
+		t.Errorf("the server has its own record, and sent %s", sent)
+	}
+	ask("", `"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."},{"role":"user","content":"Me again"}]`)
+	if sent := history(model, 3); !strings.Contains(sent, "Hello.") || !strings.Contains(sent, "Be kind.") {
+		t.Errorf("without a record, the client's history counts; sent was %s", sent)
+	}
+}
+
+// history is what the model was sent in its n-th call, from 0.
+func history(m *agenttest.Model, n int) string {
+	b, _ := json.Marshal(m.Requests()[n].Messages)
+	return string(b)
+}
+
+func TestRealEngineParks(t *testing.T) {
+	browser := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true}, nil)
+	api := newReal(t, agenttest.Script(agenttest.Call("t1", "draw", `{}`)), browser)
+	w := do(api, request("POST", "/v1/chat/completions", `{"model":"analyst","stream":true,"messages":[{"role":"user","content":"Draw."}]}`))
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "unsupported_parameter") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if last := ended(t, api, w); !strings.Contains(last, `"kind":"run_stopped"`) {
+		t.Errorf("a run that nobody can answer is left parked: %s", last)
+	}
+}

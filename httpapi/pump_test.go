@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/protocol/openai"
+	"github.com/footnotehq/footnote/sse"
+)
+
+// discard is a connection that swallows everything.
+type discard struct{ h http.Header }
+
+func (d discard) Header() http.Header              { return d.h }
+func (d discard) Write(b []byte) (int, error)      { return len(b), nil }
+func (d discard) WriteHeader(int)                  {}
+func (d discard) FlushError() error                { return nil }
+func (d discard) SetWriteDeadline(time.Time) error { return nil }
+
+// newPump makes a pump in the middle of a stream, and the topic that feeds it.
+func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
+	tb.Helper()
+	h := hub.New()
+	topic := h.Open("conv_1", 0)
+	reader, _ := h.Subscribe("conv_1", 0)
+	p := &pump{
+		Streaming: Streaming{Encoder: openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: "run_1", Model: "analyst"})},
+		w:         discard{http.Header{}}, r: httptest.NewRequest("POST", "/", nil), rd: reader,
+	}
+	block := topic.Start(footnote.Delta{Run: "run_1", Step: 1, Attempt: 1, Kind: "text"})
+	var err error
+	if p.out, err = sse.Start(p.w, http.StatusOK, nil); err != nil {
+		tb.Fatal(err)
+	}
+	return p, topic, block
+}
+
+// step brings one piece of text from the model's bytes to the connection.
+func step(tb testing.TB, p *pump, topic *hub.Topic, block hub.Block) {
+	block.Grow([]byte(`orders in \"May\"`))
+	topic.Flush()
+	batch, err := p.rd.Take()
+	if err == nil {
+		err = p.show(batch)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestDeltaAllocations guards the way of a delta from the hub to the connection.
+// The block itself grows now and then, which is less than one allocation a delta.
+func TestDeltaAllocations(t *testing.T) {
+	p, topic, block := newPump(t)
+	step(t, p, topic, block)
+	if n := testing.AllocsPerRun(1000, func() { step(t, p, topic, block) }); n != 0 {
+		t.Errorf("a delta costs %v allocations, want none", n)
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	p, topic, block := newPump(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		step(b, p, topic, block)
+	}
+}
