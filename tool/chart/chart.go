@@ -1,0 +1,306 @@
+// Package chart has the tool show_chart, with which the model draws a stored
+// result: a small specification of our own, checked, and compiled to Vega-Lite for
+// pages and to Unicode for terminals.
+package chart
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/tool/internal/spelling"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// The types of charts.
+const (
+	Bar       = "bar"
+	Line      = "line"
+	Area      = "area"
+	Scatter   = "scatter"
+	Pie       = "pie"
+	Histogram = "histogram"
+	Table     = "table"
+)
+
+// The orders of marks along x; the empty one is the result's own.
+const (
+	ByX     = "x"
+	ByXDesc = "-x"
+	ByY     = "y"
+	ByYDesc = "-y"
+)
+
+// MaxMarks is how many marks a chart may have, and maxSlices how many a pie: more
+// cannot be told apart.
+const (
+	MaxMarks  = 10_000
+	maxSlices = 30
+	maxSeries = 20 // columns in y
+)
+
+// Spec is a checked chart: its columns exist in its result, written as there. Its
+// JSON is the canonical form that the log keeps.
+type Spec struct {
+	Result string   `json:"result"` // id of the stored result, r1
+	Type   string   `json:"type"`
+	X      string   `json:"x,omitempty"`
+	Y      []string `json:"y,omitempty"`
+	Series string   `json:"series,omitempty"`
+	Title  string   `json:"title,omitempty"`
+	Sort   string   `json:"sort,omitempty"`
+}
+
+// Parse reads the canonical form, as Output.Chart and the log have it.
+func Parse(data json.RawMessage) (Spec, error) {
+	var s Spec
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return Spec{}, fmt.Errorf("read the chart: %w", err)
+	}
+	return s, nil
+}
+
+type input struct {
+	Thought string `json:"thought,omitempty" jsonschema:"Why this chart helps, in one short sentence. The user sees it."`
+	Result  string `json:"result" jsonschema:"Id of the stored result to draw, as run_query returned it, for example r3."`
+	Type    string `json:"type" jsonschema:"Kind of chart."`
+	X       string `json:"x,omitempty" jsonschema:"Column along the x axis; the slices of a pie; the numbers of a histogram. Every type but table needs it."`
+	Y       names  `json:"y,omitempty" jsonschema:"Numeric column or columns to draw. Histogram and table need none."`
+	Series  string `json:"series,omitempty" jsonschema:"Column whose values split the one y column into coloured series."`
+	Title   string `json:"title,omitempty" jsonschema:"Short title that says what is to be seen."`
+	Sort    string `json:"sort,omitempty" jsonschema:"Order of the marks: by x or y, with a minus descending. Left out: the order of the result."`
+}
+
+// names is one name or several.
+type names []string
+
+func (n *names) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*n = nil
+		if one != "" { // null, too, leaves it empty
+			*n = names{one}
+		}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(data, &many); err != nil {
+		return errors.New("y must be a string or an array of strings")
+	}
+	*n = many
+	return nil
+}
+
+type tool struct{}
+
+// New returns show_chart.
+func New() agent.Tool { return tool{} }
+
+var spec = agent.Spec{
+	Name: "show_chart",
+	Description: "Show a chart of a stored result below your answer. " +
+		"Use it when a picture says more than the figures: a line or area for a development over time, bars for a comparison or ranking, a pie for few shares of a whole, a scatter for a relation, a histogram for a distribution, a table for rows to read. " +
+		"The result must already have the rows to draw, one for each mark, aggregated and named as they should be read: run a query for it first. " +
+		"Do not repeat the chart's figures one by one in the answer.",
+	InputSchema: schema.For[input](
+		schema.Enum("type", Bar, Line, Area, Scatter, Pie, Histogram, Table),
+		schema.Enum("sort", ByX, ByXDesc, ByY, ByYDesc),
+		schema.OneOrMany("y"),
+	),
+	Side:     agent.Server,
+	ReadOnly: true,
+}
+
+func (tool) Spec() agent.Spec { return spec }
+
+// Call checks the chart against the conversation's results. It does not read
+// rows: the one who draws has them.
+func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
+	var in input
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return agent.Fail("The input does not fit show_chart: " + err.Error()), nil
+	}
+	result, err := find(call.Results, in.Result)
+	if err != nil {
+		return agent.Fail(err.Error()), nil
+	}
+	s := Spec{Result: result.ID, Type: in.Type, X: in.X, Y: in.Y, Series: in.Series, Sort: in.Sort}
+	s.Title, _ = reply.Clip(strings.ToValidUTF8(strings.TrimSpace(in.Title), "�"), 200)
+	if err := s.check(result.Columns, result.RowCount); err != nil {
+		return agent.Fail(err.Error()), nil
+	}
+	said := struct {
+		Shown  bool   `json:"shown"`
+		Result string `json:"result"`
+		Type   string `json:"type"`
+		Rows   int    `json:"rows"`
+		Note   string `json:"note,omitempty"`
+	}{true, s.Result, s.Type, result.RowCount, ""}
+	if result.Truncated {
+		said.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside the chart."
+	}
+	return agent.Output{Content: string(reply.JSON(said)), Chart: reply.JSON(s)}, nil
+}
+
+func find(results []footnote.StoredResult, id string) (footnote.StoredResult, error) {
+	ids := make([]string, len(results))
+	for i, r := range results {
+		if r.ID == id {
+			return r, nil
+		}
+		ids[i] = r.ID
+	}
+	if len(ids) == 0 {
+		return footnote.StoredResult{}, errors.New("There is no result to draw yet. Call run_query first, then show_chart with the result's id.") //nolint:staticcheck // a sentence for the model
+	}
+	shown, _ := reply.Clip(id, 64)
+	recent := ids[max(0, len(ids)-20):]
+	return footnote.StoredResult{}, fmt.Errorf("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", ")) //nolint:staticcheck // a sentence for the model
+}
+
+// check makes sure that s can be drawn of a result with these columns, and writes
+// column names as the result does. Its errors are sentences for the model.
+func (s *Spec) check(columns []footnote.Column, rows int) error {
+	if err := s.checkShape(); err != nil {
+		return err
+	}
+	if err := s.resolve(columns); err != nil {
+		return err
+	}
+	if err := s.checkKinds(columns); err != nil {
+		return err
+	}
+	if rows == 0 {
+		return fmt.Errorf("Result %s has no rows; there is nothing to draw.", s.Result) //nolint:staticcheck // a sentence for the model
+	}
+	if marks := rows * max(1, len(s.Y)); marks > MaxMarks && s.Type != Table {
+		return fmt.Errorf("The chart would have %d marks; at most %d can be drawn. Aggregate in SQL first.", marks, MaxMarks) //nolint:staticcheck // a sentence for the model
+	}
+	if s.Type == Pie && rows > maxSlices {
+		return fmt.Errorf("A pie of %d slices cannot be read; at most %d. Group the small ones in SQL, or use a bar chart.", rows, maxSlices) //nolint:staticcheck // a sentence for the model
+	}
+	return nil
+}
+
+// checkShape checks which parts a type has.
+func (s *Spec) checkShape() error {
+	switch s.Type {
+	case Bar, Line, Area, Scatter:
+		if s.X == "" || len(s.Y) == 0 {
+			return fmt.Errorf("A %s chart needs x and y.", s.Type) //nolint:staticcheck // a sentence for the model
+		}
+	case Pie:
+		if s.X == "" || len(s.Y) != 1 || s.Series != "" {
+			return errors.New("A pie needs x, the slices, and one y, their size, and has no series.") //nolint:staticcheck // a sentence for the model
+		}
+	case Histogram:
+		if s.X == "" || len(s.Y) != 0 {
+			return errors.New("A histogram needs x, a numeric column, and has no y. To draw counts of a query, use a bar chart.") //nolint:staticcheck // a sentence for the model
+		}
+	case Table:
+	default:
+		return fmt.Errorf("There is no chart type %q.", s.Type) //nolint:staticcheck // a sentence for the model
+	}
+	if s.Series != "" && len(s.Y) > 1 {
+		return errors.New("Give either several y columns or a series, not both.") //nolint:staticcheck // a sentence for the model
+	}
+	if len(s.Y) > maxSeries {
+		return fmt.Errorf("At most %d y columns can be told apart.", maxSeries) //nolint:staticcheck // a sentence for the model
+	}
+	return nil
+}
+
+// resolve replaces each column's name by the one the result has.
+func (s *Spec) resolve(columns []footnote.Column) error {
+	of := make([]string, len(columns))
+	for i, c := range columns {
+		of[i] = c.Name
+	}
+	fields := []*string{&s.X, &s.Series}
+	for i := range s.Y {
+		fields = append(fields, &s.Y[i])
+	}
+	for _, f := range fields {
+		if *f == "" && f != &s.X && f != &s.Series {
+			return errors.New("A y column has no name.") //nolint:staticcheck // a sentence for the model
+		}
+		if *f == "" {
+			continue
+		}
+		i := index(columns, *f)
+		if i < 0 {
+			return s.noColumn(*f, of)
+		}
+		*f = columns[i].Name
+	}
+	for i, y := range s.Y {
+		for _, other := range s.Y[:i] {
+			if y == other {
+				return fmt.Errorf("Column %q is in y twice.", y) //nolint:staticcheck // a sentence for the model
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Spec) noColumn(name string, columns []string) error {
+	shown, _ := reply.Clip(name, 80)
+	if near := spelling.Nearest(name, columns, 2); len(near) > 0 {
+		return fmt.Errorf("Result %s has no column %q. Did you mean %s?", s.Result, shown, strings.Join(near, " or ")) //nolint:staticcheck // a sentence for the model
+	}
+	list, _ := reply.Clip(strings.Join(columns, ", "), 1000)
+	return fmt.Errorf("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list) //nolint:staticcheck // a sentence for the model
+}
+
+// checkKinds checks that what is measured is a number. A column whose kind the
+// engine did not say is let through: its cells decide.
+func (s *Spec) checkKinds(columns []footnote.Column) error {
+	measured := s.Y
+	switch s.Type {
+	case Histogram:
+		measured = []string{s.X}
+	case Table:
+		measured = nil
+	}
+	for _, name := range measured {
+		switch c := columns[index(columns, name)]; c.Kind {
+		case footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal, footnote.KindUnknown:
+		default:
+			var numbers []string
+			for _, c := range columns {
+				if c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal {
+					numbers = append(numbers, c.Name)
+				}
+			}
+			list, _ := reply.Clip(strings.Join(numbers, ", "), 1000)
+			if list == "" {
+				list = "none"
+			}
+			return fmt.Errorf("Column %q is %s, and a %s chart can only measure numbers. Numeric columns of %s: %s.", name, c.Kind, s.Type, s.Result, list) //nolint:staticcheck // a sentence for the model
+		}
+	}
+	return nil
+}
+
+// index finds a column: by its exact name, else without regard to case.
+func index(columns []footnote.Column, name string) int {
+	for i, c := range columns {
+		if c.Name == name {
+			return i
+		}
+	}
+	for i, c := range columns {
+		if strings.EqualFold(c.Name, name) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,151 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// mark is one thing to draw.
+type mark struct {
+	x      any      // the cell
+	scale  *float64 // x as a number, where the column is not text
+	label  string   // x as text
+	at     *int64   // x as UTC milliseconds, where the column holds dates
+	y      float64
+	ok     bool // y is a number
+	series string
+}
+
+// marks turns rows into marks, in the order of Sort.
+func (s Spec) marks(columns []footnote.Column, rows [][]any) ([]mark, error) {
+	if err := s.check(columns, len(rows)); err != nil {
+		return nil, err
+	}
+	x, series := index(columns, s.X), -1
+	if s.Series != "" {
+		series = index(columns, s.Series)
+	}
+	var out []mark
+	for _, row := range rows {
+		if len(row) != len(columns) {
+			return nil, fmt.Errorf("a row of %s has %d cells instead of %d", s.Result, len(row), len(columns))
+		}
+		m := mark{x: row[x], label: text(row[x])}
+		if f, ok := number(row[x]); ok && columns[x].Kind != footnote.KindText {
+			m.scale = &f
+		}
+		if ms, ok := millis(columns[x].Kind, m.label); ok {
+			m.at = &ms
+		}
+		if s.Type == Histogram {
+			m.y, m.ok = number(row[x])
+			out = append(out, m)
+			continue
+		}
+		for _, name := range s.Y {
+			m.y, m.ok = number(row[index(columns, name)])
+			switch {
+			case series >= 0:
+				m.series = text(row[series])
+			case len(s.Y) > 1:
+				m.series = name
+			}
+			out = append(out, m)
+		}
+	}
+	s.sort(out)
+	return out, nil
+}
+
+func (s Spec) sort(marks []mark) {
+	sign := 1
+	if strings.HasPrefix(s.Sort, "-") {
+		sign = -1
+	}
+	switch s.Sort {
+	case ByX, ByXDesc:
+		slices.SortStableFunc(marks, func(a, b mark) int { return sign * compare(a, b) })
+	case ByY, ByYDesc:
+		slices.SortStableFunc(marks, func(a, b mark) int {
+			switch {
+			case a.ok != b.ok: // what has no value stands last
+				return map[bool]int{true: -1, false: 1}[a.ok]
+			case a.y < b.y:
+				return -sign
+			case a.y > b.y:
+				return sign
+			default:
+				return 0
+			}
+		})
+	}
+}
+
+func compare(a, b mark) int {
+	f, ok1 := number(a.x)
+	g, ok2 := number(b.x)
+	if ok1 && ok2 {
+		switch {
+		case f < g:
+			return -1
+		case f > g:
+			return 1
+		default:
+			return 0
+		}
+	}
+	return strings.Compare(a.label, b.label)
+}
+
+// number reads a cell: decimals and large integers are strings.
+func number(cell any) (float64, bool) {
+	switch v := cell.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+	default:
+		return 0, false
+	}
+}
+
+// longestLabel is how much of a text names a mark.
+const longestLabel = 100
+
+func text(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return "(none)"
+	case string:
+		v = strings.ToValidUTF8(v, "�")
+		if runes := []rune(v); len(runes) > longestLabel {
+			return string(runes[:longestLabel-1]) + "…"
+		}
+		return v
+	default:
+		return string(footnote.AppendCell(nil, cell))
+	}
+}
+
+// millis reads a date or timestamp. One without a zone counts as UTC, and charts
+// are drawn in UTC, so that it is shown as it is written wherever the reader is.
+func millis(kind, s string) (int64, bool) {
+	if kind != footnote.KindDate && kind != footnote.KindTimestamp {
+		return 0, false
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", time.RFC3339, time.DateTime} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UnixMilli(), true
+		}
+	}
+	return 0, false
+}
