@@ -247,7 +247,7 @@ func scanDelta(b []byte) (d fastDelta, ok bool) {
 		d.index = d.index*10 + int(b[i]-'0')
 		i++
 	}
-	if i == from {
+	if i == from || b[from] == '0' && i > from+1 {
 		return d, false
 	}
 	if i, ok = skip(b, i, f.delta); !ok {

@@ -80,7 +80,7 @@ func (w *writer) prepare() {
 	}
 	blocks := w.reply.blocks()
 	if w.reply.Odd {
-		blocks = append([]Block{{Raw: `{"type":"` + futureBlock + `","data":{"a":[1, 2.50]}}`}}, blocks...)
+		blocks = append([]Block{{Raw: `{"type":"` + futureBlock + `","payload":{"a":[1, 2.50]}}`}}, blocks...)
 	}
 	calls := 0
 	for _, b := range blocks {

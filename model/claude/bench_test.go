@@ -1,0 +1,150 @@
+package claude
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"time"
+)
+
+// silent is a Live that does nothing.
+type silent struct{ n int }
+
+func (s *silent) Start(int, string, string, string)          {}
+func (s *silent) Delta(int, []byte)                          { s.n++ }
+func (s *silent) Stop(int)                                   {}
+func (s *silent) Flush()                                     {}
+func (s *silent) Retrying(int, footnote.Code, time.Duration) {}
+
+func deltaEvent(text string) string {
+	return "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text + "\"}}\n\n"
+}
+
+// openReader is a reader in the middle of a text block.
+func openReader(tb testing.TB) (*reader, *silent) {
+	live := &silent{}
+	r := newReader(live)
+	feed(tb, r, `data: {"type":"message_start","message":{"id":"m"}}`+"\n\n"+
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n"+deltaEvent("x"))
+	return r, live
+}
+
+// feed gives the reader bytes as if one read had brought them.
+func feed(tb testing.TB, r *reader, data string) {
+	for len(data) > 0 {
+		if err := r.room(); err != nil {
+			tb.Fatal(err)
+		}
+		n := copy(r.buf[r.end:], data)
+		r.end += n
+		data = data[n:]
+		if err := r.consume(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+var deltaTexts = map[string]string{
+	"words":   " revenue in March",
+	"escapes": ` \"net\" revenue\n`,
+	"unicode": " Umsätze im März — 📈",
+	"timed":   "000123:123456789012345 ",
+}
+
+func BenchmarkDelta(b *testing.B) {
+	for name, text := range deltaTexts {
+		b.Run(name, func(b *testing.B) {
+			r, live := openReader(b)
+			event := []byte(deltaEvent(text))
+			block := r.msg.blocks[0]
+			block.text = make([]byte, 0, 1<<20)
+			b.ReportAllocs()
+			for b.Loop() {
+				r.end += copy(r.buf[r.end:], event)
+				if err := r.consume(); err != nil {
+					b.Fatal(err)
+				}
+				if r.msg.size = 0; len(block.text) > 1<<19 {
+					block.text = block.text[:0]
+				}
+			}
+			if live.n == 0 {
+				b.Fatal("nothing was shown")
+			}
+		})
+	}
+}
+
+// BenchmarkStream reads whole answers of a thousand deltas, as a fast upstream
+// sends them, and reports the cost per delta.
+func BenchmarkStream(b *testing.B) {
+	const deltas = 1000
+	stream := []byte(`data: {"type":"message_start","message":{"id":"m"}}` + "\n\n" +
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n" +
+		strings.Repeat(deltaEvent(" revenue in March"), deltas) +
+		"data: {\"type\":\"message_stop\"}\n\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		r := newReader(&silent{})
+		if err := r.run(bytes.NewReader(stream), func() {}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/deltas, "ns/delta")
+}
+
+// A delta costs no allocation. Time is measured by the benchmarks; here it would
+// fail on a busy machine.
+func TestDeltasDoNotAllocate(t *testing.T) {
+	for name, text := range deltaTexts {
+		r, live := openReader(t)
+		r.msg.blocks[0].text = make([]byte, 0, 1<<20)
+		event := []byte(deltaEvent(text))
+		allocs := testing.AllocsPerRun(1000, func() {
+			r.end += copy(r.buf[r.end:], event)
+			if err := r.consume(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 || live.n < 1000 {
+			t.Errorf("%s: %v allocations per delta, %d shown", name, allocs, live.n)
+		}
+	}
+}
+
+// maxDelta is what a delta may cost, from the upstream's bytes to Live.
+const maxDelta = 600 * time.Nanosecond
+
+// The best of many short rounds is hardly disturbed by what else the machine
+// does, and stays far below the limit.
+func TestDeltasAreFast(t *testing.T) {
+	if raceEnabled {
+		t.Log("the race detector slows everything down; not measured")
+		return
+	}
+	const round = 1000
+	for name, text := range deltaTexts {
+		r, _ := openReader(t)
+		block := r.msg.blocks[0]
+		block.text = make([]byte, 0, 1<<20)
+		event := []byte(deltaEvent(text))
+		best := time.Hour
+		for range 50 {
+			block.text, r.msg.size = block.text[:0], 0
+			begun := time.Now()
+			for range round {
+				r.end += copy(r.buf[r.end:], event)
+				if err := r.consume(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			best = min(best, time.Since(begun)/round)
+		}
+		t.Logf("%s: %v", name, best)
+		if best > maxDelta {
+			t.Errorf("%s: %v per delta, want at most %v", name, best, maxDelta)
+		}
+	}
+}
