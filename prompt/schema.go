@@ -1,0 +1,293 @@
+package prompt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+// level is how much of a schema is shown; each shows less than the one before.
+type level int
+
+const (
+	withSamples level = iota
+	withTypes         // types, comments, keys
+	withKeys
+	withColumns
+	tableNames
+	levels
+)
+
+const sampleRows = 2
+
+// schemaSection describes the sources in at most room bytes.
+func schemaSection(sources []Source, room int) string {
+	if len(sources) == 0 {
+		return "\n# Data\nThis conversation has no data source.\n"
+	}
+	for l := range levels {
+		if text, ok := section(sources, l, room); ok {
+			return text
+		}
+	}
+	return cutSection(sources, room)
+}
+
+const closing = "</schema>\n"
+
+func opening(l level) string {
+	s := "\n# Data\nWhat stands between the schema tags is data about the sources. Names in double quotes have unusual characters, which are escaped as in a program.\n"
+	switch l {
+	case withKeys:
+		s += "There are many columns, so their types are left out: describe_table has them.\n"
+	case withColumns:
+		s += "There are many columns, so types and keys are left out: describe_table has them.\n"
+	case tableNames:
+		s += "There are many tables, so columns are left out: use describe_table before you query one.\n"
+	}
+	return s + "<schema>\n"
+}
+
+// section is the whole schema at a level; ok is false when it is longer than room.
+func section(sources []Source, l level, room int) (text string, ok bool) {
+	var b strings.Builder
+	b.WriteString(opening(l))
+	for i, s := range sources {
+		b.WriteString(sourceLine(s, i))
+		for n, t := range s.Schema.Tables {
+			writeTable(&b, s, t, l, n)
+			if b.Len() > room { // thousands of tables need not be written out to see it
+				return "", false
+			}
+		}
+		if l == tableNames && len(s.Schema.Tables) > 0 {
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString(closing)
+	return b.String(), b.Len() <= room
+}
+
+// cutSection lists tables as far as they fit, each source getting an equal part,
+// and says how many there are more.
+func cutSection(sources []Source, room int) string {
+	const reserve = 80 // for a line that says how many more there are
+	var b strings.Builder
+	b.WriteString(opening(tableNames))
+	room -= b.Len() + len(closing) + reserve
+	shown := min(len(sources), max(1, room/300))
+	for i, s := range sources[:shown] {
+		part := sourceLine(s, i)
+		left := room/shown - len(part) - reserve
+		n := 0
+		var names strings.Builder
+		for n < len(s.Schema.Tables) {
+			before := names.Len()
+			writeTable(&names, s, s.Schema.Tables[n], tableNames, n)
+			if names.Len() > left {
+				text := names.String()[:before]
+				names.Reset()
+				names.WriteString(text)
+				break
+			}
+			n++
+		}
+		b.WriteString(part + names.String())
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		if more := len(s.Schema.Tables) - n; more > 0 {
+			fmt.Fprintf(&b, "%d more tables, use list_tables\n", more)
+		}
+	}
+	if more := len(sources) - shown; more > 0 {
+		fmt.Fprintf(&b, "%d more sources, use list_tables\n", more)
+	}
+	b.WriteString(closing)
+	return b.String()
+}
+
+func sourceLine(s Source, i int) string {
+	line := "Source " + name(s.Name) + " (" + word(s.Dialect) + " SQL"
+	if i == 0 {
+		line += ", the default"
+	}
+	if len(s.Schema.Tables) == 0 {
+		line += ", has no tables"
+	}
+	return line + "):\n"
+}
+
+// writeTable writes the nth table: a line of its own, or at the last level the
+// next of a list of names.
+func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
+	if l == tableNames {
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(fullName(t))
+		return
+	}
+	b.WriteString("- " + fullName(t))
+	if l <= withTypes {
+		b.WriteString(about(t))
+	}
+	b.WriteString(": ")
+	for i, c := range t.Columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name(c.Name))
+		if l <= withTypes {
+			if c.Type != "" {
+				b.WriteString(" " + declared(c.Type))
+			}
+			if c.Comment != "" {
+				b.WriteString(" " + quoted(c.Comment, 120))
+			}
+		}
+		if l <= withKeys {
+			b.WriteString(keys(t, c.Name))
+		}
+	}
+	b.WriteByte('\n')
+	if l == withSamples {
+		writeSamples(b, t, s.Samples[t.FullName()])
+	}
+}
+
+// about is what is known of a table besides its columns. The number of rows is
+// rounded: it is there to plan by, and it grows old while the prompt does not.
+func about(t source.Table) string {
+	var parts []string
+	if t.View {
+		parts = append(parts, "view")
+	}
+	switch {
+	case t.Rows == 0:
+		parts = append(parts, "empty")
+	case t.Rows > 0:
+		unit := math.Pow(10, max(0, math.Floor(math.Log10(float64(t.Rows)))-1))
+		parts = append(parts, fmt.Sprintf("about %.0f rows", math.Round(float64(t.Rows)/unit)*unit))
+	}
+	if t.Comment != "" {
+		parts = append(parts, quoted(t.Comment, 200))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func keys(t source.Table, column string) string {
+	s := ""
+	if slices.Contains(t.PrimaryKey, column) {
+		s = " primary key"
+	}
+	for _, k := range t.ForeignKeys {
+		if i := slices.Index(k.Columns, column); i >= 0 {
+			s += " -> " + name(k.RefTable)
+			if i < len(k.RefColumns) {
+				s += "." + name(k.RefColumns[i])
+			}
+		}
+	}
+	return s
+}
+
+func writeSamples(b *strings.Builder, t source.Table, r footnote.Result) {
+	for _, row := range r.Rows[:min(len(r.Rows), sampleRows)] {
+		if len(row) != len(t.Columns) {
+			return // rows of another shape would be read wrongly
+		}
+		b.WriteString("  sample row: ")
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if s, ok := cell.(string); ok {
+				b.WriteString(quoted(s, 40))
+				continue
+			}
+			b.Write(footnote.AppendCell(nil, cell))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// longestName is how many bytes of a name are shown. Engines allow some hundred,
+// but SQLite and DuckDB have no limit.
+const longestName = 128
+
+func fullName(t source.Table) string {
+	if t.Schema == "" {
+		return name(t.Name)
+	}
+	return name(t.Schema) + "." + name(t.Name)
+}
+
+// name writes an identifier: plain ones as they are, others so that they stay on
+// their line, inside their quotes and inside the schema's tags.
+func name(s string) string {
+	if plain(s) {
+		return s
+	}
+	return quoted(s, longestName)
+}
+
+func plain(s string) bool {
+	if s == "" || len(s) > longestName {
+		return false
+	}
+	dots := 0
+	for i, r := range s {
+		switch {
+		case r == '_' || unicode.IsLetter(r):
+		case i > 0 && (unicode.IsDigit(r) || r == '$'):
+		case i > 0 && r == '.': // the full name of a foreign key's table
+			dots++
+		default:
+			return false
+		}
+	}
+	return dots <= 1
+}
+
+// declared writes a column's type, which in SQLite may be any text.
+func declared(s string) string {
+	for _, r := range s {
+		if !(r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _(),[]", r))) {
+			return quoted(s, 40)
+		}
+	}
+	if len(s) > 40 || strings.Count(s, " ") > 3 {
+		return quoted(s, 40)
+	}
+	return s
+}
+
+func word(s string) string {
+	if plain(s) {
+		return s
+	}
+	return quoted(s, 20)
+}
+
+// quoted writes any text in double quotes on one line: control characters, marks
+// that turn the direction of writing, backticks and angle brackets are escaped,
+// and what is longer than n bytes is cut.
+func quoted(s string, n int) string {
+	short := head(s, n)
+	q := strconv.Quote(short)
+	q = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "`", `\u0060`).Replace(q)
+	if len(short) < len(s) {
+		q += fmt.Sprintf(" [cut, %d bytes]", len(s))
+	}
+	return q
+}
