@@ -1,0 +1,72 @@
+# Footnote. The two commands to know: make demo, make test.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+# A key or address that happens to stand in the environment is not ours to use.
+$(foreach v,$(filter ANTHROPIC_%,$(.VARIABLES)),$(eval unexport $(v)))
+
+GO ?= go
+BIN := bin/footnote
+# Without a C compiler everything but DuckDB is built.
+CC_FOUND := $(shell command -v gcc || command -v clang || command -v cc)
+export CGO_ENABLED ?= $(if $(CC_FOUND),1,0)
+VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
+SOURCES := $(shell find . -name '*.go' -not -path './node_modules/*' -not -path './test/clients/node_modules/*') go.mod go.sum
+
+.PHONY: help
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup:
+	@scripts/setup.sh
+
+.PHONY: build
+build: $(BIN) ## Build bin/footnote.
+
+$(BIN): $(SOURCES) | setup
+	@if [ "$(CGO_ENABLED)" = 0 ]; then echo "No C compiler: building without DuckDB. SQLite files work; CSV, Parquet, JSON and XLSX do not. (apt-get install gcc libc6-dev)"; fi
+	@echo "building $(BIN); the first time this takes a minute or two"
+	@mkdir -p bin
+	@$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/footnote
+
+.PHONY: demo
+demo: build ## Create the demo shop, serve it, print a first question.
+	@exec $(BIN) demo
+
+.PHONY: test
+test: setup lint ## Run every check and test, once.
+	scripts/test.sh
+
+.PHONY: lint
+lint: setup
+	@echo "gofmt, go vet, staticcheck, go mod tidy"
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not formatted: $$out"; exit 1; }
+	@$(GO) vet ./...
+	@$(GO) tool -modfile=tools.mod staticcheck ./...
+	@$(GO) mod tidy -diff
+
+.PHONY: crash
+crash: ## 300 trials of kill -9 amid appends and runs.
+	FOOTNOTE_CRASH_ROUNDS=300 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash' ./store/... ./test/...
+
+.PHONY: eval-offline
+eval-offline: ## Measure the offline planner on its frozen questions.
+	$(GO) run ./model/offline/eval
+
+.PHONY: eval-cite
+eval-cite: ## Measure the footnotes on their corpus.
+	$(GO) test -count=1 -v -run 'Corpus' ./cite
+
+.PHONY: bench
+bench: build ## The table of docs/performance.md, against its targets.
+	$(GO) run ./bench
+
+.PHONY: bench-quick
+bench-quick: build ## The same in under two minutes.
+	$(GO) run ./bench -quick
+
+.PHONY: clean
+clean: ## Remove what was built; data stays.
+	rm -rf bin test/clients/node_modules
