@@ -1,0 +1,138 @@
+package modeltest
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestScenarioFile(t *testing.T) {
+	s, err := Load([]byte(`
+replies:
+  - {text: first}
+rules:
+  - when: {after: run_query}
+    reply: {text: "of {question}: {numbers}"}
+  - when: {contains: REVENUE, offers: run_query, results: false}
+    reply:
+      blocks:
+        - {type: thinking, text: hm}
+        - {type: tool_use, name: run_query, input: '{"sql":"{question}"}', deltas: 3, gap: 1ms}
+  - reply: {error: {status: 529}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := New(s.Options())
+	base := server.Start(t)
+	tools := `"tools":` + toolsJSON
+	question := `{"role":"user","content":"Revenue \"net\"?"}`
+	call := `{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]}`
+	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"[[12.5,-3]]"}]}`
+	for _, tc := range []struct {
+		body   string
+		status int
+		want   string
+	}{
+		{body(userJSON), 200, `"text":"first"`},
+		{body(question, tools), 200, `"input":{"sql":"Revenue \"net\"?"}`},
+		{body(question+","+call+","+result, tools), 200, `"text":"of Revenue \"net\"?: 12.5, -3"`},
+		{body(question), 529, "overloaded_error"},
+	} {
+		if status, _, got := post(t, base, tc.body); status != tc.status || !strings.Contains(got, tc.want) {
+			t.Errorf("%d %s, want %d %s", status, got, tc.status, tc.want)
+		}
+	}
+	for _, bad := range []string{"", "rules: []", "replies: [{txt: x}]", "replies: {"} {
+		if _, err := Load([]byte(bad)); err == nil {
+			t.Errorf("Load(%q) gave no error", bad)
+		}
+	}
+}
+
+func TestBuiltins(t *testing.T) {
+	tools := `"tools":` + toolsJSON
+	say := func(text string) string { return body(`{"role":"user","content":`+quote(text)+`}`, tools) }
+	results := body(userJSON+`,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"run_query","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"7 and 8"}]}`, tools)
+	for _, tc := range []struct {
+		scenario, body string
+		status         int
+		want           string
+	}{
+		{"text", body(userJSON), 200, "Revenue rose"},
+		{"tool", say("x"), 200, `"sql":"SELECT 1"`},
+		{"tool", results, 200, "Done."},
+		{"analyst", say("x"), 200, `"name":"run_query","input":{"sql":"SELECT 1"}`},
+		{"analyst", body(userJSON), 200, "no tool"},
+		{"analyst", results, 200, "The result holds 7, 8."},
+		{"auto", results, 200, "The result holds 7, 8."},
+		{"auto", say("hello"), 200, `"sql":"SELECT 1"`},
+		{"auto", say("please\nfake: say hello\nfake: call other {\"a\":1}"), 200, `"text":"hello"},{"type":"tool_use","id":"toolu_00000001_1","name":"other","input":{"a":1}}`},
+		{"auto", say("fake: fail 529"), 529, "Overloaded"},
+		{"auto", say("fake: dance"), 400, "unknown directive"},
+		{"auto", say("fake: say cut\nfake: stop max_tokens"), 200, `"stop_reason":"max_tokens"`},
+		{"faults", body(userJSON), 529, "Overloaded"},
+	} {
+		rule, err := Builtin(tc.scenario, Params{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _, got := post(t, New(Options{Rule: rule}).Start(t), tc.body); status != tc.status || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %d %s, want %d %s", tc.scenario, status, got, tc.status, tc.want)
+		}
+	}
+	if _, err := Builtin("nope", Params{}); err == nil {
+		t.Error("an unknown scenario gave no error")
+	}
+}
+
+// Many timed streams at once: every piece is there, in order, with a time that
+// only grows and lies in the past when it is read.
+func TestManyTimedStreams(t *testing.T) {
+	const streams, deltas = 100, 20
+	rule, err := Builtin("timed", Params{Deltas: deltas, Gap: 2 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Rule: rule, Lax: true})
+	base := s.Start(t)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: streams}}
+	defer client.CloseIdleConnections()
+	var wg sync.WaitGroup
+	for range streams {
+		wg.Go(func() {
+			res, err := client.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"stream":true}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			next, before := 0, int64(0)
+			lines := bufio.NewScanner(res.Body)
+			for lines.Scan() {
+				_, text, ok := strings.Cut(lines.Text(), `"text_delta","text":"`)
+				if !ok {
+					continue
+				}
+				var n int
+				var at int64
+				if _, err := fmt.Sscanf(text, "%d:%d ", &n, &at); err != nil || n != next || at <= before || at > Monotonic() {
+					t.Errorf("piece %q after %d at %d: %v", text, next, before, err)
+					return
+				}
+				next, before = n+1, at
+			}
+			if next != deltas {
+				t.Errorf("%d pieces, want %d", next, deltas)
+			}
+		})
+	}
+	wg.Wait()
+	if m := s.Metrics(); m.Requests != streams || m.Deltas != streams*deltas || m.Open != 0 && m.MaxOpen == 0 {
+		t.Errorf("metrics %+v", m)
+	}
+}
