@@ -51,6 +51,11 @@ type Caller interface {
 	Call(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
+// Informer is an Engine that tells the server something of itself once it is open.
+type Informer interface {
+	Info() any // encoded as JSON
+}
+
 // OpenFunc opens an engine inside a child that has already given up its rights.
 // Config is the JSON of what New was given, or of what Options.Prepare returned.
 // The working directory, also $TMPDIR, is a private directory that is removed
@@ -85,6 +90,10 @@ type Options struct {
 	// Stamp identifies what the Files hold, as far as the engine cares; when it
 	// changes, the next query gets a new child. The default is FileStamp(Files...).
 	Stamp func() (string, error)
+	// Same, when set, says whether a child that was started under one stamp, and
+	// gave info of itself (see Informer), is good under another. The default is
+	// that the stamps are equal.
+	Same func(info json.RawMessage, then, now string) bool
 	// Version, when set, answers Version without a child.
 	Version func(ctx context.Context) (string, error)
 	// Prepare, when set, runs in the server before each start of a child. It may
@@ -148,6 +157,9 @@ func (o Options) withDefaults() Options {
 	if o.Stamp == nil {
 		files := o.Files
 		o.Stamp = func() (string, error) { return FileStamp(files...) }
+	}
+	if o.Same == nil {
+		o.Same = func(_ json.RawMessage, then, now string) bool { return then == now }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

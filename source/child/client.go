@@ -165,7 +165,7 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 		return nil, errClosed
 	}
 	if p != nil {
-		if p.stamp == stamp && p.retain() {
+		if c.opts.Same(p.hello.Info, p.stamp, stamp) && p.retain() {
 			return p, nil
 		}
 		p.retire()

@@ -229,8 +229,9 @@ type launch struct {
 
 // hello is what a child says once it serves, or why it does not.
 type hello struct {
-	Confinement Confinement `json:"confinement"`
-	Error       *wireError  `json:"error,omitempty"`
+	Confinement Confinement     `json:"confinement"`
+	Info        json.RawMessage `json:"info,omitempty"`
+	Error       *wireError      `json:"error,omitempty"`
 }
 
 // request is a call of a method other than Query.

@@ -60,7 +60,7 @@ func cellTooLarge(size, limit int) *source.Error {
 }
 
 func timedOut(limit time.Duration) *source.Error {
-	return &source.Error{Kind: source.Limited, Reason: "The query took longer than " + limit.String() +
+	return &source.Error{Kind: source.Limited, Reason: "The query took longer than " + limit.Round(10*time.Millisecond).String() +
 		" and was stopped. Read less: filter earlier, aggregate, or join on keys."}
 }
 

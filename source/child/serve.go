@@ -137,6 +137,12 @@ func (s *server) open(l launch, engines map[string]OpenFunc) (h hello) {
 	s.engine, err = open(context.Background(), l.Config)
 	if err != nil {
 		h.Error = toWire(err)
+		return h
+	}
+	if i, ok := s.engine.(Informer); ok {
+		if h.Info, err = json.Marshal(i.Info()); err != nil {
+			h.Error = toWire(err)
+		}
 	}
 	return h
 }

@@ -51,9 +51,9 @@ const (
 var connLimits = map[int32]int32{
 	sqlite3.SQLITE_LIMIT_LENGTH:              maxValue,
 	sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxSQL + 1024,
-	sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          100,
+	sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          500,
 	sqlite3.SQLITE_LIMIT_COMPOUND_SELECT:     50,
-	sqlite3.SQLITE_LIMIT_VDBE_OP:             25_000,
+	sqlite3.SQLITE_LIMIT_VDBE_OP:             100_000,
 	sqlite3.SQLITE_LIMIT_FUNCTION_ARG:        100,
 	sqlite3.SQLITE_LIMIT_ATTACHED:            0,
 	sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
@@ -80,28 +80,31 @@ const busyTimeout = 2 * time.Second
 
 // dial opens a connection. Authorize says whether the authorizer is installed;
 // only the probe goes without.
-func dial(uri string, authorize bool) (c *conn, err error) {
-	c = &conn{tls: libc.NewTLS(), scratch: libc.NewVaListN(2), modules: make(map[string]bool)}
-	defer func() {
-		if err != nil {
-			c.close()
-		}
-	}()
+func dial(uri string, authorize bool) (*conn, error) {
+	c := &conn{tls: libc.NewTLS(), scratch: libc.NewVaListN(2), modules: make(map[string]bool)}
+	if err := c.open(uri, authorize); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) open(uri string, authorize bool) error {
 	name, err := libc.CString(uri)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer libc.Xfree(c.tls, name)
 	const flags = sqlite3.SQLITE_OPEN_READONLY | sqlite3.SQLITE_OPEN_URI | sqlite3.SQLITE_OPEN_FULLMUTEX | sqlite3.SQLITE_OPEN_EXRESCODE
 	rc := sqlite3.Xsqlite3_open_v2(c.tls, name, c.scratch, flags, 0)
 	c.db = libc.AtomicLoadNUintptr(c.scratch, 0)
 	if rc != sqlite3.SQLITE_OK {
-		return nil, c.err(rc)
+		return c.err(rc)
 	}
 	for _, o := range connConfig {
 		args := libc.VaList(c.scratch, o.value, uintptr(0))
 		if rc := sqlite3.Xsqlite3_db_config(c.tls, c.db, o.option, args); rc != sqlite3.SQLITE_OK {
-			return nil, fmt.Errorf("configure the connection (%d): %w", o.option, c.err(rc))
+			return fmt.Errorf("configure the connection (%d): %w", o.option, c.err(rc))
 		}
 	}
 	for id, n := range connLimits {
@@ -109,18 +112,18 @@ func dial(uri string, authorize bool) (c *conn, err error) {
 	}
 	sqlite3.Xsqlite3_busy_timeout(c.tls, c.db, int32(busyTimeout/time.Millisecond))
 	if err := c.exec(session); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.prepareTables(); err != nil {
-		return nil, err
+		return err
 	}
 	if authorize {
 		authorizers.Store(c.db, c)
 		if rc := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, authorizerPointer, c.db); rc != sqlite3.SQLITE_OK {
-			return nil, c.err(rc)
+			return c.err(rc)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // prepareTables learns the modules of virtual tables, and connects the virtual
@@ -326,7 +329,7 @@ func (s *stmt) text(i int) string {
 
 // exec runs statements of this package's own.
 func (c *conn) exec(sql string) error {
-	for sql != "" {
+	for sql != "" && sql[0] != 0 { // SQLite sees nothing past a NUL
 		st, tail, err := c.prepare(sql)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -17,14 +18,19 @@ const Kind = "sqlite"
 
 // config is what the child is told.
 type config struct {
-	URI   string `json:"uri"`
-	Conns int    `json:"conns"`
+	Path      string `json:"path"` // absolute, without symbolic links
+	Immutable bool   `json:"immutable"`
+	Conns     int    `json:"conns"`
 }
 
 // engine is one database file inside the child.
 type engine struct {
+	way   way
 	uri   string
-	conns chan *conn // nil stands for one not yet opened
+	slots chan struct{} // one for each connection in use
+
+	mu   sync.Mutex // guards below
+	idle []*conn    // the last one used is at the end, and used next: its cache is warm
 }
 
 // OpenEngine opens the engine inside a child; it is a child.OpenFunc.
@@ -33,13 +39,19 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 	if err := json.Unmarshal(raw, &cfg); err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	e := &engine{uri: cfg.URI, conns: make(chan *conn, max(cfg.Conns, 1))}
-	for range cap(e.conns) {
-		e.conns <- nil
-	}
-	c, err := e.take(ctx)
+	w, err := choose(cfg.Path, cfg.Immutable)
 	if err != nil {
 		return nil, err
+	}
+	if w == copied {
+		if cfg.Path, err = copyHere(ctx, cfg.Path); err != nil {
+			return nil, err
+		}
+	}
+	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1))}
+	c, err := e.take(ctx)
+	if err != nil {
+		return nil, openError(err)
 	}
 	defer e.give(c)
 	// The file is only read now: a wrong or damaged one shows here.
@@ -49,33 +61,48 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 	return e, nil
 }
 
+// Info implements child.Informer: the server must know whether changes are seen.
+func (e *engine) Info() any { return e.way }
+
 // take waits for a connection.
 func (e *engine) take(ctx context.Context) (*conn, error) {
 	select {
-	case c := <-e.conns:
-		if c != nil {
-			return c, nil
-		}
+	case e.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	e.mu.Lock()
+	if n := len(e.idle); n > 0 {
+		c := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		e.mu.Unlock()
+		return c, nil
+	}
+	e.mu.Unlock()
 	c, err := dial(e.uri, true)
 	if err != nil {
-		e.conns <- nil
-		return nil, openError(err)
+		<-e.slots
+		return nil, err
 	}
 	return c, nil
 }
 
-func (e *engine) give(c *conn) { e.conns <- c }
+func (e *engine) give(c *conn) {
+	e.mu.Lock()
+	e.idle = append(e.idle, c)
+	e.mu.Unlock()
+	<-e.slots
+}
 
-// Close implements child.Engine.
+// Close implements child.Engine. It waits for the connections in use.
 func (e *engine) Close() error {
-	for range cap(e.conns) {
-		if c := <-e.conns; c != nil {
-			c.close()
-		}
+	for range cap(e.slots) {
+		e.slots <- struct{}{}
 	}
+	for _, c := range e.idle {
+		c.close()
+	}
+	e.idle = nil
 	return nil
 }
 
@@ -89,7 +116,7 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	}
 	c, err := e.take(ctx)
 	if err != nil {
-		return source.Summary{}, err
+		return source.Summary{}, takeError(err)
 	}
 	defer e.give(c)
 	stop := c.interruptOn(ctx)
@@ -160,7 +187,7 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_FULL:
 		return limited("The query needed more temporary space than it may use. Aggregate or filter before sorting and joining.")
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return &source.Error{Kind: source.Failed, Reason: "The database is locked: another program is writing to it. Try again in a moment."}
+		return errLocked
 	case sqlite3.SQLITE_READONLY:
 		return source.Refusef("The database is read-only: %s.", e.text)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -175,6 +202,16 @@ func (c *conn) explain(err error) error {
 	default:
 		return &source.Error{Kind: source.Failed, Reason: e.text}
 	}
+}
+
+var errLocked = &source.Error{Kind: source.Failed, Reason: "The database is locked: another program is writing to it. Try again in a moment."}
+
+// takeError is the error of a query that got no connection.
+func takeError(err error) error {
+	if e, ok := errors.AsType[*sqliteError](err); ok && (e.primary() == sqlite3.SQLITE_BUSY || e.primary() == sqlite3.SQLITE_LOCKED) {
+		return errLocked
+	}
+	return openError(err)
 }
 
 // openError turns an error of opening a file into words for its operator.

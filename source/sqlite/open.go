@@ -12,10 +12,9 @@ package sqlite
 
 import (
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -73,11 +72,12 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 		Dialect: "sqlite", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
 		Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger, MaxFile: maxTemp,
 		Stamp:   f.stamp,
+		Same:    f.same,
 		Version: func(context.Context) (string, error) { return f.version() },
 		Grant:   f.readable,
-		Prepare: func(ctx context.Context, temp string) (any, error) {
-			uri, err := f.uri(ctx, temp)
-			return config{URI: uri, Conns: o.Concurrency}, err
+		Prepare: func(context.Context, string) (any, error) {
+			real, err := filepath.EvalSymlinks(f.path)
+			return config{Path: real, Immutable: f.immutable, Conns: o.Concurrency}, err
 		},
 	})
 	if _, err := s.Status(ctx); err != nil {
@@ -125,7 +125,9 @@ func parseAddress(address string) (path string, immutable bool, err error) {
 	return path, immutable, nil
 }
 
-// file is a database file and how it must be opened.
+// file is a database file, as the server sees it. The server only looks at its
+// names: were it to open and close the file, it would drop the locks that another
+// part of the process may hold on it (POSIX locks belong to the process).
 type file struct {
 	path      string // absolute
 	immutable bool   // the operator says that nobody writes
@@ -133,15 +135,10 @@ type file struct {
 
 // state is what a look at a file tells.
 type state struct {
-	real   string // path without symbolic links
-	info   fs.FileInfo
-	wal    fs.FileInfo // nil when there is none
-	shm    fs.FileInfo
-	walled bool // the database is in WAL mode
-	change uint32
+	info, wal, shm fs.FileInfo // wal and shm are nil when there is none
 }
 
-// look reads the head of the file, and finds the files beside it.
+// look checks that the file is there, and finds the files beside it.
 func (f file) look() (state, error) {
 	var s state
 	info, err := child.Stat(f.path)
@@ -159,33 +156,11 @@ func (f file) look() (state, error) {
 	case info.Size() == 0:
 		return bad("The database file is empty (0 bytes): it has no tables.")
 	}
-	if s.real, err = filepath.EvalSymlinks(f.path); err != nil {
+	real, err := filepath.EvalSymlinks(f.path)
+	if err != nil {
 		return s, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
 	}
-	head, err := readHead(s.real)
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return s, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be read: permission denied.", Err: err}
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return s, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be read.", Err: err}
-	case err != nil || string(head[:16]) != "SQLite format 3\x00":
-		return bad("The file is not a SQLite database, or is encrypted.")
-	}
-	s.info = info
-	s.walled = head[18] == 2 || head[19] == 2
-	s.change = binary.BigEndian.Uint32(head[24:])
-	s.wal, s.shm = beside(s.real+"-wal"), beside(s.real+"-shm")
-	return s, nil
-}
-
-func readHead(path string) (head [100]byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return head, err
-	}
-	defer f.Close()
-	_, err = io.ReadFull(f, head[:])
-	return head, err
+	return state{info: info, wal: beside(real + "-wal"), shm: beside(real + "-shm")}, nil
 }
 
 func beside(path string) fs.FileInfo {
@@ -196,42 +171,28 @@ func beside(path string) fs.FileInfo {
 	return info
 }
 
-// The ways to open a file, by what is beside it.
-const (
-	plain  = "plain"  // as it is, with SQLite's locks
-	shared = "shared" // WAL with its index, which a writer keeps; we only read it
-	still  = "still"  // nobody writes: no locks, no WAL
-	copied = "copied" // WAL without its index, which we may not make beside the file
-)
-
-func (f file) way(s state) string {
-	switch {
-	case f.immutable:
-		return still
-	case !s.walled:
-		return plain
-	case s.shm != nil:
-		return shared
-	case s.wal == nil || s.wal.Size() == 0:
-		return still
-	default:
-		return copied
-	}
-}
-
-// stamp changes when a new child must open the file: when it was replaced, and,
-// where the way it was opened does not see changes, when it changed.
+// stamp tells which files these are and, after a "|", what they hold.
 func (f file) stamp() (string, error) {
 	s, err := f.look()
 	if err != nil {
 		return "", err
 	}
-	way := f.way(s)
-	stamp := way + " " + child.FileID(s.info) + " " + id(s.wal) + " " + id(s.shm)
-	if way == still || way == copied {
-		stamp += " " + s.version()
+	return child.FileID(s.info) + " " + id(s.wal) + " " + id(s.shm) + "|" + s.version(), nil
+}
+
+// same reports whether a child that opened the file in a certain way may go on:
+// where SQLite's own locks and log are in use it sees changes by itself, and only
+// other files need another child.
+func (f file) same(info json.RawMessage, then, now string) bool {
+	var w way
+	if err := json.Unmarshal(info, &w); err != nil {
+		return false
 	}
-	return stamp, nil
+	if w == plain || w == shared {
+		then, _, _ = strings.Cut(then, "|")
+		now, _, _ = strings.Cut(now, "|")
+	}
+	return then == now
 }
 
 // version changes with the data.
@@ -244,7 +205,7 @@ func (f file) version() (string, error) {
 }
 
 func (s state) version() string {
-	v := fmt.Sprintf("%s-%d-%d-%d", child.FileID(s.info), s.info.Size(), s.info.ModTime().UnixNano(), s.change)
+	v := fmt.Sprintf("%s-%d-%d", child.FileID(s.info), s.info.Size(), s.info.ModTime().UnixNano())
 	if s.wal != nil {
 		v += fmt.Sprintf("-%d-%d", s.wal.Size(), s.wal.ModTime().UnixNano())
 	}
@@ -265,62 +226,4 @@ func (f file) readable() []string {
 		return nil
 	}
 	return []string{real, real + "-wal", real + "-shm", real + "-journal"}
-}
-
-// uri is the one place where the name that SQLite opens is built: always a file:
-// URI, escaped, read-only.
-func (f file) uri(ctx context.Context, temp string) (string, error) {
-	s, err := f.look()
-	if err != nil {
-		return "", err
-	}
-	path, params := s.real, "mode=ro"
-	switch f.way(s) {
-	case shared:
-		params += "&readonly_shm=1"
-	case still:
-		params += "&immutable=1"
-	case copied:
-		if path, err = f.copy(ctx, s, temp); err != nil {
-			return "", err
-		}
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: params}).String(), nil
-}
-
-// copy takes a database whose WAL cannot be read in place into the child's
-// directory, where the index may be made.
-func (f file) copy(ctx context.Context, s state, temp string) (string, error) {
-	if s.info.Size()+s.wal.Size() > maxTemp {
-		return "", footnote.Errorf(footnote.DatabaseUnavailable,
-			"The database has a write-ahead log that was not merged and is too large to be copied. Open it once with a program that may write, to merge the log.")
-	}
-	path := filepath.Join(temp, "copy.db")
-	for from, to := range map[string]string{s.real: path, s.real + "-wal": path + "-wal"} {
-		if err := copyFile(ctx, from, to); err != nil {
-			return "", fmt.Errorf("copy the database: %w", err)
-		}
-	}
-	return path, nil
-}
-
-func copyFile(ctx context.Context, from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	for err == nil && ctx.Err() == nil {
-		_, err = io.CopyN(out, in, 4<<20)
-	}
-	if err == nil {
-		err = context.Cause(ctx)
-	} else if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, out.Close())
 }

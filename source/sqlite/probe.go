@@ -58,7 +58,7 @@ func (e *engine) Probe(ctx context.Context) error {
 	defer os.Remove(target)
 	c, err := e.take(ctx)
 	if err != nil {
-		return err
+		return takeError(err)
 	}
 	table := "sqlite_schema"
 	if rows, err := c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1"); err == nil && len(rows) == 1 {

@@ -19,7 +19,7 @@ const maxTables = 5000
 func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	c, err := e.take(ctx)
 	if err != nil {
-		return source.Schema{}, err
+		return source.Schema{}, takeError(err)
 	}
 	defer e.give(c)
 	stop := c.interruptOn(ctx)

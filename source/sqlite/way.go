@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/footnotehq/footnote"
+)
+
+// way is how a file is opened, by its journal mode and what is beside it. A
+// database in WAL mode needs an index (-shm), which a writer keeps and a reader
+// that may not write cannot make.
+type way string
+
+const (
+	plain  way = "plain"  // as it is, with SQLite's locks
+	shared way = "shared" // with the log and its index; the index is only read
+	still  way = "still"  // nobody writes: no locks, no log
+	copied way = "copied" // a log without its index: both files are copied
+)
+
+// choose reads the head of a file, in the child and before SQLite opens it, and
+// finds the way to open it.
+func choose(path string, immutable bool) (way, error) {
+	head, err := readHead(path)
+	unavailable := func(text string) (way, error) {
+		return "", &footnote.Error{Code: footnote.DatabaseUnavailable, Message: text, Err: err}
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return unavailable("The database file cannot be read: permission denied.")
+	case errors.Is(err, fs.ErrNotExist):
+		return unavailable("The database file is not there.")
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF):
+		return unavailable("The database file cannot be read.")
+	case err != nil || string(head[:16]) != "SQLite format 3\x00":
+		return unavailable("The file is not a SQLite database, or is encrypted.")
+	}
+	wal, shm := beside(path+"-wal"), beside(path+"-shm")
+	switch {
+	case immutable:
+		return still, nil
+	case head[18] != 2 && head[19] != 2: // not in WAL mode
+		return plain, nil
+	case shm != nil:
+		return shared, nil
+	case wal == nil || wal.Size() == 0:
+		return still, nil
+	default:
+		return copied, nil
+	}
+}
+
+func readHead(path string) (head [100]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return head, err
+	}
+	defer f.Close()
+	_, err = io.ReadFull(f, head[:])
+	return head, err
+}
+
+// uri is the one place where the name that SQLite opens is built: always a file:
+// URI, escaped, read-only.
+func uri(path string, w way) string {
+	params := "mode=ro"
+	switch w {
+	case shared:
+		params += "&readonly_shm=1"
+	case still:
+		params += "&immutable=1"
+	}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: params}).String()
+}
+
+// copyHere copies a database and its log into the working directory, the child's
+// own, where the index of the log may be made.
+func copyHere(ctx context.Context, path string) (string, error) {
+	size := int64(0)
+	for _, end := range []string{"", "-wal"} {
+		if info := beside(path + end); info != nil {
+			size += info.Size()
+		}
+	}
+	if size > maxTemp {
+		return "", footnote.Errorf(footnote.DatabaseUnavailable,
+			"The database has a write-ahead log that was not merged and is too large to be copied. Open it once with a program that may write, to merge the log.")
+	}
+	to, err := filepath.Abs("copy.db")
+	if err != nil {
+		return "", err
+	}
+	for _, end := range []string{"", "-wal"} {
+		if err := copyFile(ctx, path+end, to+end); err != nil {
+			return "", fmt.Errorf("copy the database: %w", err)
+		}
+	}
+	return to, nil
+}
+
+func copyFile(ctx context.Context, from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	for err == nil && ctx.Err() == nil {
+		_, err = io.CopyN(out, in, 4<<20)
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	} else if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, out.Close())
+}
