@@ -1,0 +1,629 @@
+package cite
+
+// How a numeral finds its subject. Within a sentence each column of labels is
+// looked at by itself (a city, a month), and the label that the numeral belongs to
+// is, in this order: the one a preposition ties to it ("1,204 in Berlin"), the
+// nearest one before it, the first one after it. Labels that are only compared
+// with ("more than Hamburg") are passed over unless the numeral stands right
+// behind them ("Hamburg's 980"). Without a label in the sentence, the subject of
+// the sentence before, of the list item above or of the heading holds.
+
+// strength says how a binding came about.
+type strength uint8
+
+const (
+	unbound   strength = iota
+	carried            // from the sentence before
+	inherited          // from a pronoun, the item above or the heading: as good as said
+	said               // in the sentence itself
+)
+
+// binding is the rows of one table that a numeral speaks of.
+type binding struct {
+	table    int
+	rows     []int32 // sorted
+	group    []int32 // rows of "A, B and C" when the last of them was bound
+	strength strength
+	by       []*mention
+}
+
+type dim struct{ table, col int }
+
+// bind gives the bindings of a numeral, at most one per table, newest table first.
+func (r *resolver) bind(n *numeral) []binding {
+	p := r.prose
+	b := &p.blocks[p.tokens[n.from].blck]
+	picks := map[dim]*mention{}
+	level := said
+	if b.kind == tableRow {
+		r.pickCells(n, b, picks)
+	} else {
+		r.pickSentence(n, picks)
+	}
+	if len(picks) == 0 {
+		level = r.pickContext(n, picks)
+	}
+	byTable := map[int][]pick{}
+	for d, m := range picks {
+		if h := m.hit(d); h != nil && !h.wide {
+			byTable[d.table] = append(byTable[d.table], pick{m, h})
+		}
+	}
+	var out []binding
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if ps := byTable[t]; len(ps) > 0 {
+			out = append(out, r.join(n, t, ps, level))
+		}
+	}
+	return out
+}
+
+type pick struct {
+	m *mention
+	h *hit
+}
+
+func (m *mention) hit(d dim) *hit {
+	for i := range m.hits {
+		if m.hits[i].table == d.table && m.hits[i].col == d.col {
+			return &m.hits[i]
+		}
+	}
+	return nil
+}
+
+// join intersects the rows of the picks: names before dates, fewer rows before
+// more, and a pick that would leave nothing is passed over.
+func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
+	sortPicks(ps, n)
+	out := binding{table: t, strength: level}
+	for _, p := range ps {
+		rows := p.h.rows
+		if out.rows != nil {
+			if rows = intersect(out.rows, rows); len(rows) == 0 {
+				continue
+			}
+		}
+		out.rows = rows
+		out.by = append(out.by, p.m)
+	}
+	if g := r.group[ps[0].m]; g != nil && level == said && out.by[0] == ps[0].m {
+		d := dim{t, ps[0].h.col}
+		for _, m := range g {
+			if h := m.hit(d); h != nil {
+				out.group = union(out.group, h.rows)
+			}
+		}
+	}
+	return out
+}
+
+func sortPicks(ps []pick, n *numeral) {
+	less := func(a, b pick) bool {
+		if a.m.date != b.m.date {
+			return !a.m.date
+		}
+		if len(a.h.rows) != len(b.h.rows) {
+			return len(a.h.rows) < len(b.h.rows)
+		}
+		da, db := distance(a.m, n), distance(b.m, n)
+		return da < db || da == db && a.h.col < b.h.col
+	}
+	for i := 1; i < len(ps); i++ {
+		for j := i; j > 0 && less(ps[j], ps[j-1]); j-- {
+			ps[j], ps[j-1] = ps[j-1], ps[j]
+		}
+	}
+}
+
+func distance(m *mention, n *numeral) int {
+	if m.from >= n.to {
+		return m.from - n.to
+	}
+	return n.from - m.to
+}
+
+func intersect(a, b []int32) []int32 {
+	var out []int32
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			out = append(out, a[i])
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+func union(a, b []int32) []int32 {
+	out := make([]int32, 0, len(a)+len(b))
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			out = append(out, a[i])
+			i++
+		case i == len(a) || a[i] > b[j]:
+			out = append(out, b[j])
+			j++
+		default:
+			out = append(out, a[i])
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+// overlaps says whether the mention is the numeral itself, or part of it.
+func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m.to }
+
+// pickCells binds a numeral in a table: the labels of its row, and those of its
+// column's header.
+func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
+	p := r.prose
+	for _, m := range r.bySentence[p.tokens[n.from].sentence] {
+		if m.overlaps(n) || m.date && r.columnOfCell(m.from) != 0 {
+			continue
+		}
+		for i := range m.hits {
+			d := dim{m.hits[i].table, m.hits[i].col}
+			if _, taken := picks[d]; !taken {
+				picks[d] = m
+			}
+		}
+	}
+	if b.parent < 0 {
+		return
+	}
+	from, to := p.headerCell(b.parent, p.cellOf(n.from))
+	for _, m := range r.mentions {
+		if m.from >= from && m.to <= to {
+			for i := range m.hits {
+				d := dim{m.hits[i].table, m.hits[i].col}
+				if _, taken := picks[d]; !taken {
+					picks[d] = m
+				}
+			}
+		}
+	}
+}
+
+func (r *resolver) columnOfCell(i int) int { return r.prose.cellOf(i) }
+
+// cellOf is the index of the table cell that token i stands in.
+func (p *prose) cellOf(i int) int {
+	b := p.blocks[p.tokens[i].blck]
+	c := -1
+	for _, at := range b.cells {
+		if at > i {
+			break
+		}
+		c++
+	}
+	return c
+}
+
+// headerCell is the token range of cell c of a header row.
+func (p *prose) headerCell(b, c int) (int, int) {
+	h := p.blocks[b]
+	if c < 0 || c >= len(h.cells) {
+		return 0, 0
+	}
+	to := h.span.to
+	if c+1 < len(h.cells) {
+		to = h.cells[c+1]
+	}
+	return h.cells[c], to
+}
+
+// pickSentence binds a numeral of prose within its sentence.
+func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
+	byDim := map[dim][]*mention{}
+	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+		if m.overlaps(n) {
+			continue
+		}
+		for i := range m.hits {
+			d := dim{m.hits[i].table, m.hits[i].col}
+			byDim[d] = append(byDim[d], m)
+		}
+	}
+	for d, ms := range byDim {
+		if m := r.choose(n, ms); m != nil {
+			picks[d] = m
+		}
+	}
+}
+
+// choose picks among labels of one column, in text order.
+func (r *resolver) choose(n *numeral, ms []*mention) *mention {
+	if m := r.paired[n.from]; m != nil {
+		for _, c := range ms {
+			if c == m {
+				return m
+			}
+		}
+	}
+	var next, prev *mention
+	for _, m := range ms {
+		switch {
+		case m.from >= n.to && next == nil:
+			next = m
+		case m.to <= n.from && (!r.comparand(m) || r.rightBehind(m, n)):
+			prev = m
+		}
+	}
+	if next != nil && r.tied(n, next) {
+		return next
+	}
+	free := next != nil && !r.numeralBetween(n.to, next.from) && !r.comparand(next)
+	clause := r.prose.tokens[n.from].clause
+	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
+		return next
+	}
+	if prev != nil {
+		return prev
+	}
+	if next != nil && (free || !r.comparand(next) && !r.numeralBetween(n.to, next.from)) {
+		return next
+	}
+	return nil
+}
+
+// tied says whether a preposition ties the label to the number before it.
+func (r *resolver) tied(n *numeral, m *mention) bool {
+	p := r.prose
+	words := 0
+	link := ""
+	for i := n.to; i < m.from; i++ {
+		t := p.tokens[i]
+		switch {
+		case !t.word && t.low != "'" && t.low != "’" && t.low != "-" && t.low != "°" && t.low != "²" && t.low != "\"" && t.low != "€" && t.low != "$" && t.low != "£":
+			return false
+		case r.numeralAt[i] >= 0:
+			return false
+		case t.word && !articles[t.low]:
+			words++
+			link = t.low
+		}
+	}
+	if words > 5 || !linkWords[link] || r.possessiveNumber(m) {
+		return false
+	}
+	return link != "against" && (link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
+}
+
+// startsOwnFigure: "to Berlin (10)", "from Hamburg at 20": the label has its own.
+func (m *mention) startsOwnFigure(r *resolver) bool {
+	p := r.prose
+	i := m.to
+	for i < len(p.tokens) && i < m.to+2 && (p.low(i) == "(" || p.low(i) == "at" || p.low(i) == "with" || p.low(i) == ":") {
+		i++
+	}
+	return i > m.to && i < len(p.tokens) && r.numeralAt[i] >= 0
+}
+
+// possessiveNumber: "Hamburg's 980".
+func (r *resolver) possessiveNumber(m *mention) bool {
+	p := r.prose
+	i := m.to
+	if p.low(i) != "'" && p.low(i) != "’" {
+		return false
+	}
+	for i++; i < len(p.tokens) && i < m.to+5; i++ {
+		if r.numeralAt[i] >= 0 {
+			return true
+		}
+		if !p.tokens[i].word && p.tokens[i].low != "$" && p.tokens[i].low != "€" && p.tokens[i].low != "£" {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *resolver) numeralBetween(from, to int) bool {
+	for i := from; i < to; i++ {
+		if r.numeralAt[i] >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	comparandWords = set("than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells above below")
+	comparedWords  = set("compared comparison relative")
+)
+
+// comparand says whether a label is only what something is measured against.
+func (r *resolver) comparand(m *mention) bool {
+	p := r.prose
+	i := m.from - 1
+	for i >= 0 && (articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" || !p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
+		i--
+	}
+	w, before := p.low(i), p.low(i-1)
+	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
+		return false // ", which …": spoken of after all
+	}
+	return comparandWords[w] || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
+}
+
+// rightBehind: the number follows the label at once: "Hamburg (980)".
+func (r *resolver) rightBehind(m *mention, n *numeral) bool {
+	return n.from-m.to <= 4 && !r.numeralBetween(m.to, n.from)
+}
+
+// pickContext binds a numeral whose sentence names nothing: to the subject of an
+// earlier sentence, of the item above, or of the heading.
+func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
+	p := r.prose
+	s := p.tokens[n.from].sentence
+	bi := p.tokens[n.from].blck
+	level := carried
+	if strictPronoun[p.low(p.sentences[s].from)] {
+		level = inherited
+	}
+	for k := s - 1; k >= 0 && k >= s-4 && p.tokens[p.sentences[k].from].blck == bi; k-- {
+		if r.subject(r.bySentence[k], picks) {
+			return level
+		}
+	}
+	for b, hops := p.blocks[bi].parent, 0; b >= 0 && hops < 6; b, hops = p.blocks[b].parent, hops+1 {
+		sp := p.blocks[b].span
+		if sp.from >= sp.to || p.blocks[b].kind == tableRow {
+			continue
+		}
+		if r.subject(r.bySentence[p.tokens[sp.from].sentence], picks) {
+			return inherited
+		}
+	}
+	// A paragraph goes on about what the one before it was about.
+	if bi > 0 && p.blocks[bi].kind == paragraph && level == inherited {
+		sp := p.blocks[bi-1].span
+		if sp.to > sp.from && p.blocks[bi-1].kind == paragraph && r.subject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
+			return carried
+		}
+	}
+	return unbound
+}
+
+// subject takes the first label of each column that is not merely compared with.
+func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
+	found := false
+	for _, m := range ms {
+		if r.comparand(m) {
+			continue
+		}
+		for i := range m.hits {
+			d := dim{m.hits[i].table, m.hits[i].col}
+			if _, taken := picks[d]; !taken {
+				picks[d] = m
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// pairing finds lists of labels ("A, B and C") and, where as many numerals stand
+// in a list near them, which belongs to which.
+func (r *resolver) pairing() {
+	for s := range r.prose.sentences {
+		ms := r.bySentence[s]
+		var groups [][]*mention
+		for i := 0; i < len(ms); {
+			j := i + 1
+			for j < len(ms) && sharesColumn(ms[i], ms[j]) && r.listed(ms[j-1].to, ms[j].from) {
+				j++
+			}
+			if j-i > 1 {
+				groups = append(groups, ms[i:j])
+				for _, m := range ms[i:j] {
+					r.group[m] = ms[i:j]
+				}
+			}
+			i = j
+		}
+		if len(groups) > 0 {
+			r.pairSentence(s, ms, groups)
+		}
+	}
+}
+
+func sharesColumn(a, b *mention) bool {
+	for i := range a.hits {
+		if b.hit(dim{a.hits[i].table, a.hits[i].col}) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// listed says whether only commas and conjunctions stand between.
+func (r *resolver) listed(from, to int) bool {
+	if to <= from || to-from > 3 {
+		return false
+	}
+	for i := from; i < to; i++ {
+		t := r.prose.tokens[i]
+		if !conjunctions[t.low] && t.low != "," && !articles[t.low] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
+	sp := r.prose.sentences[s]
+	for from := sp.from; from < sp.to; from++ {
+		if r.numeralAt[from] < 0 {
+			continue
+		}
+		list := []int{from}
+		end := r.numerals[r.numeralAt[from]].to
+		for end < sp.to && len(list) < 50 {
+			next := end
+			for next < sp.to && next < end+4 && r.numeralAt[next] < 0 {
+				next++
+			}
+			if next >= sp.to || r.numeralAt[next] < 0 || !r.listedNumbers(end, next) {
+				break
+			}
+			list = append(list, next)
+			end = r.numerals[r.numeralAt[next]].to
+		}
+		if len(list) > 1 {
+			r.pairList(list, end, groups)
+		}
+		from = max(from, end-1)
+	}
+}
+
+// listedNumbers allows signs of currency between the members of a list.
+func (r *resolver) listedNumbers(from, to int) bool {
+	comma := false
+	for i := from; i < to; i++ {
+		t := r.prose.tokens[i]
+		if conjunctions[t.low] || t.low == "," {
+			comma = true
+		} else if t.word || t.low == "(" || t.low == ")" || t.low == ";" {
+			return false
+		}
+	}
+	return comma
+}
+
+func (r *resolver) pairList(list []int, end int, groups [][]*mention) {
+	for _, g := range groups {
+		if len(g) != len(list) {
+			continue
+		}
+		first, last := g[0], g[len(g)-1]
+		if last.to <= list[0] || first.from >= end {
+			for k, tok := range list {
+				if r.paired[tok] == nil {
+					r.paired[tok] = g[k]
+				}
+			}
+		}
+	}
+}
+
+// columnBinding is which columns the text says a numeral is of.
+type columnBinding struct {
+	cols   []colRef
+	strong bool // said of this numeral; a value of another column contradicts it
+}
+
+// bindColumn finds the column names a numeral belongs to.
+func (r *resolver) bindColumn(n *numeral) columnBinding {
+	p := r.prose
+	b := &p.blocks[p.tokens[n.from].blck]
+	if b.kind == tableRow {
+		return r.bindHeader(n, b)
+	}
+	s := p.tokens[n.from].sentence
+	var prev, far, next *columnMention
+	for _, m := range r.colBySentence[s] {
+		switch {
+		case m.from >= n.to:
+			if next == nil {
+				next = m
+			}
+		case m.to <= n.from && !r.consumed(m):
+			far = m
+			if p.tokens[m.from].clause == p.tokens[n.from].clause {
+				prev = m
+			}
+		}
+	}
+	if next != nil && r.unitOf(n, next) {
+		return columnBinding{next.cols, true}
+	}
+	switch {
+	case prev != nil:
+		return columnBinding{prev.cols, true}
+	case far != nil:
+		return columnBinding{far.cols, false}
+	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
+		return columnBinding{next.cols, false}
+	}
+	return r.columnContext(s, p.tokens[n.from].blck)
+}
+
+func (r *resolver) columnContext(s, bi int) columnBinding {
+	p := r.prose
+	for k := s - 1; k >= 0 && k >= s-3 && p.tokens[p.sentences[k].from].blck == bi; k-- {
+		if ms := r.colBySentence[k]; len(ms) > 0 {
+			return columnBinding{ms[len(ms)-1].cols, false}
+		}
+	}
+	return columnBinding{}
+}
+
+// consumed: the column name is the unit of an earlier number ("120 orders").
+func (r *resolver) consumed(m *columnMention) bool {
+	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
+		if k := r.numeralAt[i]; k >= 0 {
+			return r.unitOf(&r.numerals[k], m)
+		}
+	}
+	return false
+}
+
+// unitOf says whether the column is named right after the number: "120 orders",
+// "500 in profit", "12.5 hours of downtime".
+func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
+	p := r.prose
+	words := 0
+	for i := n.to; i < m.from; i++ {
+		t := p.tokens[i]
+		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 {
+			return false
+		}
+		if t.word {
+			if t.low == "per" || t.low == "of" && (n.percent || n.times) || t.low == "more" || t.low == "than" || clauseWords[t.low] || conjunctions[t.low] || t.low == "on" || t.low == "from" || t.low == "at" || t.low == "to" {
+				return false
+			}
+			words++
+		}
+	}
+	return words <= 1 || words == 2 && (p.low(m.from-1) == "of" || p.low(m.from-1) == "in")
+}
+
+// bindHeader binds a numeral in a table to the columns its header names, or to
+// those its row names when the table is turned on its side.
+func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
+	p := r.prose
+	if b.parent >= 0 {
+		from, to := p.headerCell(b.parent, p.cellOf(n.from))
+		if m := r.columnIn(from, to); m != nil {
+			return columnBinding{m.cols, true}
+		}
+	}
+	if len(b.cells) > 1 {
+		if m := r.columnIn(b.cells[0], b.cells[1]); m != nil {
+			return columnBinding{m.cols, true}
+		}
+	}
+	return columnBinding{}
+}
+
+func (r *resolver) columnIn(from, to int) *columnMention {
+	if from >= to {
+		return nil
+	}
+	for _, m := range r.colBySentence[r.prose.tokens[from].sentence] {
+		if m.from >= from && m.to <= to {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,407 @@
+// Package cite resolves the numerals of an answer against the results it was
+// written from: every number gets the cell it repeats or the formula by which it
+// follows from cells, or is listed as unresolved with the reason.
+//
+// It prefers silence to a wrong footnote. A numeral belongs to what the words
+// around it name: in "Berlin sold 1,204" only the row of Berlin will do, and when
+// 1,204 stands in the row of Hamburg it is not resolved. Formulas are tried over
+// named cells and whole columns only, and only when words such as "more than",
+// "share" or "in total" ask for them.
+//
+// Everything here is a pure function of its arguments: no I/O, no state, safe for
+// concurrent use, and bounded in work whatever the text holds.
+package cite
+
+import (
+	"sort"
+
+	"github.com/footnotehq/footnote"
+)
+
+// A Table is one result of the conversation.
+type Table struct {
+	ID       string // r1, r2, …
+	SQL      string
+	Result   footnote.Result
+	RowCount int // all rows of the query; Result may hold fewer
+}
+
+// minConfidence is what a footnote must have to be given at all.
+const minConfidence = 0.4
+
+// Resolve finds what each numeral of text rests on. The results come oldest
+// first; newer ones are preferred. Question is what the user asked: numerals that
+// only repeat it get the formula "question", those that repeat a literal of the
+// SQL the formula "sql filter".
+//
+// Both lists are in text order, and no two entries overlap. Numerals in code, list
+// markers and parts of words are in neither. A table's rows may be shorter than
+// its columns; what is missing is null.
+func Resolve(text string, results []Table, question string) ([]footnote.Cite, []footnote.Unresolved) {
+	r := newResolver(text, results, question)
+	cites := []footnote.Cite{}
+	var open []footnote.Unresolved
+	r.direct()
+	r.derived()
+	r.doubtDates()
+	for i := range r.numerals {
+		n := &r.numerals[i]
+		if c := r.found[i]; c != nil && c.conf >= minConfidence {
+			cites = append(cites, r.footnote(n, c))
+			continue
+		}
+		if n.quiet && r.reasons[i] == "" {
+			continue
+		}
+		open = append(open, footnote.Unresolved{Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i)})
+	}
+	open = append(open, r.beyond(text)...)
+	return cites, open
+}
+
+func (r *resolver) footnote(n *numeral, c *candidate) footnote.Cite {
+	out := footnote.Cite{
+		Start: n.start, End: n.end, Text: r.prose.text[n.start:n.end],
+		Formula: c.formula, Value: c.value, Confidence: c.conf,
+	}
+	if c.table >= 0 {
+		out.Result = r.tables[c.table].id
+	}
+	if c.formula == "" {
+		row := c.row
+		out.Row = &row
+		out.Column = r.tables[c.table].cols[c.col].name
+	}
+	return out
+}
+
+// beyond lists the numerals of a text that is too long, without looking at them.
+func (r *resolver) beyond(text string) []footnote.Unresolved {
+	var out []footnote.Unresolved
+	from := len(r.prose.text)
+	if r.more {
+		from = r.numerals[len(r.numerals)-1].end
+	}
+	for i := from; i < len(text) && len(out) < maxNumerals; {
+		k := digitRun(text[i:])
+		if k == 0 {
+			i++
+			continue
+		}
+		out = append(out, footnote.Unresolved{Start: i, End: i + k, Text: text[i : i+k], Reason: "the answer is too long to check"})
+		i += k
+	}
+	return out
+}
+
+// role says how a column takes part.
+type role uint8
+
+const (
+	roleNone role = iota
+	roleNumber
+	roleText
+	roleDate
+	roleBool
+)
+
+type column struct {
+	name     string
+	role     role
+	key      bool // whole numbers that name rows: ids, years
+	unique   bool // text: every cell differs
+	percent  bool // cells are percents or ratios by their name
+	integer  bool
+	scale    int // power of ten the cells are written in
+	total    *total
+	distinct int
+}
+
+type table struct {
+	id       string
+	sql      string
+	rows     [][]any
+	cols     []column
+	whole    bool // all rows of the query are here
+	rowCount int
+	ordered  bool
+}
+
+// resolver is the work on one answer.
+type resolver struct {
+	prose    *prose
+	tables   []table
+	numerals []numeral
+	more     bool
+
+	numeralAt     []int // token → numeral, or -1
+	dates         []textDate
+	mentions      []*mention
+	bySentence    [][]*mention
+	colBySentence [][]*columnMention
+	columnWords   map[string]bool
+	group         map[*mention][]*mention
+	paired        map[int]*mention
+	echoes        []echo
+	hits          [][]cellHit
+	bindings      [][]binding
+	columnsOf     []columnBinding
+
+	found    []*candidate
+	reasons  []string
+	conflict []*candidate // the cell that has the value, in another row
+	work     int
+}
+
+// candidate is a possible footnote.
+type candidate struct {
+	table, row, col int // table is -1 for the question; row, col for cells
+	formula         string
+	value           string
+	conf            float64
+	rows            []int32 // rows the formula is over
+}
+
+func newResolver(text string, results []Table, question string) *resolver {
+	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{},
+		group: map[*mention][]*mention{}, paired: map[int]*mention{}}
+	r.numerals, r.more = scanNumerals(r.prose)
+	for _, t := range results {
+		r.tables = append(r.tables, newTable(t))
+	}
+	for i := range r.tables {
+		for _, c := range r.tables[i].cols {
+			for _, w := range nameWords(c.name) {
+				r.columnWords[w] = true
+			}
+		}
+	}
+	r.numeralAt = make([]int, len(r.prose.tokens))
+	for i := range r.numeralAt {
+		r.numeralAt[i] = -1
+	}
+	for k, n := range r.numerals {
+		for i := n.from; i < n.to; i++ {
+			r.numeralAt[i] = k
+		}
+	}
+	r.bySentence = make([][]*mention, len(r.prose.sentences))
+	r.found = make([]*candidate, len(r.numerals))
+	r.reasons = make([]string, len(r.numerals))
+	r.conflict = make([]*candidate, len(r.numerals))
+	r.collectDates()
+	r.labels()
+	r.columns()
+	r.pairing()
+	r.readEchoes(question)
+	r.findValues()
+	for i := range r.numerals {
+		n := &r.numerals[i]
+		r.headerUnits(n)
+		r.bindings = append(r.bindings, r.bind(n))
+		r.columnsOf = append(r.columnsOf, r.bindColumn(n))
+	}
+	return r
+}
+
+// spend takes from the bounded work and says whether there was any left.
+func (r *resolver) spend(n int) bool {
+	r.work -= n
+	return r.work > 0
+}
+
+func newTable(t Table) table {
+	out := table{id: t.ID, sql: t.SQL, rowCount: t.RowCount, ordered: hasWord(t.SQL, "order")}
+	if t.RowCount == 0 {
+		out.rowCount = len(t.Result.Rows)
+	}
+	out.whole = !t.Result.Truncated && out.rowCount == len(t.Result.Rows)
+	out.rows = t.Result.Rows
+	ragged := false
+	for _, row := range out.rows {
+		ragged = ragged || len(row) < len(t.Result.Columns)
+	}
+	if ragged { // pad a copy: the caller's rows are not ours
+		out.rows = make([][]any, len(t.Result.Rows))
+		for i, row := range t.Result.Rows {
+			out.rows[i] = append(append([]any{}, row...), make([]any, max(0, len(t.Result.Columns)-len(row)))...)
+		}
+	}
+	for ci, c := range t.Result.Columns {
+		out.cols = append(out.cols, newColumn(c, ci, out.rows))
+	}
+	return out
+}
+
+func hasWord(sql, w string) bool {
+	for _, t := range parse(clip(sql)).tokens {
+		if t.low == w {
+			return true
+		}
+	}
+	return false
+}
+
+var keyNames = set("id year no nr number code zip key jahr ano week month quarter hour sku plz")
+
+func newColumn(c footnote.Column, ci int, rows [][]any) column {
+	out := column{name: c.Name, role: roleOf(c.Kind)}
+	if out.role == roleNone {
+		out.role = guessRole(ci, rows)
+	}
+	words := nameWords(c.Name)
+	for i, w := range words {
+		out.percent = out.percent || percentNames[w]
+		out.key = out.key || keyNames[w] && (i == len(words)-1 || w == "year") && len(words) <= 3
+		switch w {
+		case "musd", "meur", "mio", "million", "mgbp", "mm":
+			out.scale = 6
+		case "kusd", "keur", "thousand", "k":
+			out.scale = 3
+		case "bn", "billion":
+			out.scale = 9
+		}
+	}
+	switch out.role {
+	case roleText:
+		seen := map[string]bool{}
+		for _, row := range rows {
+			if s, ok := row[ci].(string); ok && len(seen) < 10000 {
+				seen[s] = true
+			}
+		}
+		out.distinct = len(seen)
+		out.unique = out.distinct == len(rows)
+	case roleNumber:
+		out.integer = true
+		for i, row := range rows {
+			if i == 1000 {
+				break
+			}
+			if f, ok := cellFloat(row[ci]); ok && f != float64(int64(f)) {
+				out.integer = false
+				break
+			}
+		}
+	}
+	return out
+}
+
+func roleOf(kind string) role {
+	switch kind {
+	case footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal:
+		return roleNumber
+	case footnote.KindText:
+		return roleText
+	case footnote.KindDate, footnote.KindTimestamp, footnote.KindTime:
+		return roleDate
+	case footnote.KindBoolean:
+		return roleBool
+	}
+	return roleNone
+}
+
+// guessRole looks at the first cells of a column of unknown kind.
+func guessRole(ci int, rows [][]any) role {
+	for i, row := range rows {
+		if i == 100 {
+			break
+		}
+		switch v := row[ci].(type) {
+		case int64, float64:
+			return roleNumber
+		case bool:
+			return roleBool
+		case string:
+			if _, ok := fastDay(v); ok {
+				return roleDate
+			}
+			if _, ok := parseRat(v); ok {
+				return roleNumber
+			}
+			return roleText
+		}
+	}
+	return roleText
+}
+
+// totalOf adds a column up once.
+func (r *resolver) totalOf(t, c int) *total {
+	col := &r.tables[t].cols[c]
+	if col.total == nil {
+		sum := newTotal()
+		for _, row := range r.tables[t].rows {
+			if !r.spend(4) {
+				return newTotal()
+			}
+			sum.add(row[c])
+		}
+		col.total = sum
+	}
+	return col.total
+}
+
+// cellHit is a cell whose value a numeral can stand for.
+type cellHit struct{ table, row, col int }
+
+// maxHits bounds the cells remembered for one numeral.
+const maxHits = 200
+
+// findValues looks every number up in every numeric cell, in one pass over the
+// cells: the intervals of the numerals are sorted, the cells are not.
+func (r *resolver) findValues() {
+	type interval struct {
+		lo, hi float64
+		k      int
+	}
+	var ivs []interval
+	r.hits = make([][]cellHit, len(r.numerals))
+	for k := range r.numerals {
+		for _, iv := range r.numerals[k].intervals() {
+			ivs = append(ivs, interval{iv[0], iv[1], k})
+		}
+	}
+	sort.Slice(ivs, func(i, j int) bool { return ivs[i].lo < ivs[j].lo })
+	reach := make([]float64, len(ivs))
+	for i, iv := range ivs {
+		reach[i] = iv.hi
+		if i > 0 && reach[i-1] > iv.hi {
+			reach[i] = reach[i-1]
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		for ci := range r.tables[t].cols {
+			if r.tables[t].cols[ci].role != roleNumber {
+				continue
+			}
+			for ri, row := range r.tables[t].rows {
+				f, ok := cellFloat(row[ci])
+				if !ok {
+					continue
+				}
+				if f < 0 {
+					f = -f
+				}
+				i := sort.Search(len(ivs), func(i int) bool { return ivs[i].lo > f }) - 1
+				if !r.spend(1) {
+					return
+				}
+				for ; i >= 0 && reach[i] >= f; i-- {
+					if k := ivs[i].k; ivs[i].hi >= f && len(r.hits[k]) < maxHits && r.spend(1) {
+						r.addHit(k, cellHit{t, ri, ci})
+					}
+				}
+			}
+		}
+	}
+}
+
+func (r *resolver) addHit(k int, h cellHit) {
+	hs := r.hits[k]
+	if len(hs) > 0 && hs[len(hs)-1] == h {
+		return
+	}
+	if _, ok := r.matchCell(&r.numerals[k], h); ok {
+		r.hits[k] = append(hs, h)
+	}
+}

@@ -1,0 +1,250 @@
+package cite
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// date is a point or a span of the calendar, as precise as it was written. Zero
+// fields were not said; hour is -1 when there is no time of day.
+type date struct {
+	year, month, day, quarter int
+	hour, minute              int
+}
+
+var noTime = date{hour: -1, minute: -1}
+
+func (d date) isZero() bool { return d == date{} || d == noTime }
+
+// covers says whether everything d says is true of the cell c. A day never
+// matches a cell that only knows the month.
+func (d date) covers(c date) bool {
+	q := c.quarter
+	if q == 0 && c.month > 0 {
+		q = (c.month + 2) / 3
+	}
+	return (d.year == 0 || d.year == c.year) && (d.month == 0 || d.month == c.month) &&
+		(d.day == 0 || d.day == c.day) && (d.quarter == 0 || d.quarter == q) &&
+		(d.hour < 0 || d.hour == c.hour && d.minute == c.minute)
+}
+
+// before orders two dates by what both of them say.
+func (d date) before(c date) bool { return d.key() < c.key() }
+
+func (d date) key() int {
+	m := d.month
+	if m == 0 && d.quarter > 0 {
+		m = d.quarter*3 - 2
+	}
+	return (d.year*13+m)*32 + d.day
+}
+
+func (d date) time() (time.Time, bool) {
+	if d.year == 0 || d.month == 0 || d.day == 0 {
+		return time.Time{}, false
+	}
+	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC), true
+}
+
+func (d date) valid() bool {
+	if d.month > 12 || d.month < 0 || d.day > 31 || d.hour > 24 || d.minute > 59 || d.quarter > 4 {
+		return false
+	}
+	if t, ok := d.time(); ok {
+		return t.Day() == d.day
+	}
+	return true
+}
+
+const monthWord = `(jan(?:uary|uar|eiro)?|feb(?:ruary|ruar)?|fevereiro|mar(?:ch)?|märz|março|apr(?:il)?|abril|may|mai|maio|june?|juni|junho|july?|juli|julho|aug(?:ust)?|agosto|sept?(?:ember)?|setembro|o[ck]t(?:ober)?|outubro|nov(?:ember)?|novembro|de[cz](?:ember)?|dezembro)\.?`
+
+// The written forms of dates, each anchored at the start of what is left.
+var (
+	isoDay    = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?`)
+	isoMonth  = regexp.MustCompile(`^(\d{4})-(\d{2})(?:$|[^\d-])`)
+	isoQuart  = regexp.MustCompile(`^(\d{4})[- ]?[Qq]([1-4])(?:$|\W)`)
+	slashDay  = regexp.MustCompile(`^(\d{4})/(\d{1,2})/(\d{1,2})(?:$|\D)`)
+	dotDay    = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4})(?:$|\D)`)
+	shortDay  = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})(?:$|\D)`)
+	dayMonth  = regexp.MustCompile(`^(?i)(\d{1,2})(?:st|nd|rd|th|\.|º)?[ \x{a0}](?:of |de )?` + monthWord + `(?:(?:,? | de )(\d{4})\b)?(?:$|[^\pL])`)
+	monthDay  = regexp.MustCompile(`^(?i)` + monthWord + ` (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:$|[^\d\pL])`)
+	monthYear = regexp.MustCompile(`^(?i)` + monthWord + `(?:,? | de )(\d{4})(?:$|[^\d\pL])`)
+	quartYear = regexp.MustCompile(`^(?i)q([1-4])(?: |-|/|'| of )(\d{4})(?:$|[^\d\pL])`)
+	clock     = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
+)
+
+// scanDate reads a date at the start of s and says how long it is.
+func scanDate(s string) (d date, n int, ok bool) {
+	if len(s) > 48 {
+		s = s[:48] // a broken rune at the end matches nothing
+	}
+	if len(s) == 0 {
+		return date{}, 0, false
+	}
+	if c := s[0]; c >= '0' && c <= '9' {
+		d, n = scanNumericDate(s)
+	} else {
+		d, n = scanWordDate(s)
+	}
+	return d, n, n > 0 && d.valid()
+}
+
+func scanNumericDate(s string) (date, int) {
+	if len(s) < 4 {
+		return noTime, 0
+	}
+	if m := isoDay.FindStringSubmatchIndex(s); m != nil {
+		d := date{year: num(s, m, 1), month: num(s, m, 2), day: num(s, m, 3), hour: -1, minute: -1}
+		if m[8] >= 0 {
+			d.hour, d.minute = num(s, m, 4), num(s, m, 5)
+		}
+		return d, m[1]
+	}
+	if m := isoMonth.FindStringSubmatchIndex(s); m != nil {
+		return date{year: num(s, m, 1), month: num(s, m, 2), hour: -1, minute: -1}, m[5]
+	}
+	if m := isoQuart.FindStringSubmatchIndex(s); m != nil {
+		return date{year: num(s, m, 1), quarter: num(s, m, 2), hour: -1, minute: -1}, m[5]
+	}
+	if m := slashDay.FindStringSubmatchIndex(s); m != nil {
+		return date{year: num(s, m, 1), month: num(s, m, 2), day: num(s, m, 3), hour: -1, minute: -1}, m[7]
+	}
+	if m := dotDay.FindStringSubmatchIndex(s); m != nil {
+		return date{year: num(s, m, 3), month: num(s, m, 2), day: num(s, m, 1), hour: -1, minute: -1}, m[7]
+	}
+	if m := shortDay.FindStringSubmatchIndex(s); m != nil {
+		d := date{year: num(s, m, 3), month: num(s, m, 1), day: num(s, m, 2), hour: -1, minute: -1}
+		if d.month > 12 {
+			d.month, d.day = d.day, d.month
+		}
+		return d, m[7]
+	}
+	if m := dayMonth.FindStringSubmatchIndex(s); m != nil {
+		d := date{month: monthNumber(s[m[4]:m[5]]), day: num(s, m, 1), year: num(s, m, 3), hour: -1, minute: -1}
+		if m[6] >= 0 {
+			return d, m[7]
+		}
+		return d, m[5]
+	}
+	if m := clock.FindStringSubmatchIndex(s); m != nil {
+		d := date{hour: num(s, m, 1), minute: num(s, m, 2)}
+		if m[6] >= 0 && (s[m[6]] == 'p' || s[m[6]] == 'P') && d.hour < 12 {
+			d.hour += 12
+		}
+		return d, m[1]
+	}
+	return noTime, 0
+}
+
+func scanWordDate(s string) (date, int) {
+	if m := quartYear.FindStringSubmatchIndex(s); m != nil {
+		return date{quarter: num(s, m, 1), year: num(s, m, 2), hour: -1, minute: -1}, m[5]
+	}
+	if m := monthYear.FindStringSubmatchIndex(s); m != nil {
+		return date{month: monthNumber(s[m[2]:m[3]]), year: num(s, m, 2), hour: -1, minute: -1}, m[5]
+	}
+	if m := monthDay.FindStringSubmatchIndex(s); m != nil {
+		d := date{month: monthNumber(s[m[2]:m[3]]), day: num(s, m, 2), year: num(s, m, 3), hour: -1, minute: -1}
+		if m[6] >= 0 {
+			return d, m[7]
+		}
+		end := m[5]
+		if rest := s[end:]; len(rest) >= 2 && set("st nd rd th")[strings.ToLower(rest[:2])] {
+			end += 2
+		}
+		return d, end
+	}
+	return noTime, 0
+}
+
+// num is submatch i as a number, 0 when it did not take part.
+func num(s string, m []int, i int) int {
+	if m[2*i] < 0 {
+		return 0
+	}
+	n, _ := strconv.Atoi(s[m[2*i]:m[2*i+1]]) // the pattern allows digits only
+	return n
+}
+
+func monthNumber(w string) int {
+	return months[strings.TrimSuffix(strings.ToLower(w), ".")]
+}
+
+// cellDate reads a cell as a date: the ISO forms of the kinds date, timestamp and
+// time, and what people put in text columns (2024-03, 2024-Q3, Jan).
+func cellDate(cell any) (date, bool) {
+	s, ok := cell.(string)
+	if !ok || len(s) < 3 || len(s) > 40 {
+		return date{}, false
+	}
+	if d, ok := fastDay(s); ok {
+		return d, true
+	}
+	if m := months[strings.ToLower(s)]; m > 0 {
+		return date{month: m, hour: -1, minute: -1}, true
+	}
+	c := s[0]
+	if c < '0' || c > '9' {
+		if len(s) < 6 || len(s) > 20 {
+			return date{}, false
+		}
+		d, n, ok := scanDate(s)
+		return d, ok && n == len(s)
+	}
+	if d, n, ok := scanDate(s); ok && n == len(s) {
+		return d, true
+	}
+	return date{}, false
+}
+
+// fastDay reads 2006-01-02 and 2006-01-02T15:04… without a regular expression:
+// results have a great many of them.
+func fastDay(s string) (date, bool) {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return date{}, false
+	}
+	y, ok1 := digits(s[:4])
+	m, ok2 := digits(s[5:7])
+	day, ok3 := digits(s[8:10])
+	if !ok1 || !ok2 || !ok3 {
+		return date{}, false
+	}
+	d := date{year: y, month: m, day: day, hour: -1, minute: -1}
+	if len(s) >= 16 && (s[10] == 'T' || s[10] == ' ') && s[13] == ':' {
+		h, ok4 := digits(s[11:13])
+		mi, ok5 := digits(s[14:16])
+		if !ok4 || !ok5 {
+			return date{}, false
+		}
+		d.hour, d.minute = h, mi
+	} else if len(s) > 10 {
+		return date{}, false
+	}
+	return d, d.valid()
+}
+
+func digits(s string) (int, bool) {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return n, true
+}
+
+func (d date) String() string {
+	switch {
+	case d.day > 0 && d.year > 0:
+		return fmt.Sprintf("%04d-%02d-%02d", d.year, d.month, d.day)
+	case d.quarter > 0:
+		return fmt.Sprintf("%04d-Q%d", d.year, d.quarter)
+	case d.month > 0 && d.year > 0:
+		return fmt.Sprintf("%04d-%02d", d.year, d.month)
+	}
+	return fmt.Sprint(d.year)
+}

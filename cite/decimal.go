@@ -1,0 +1,252 @@
+package cite
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Limits on what is read as a number at all. A cell or a numeral beyond them is
+// treated as text: nothing here ever expands an exponent that was not bounded.
+const (
+	maxDigits   = 80
+	maxExponent = 60
+)
+
+var (
+	ratOne     = big.NewRat(1, 1)
+	ratTwo     = big.NewRat(2, 1)
+	ratHundred = big.NewRat(100, 1)
+)
+
+// pow10 gives 10^n as a fraction; n is within ±(maxDigits+maxExponent).
+func pow10(n int) *big.Rat {
+	p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil)
+	if n < 0 {
+		return new(big.Rat).SetFrac(big.NewInt(1), p)
+	}
+	return new(big.Rat).SetInt(p)
+}
+
+// decimal is mant × 10^-scale, the form almost every cell has; it adds up
+// exactly and without allocating.
+type decimal struct {
+	mant  int64
+	scale int
+}
+
+// parseDecimal reads plain decimal notation (with an optional exponent) that
+// fits an int64 mantissa.
+func parseDecimal(s string) (decimal, bool) {
+	var d decimal
+	neg, digits, point := false, 0, false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '-' && i == 0:
+			neg = true
+		case c == '+' && i == 0:
+		case c == '.' && !point:
+			point = true
+		case c >= '0' && c <= '9':
+			if d.mant > (math.MaxInt64-9)/10 {
+				return decimal{}, false
+			}
+			d.mant = d.mant*10 + int64(c-'0')
+			digits++
+			if point {
+				d.scale++
+			}
+		case (c == 'e' || c == 'E') && digits > 0:
+			e, err := strconv.Atoi(s[i+1:])
+			if err != nil || e > maxExponent || e < -maxExponent {
+				return decimal{}, false
+			}
+			d.scale -= e
+			return d.signed(neg), true
+		default:
+			return decimal{}, false
+		}
+	}
+	return d.signed(neg), digits > 0 && digits <= maxDigits
+}
+
+func (d decimal) signed(neg bool) decimal {
+	if neg {
+		d.mant = -d.mant
+	}
+	return d
+}
+
+func (d decimal) rat() *big.Rat {
+	r := new(big.Rat).SetInt64(d.mant)
+	if d.scale == 0 {
+		return r
+	}
+	return r.Mul(r, pow10(-d.scale))
+}
+
+// parseRat reads a decimal string of any bounded length exactly.
+func parseRat(s string) (*big.Rat, bool) {
+	s = strings.TrimSpace(s)
+	if d, ok := parseDecimal(s); ok {
+		return d.rat(), true
+	}
+	if len(s) == 0 || len(s) > maxDigits {
+		return nil, false
+	}
+	mantissa, exp, found := strings.Cut(strings.ToLower(s), "e")
+	if found {
+		e, err := strconv.Atoi(exp)
+		if err != nil || e > maxExponent || e < -maxExponent {
+			return nil, false
+		}
+	}
+	for i := 0; i < len(mantissa); i++ {
+		c := mantissa[i]
+		if !(c >= '0' && c <= '9' || c == '.' || i == 0 && (c == '-' || c == '+')) {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(s)
+}
+
+// cellRat is the exact value of a numeric cell. A float64 stands for the
+// shortest decimal that identifies it, as every reader of the answer sees it.
+func cellRat(cell any) (*big.Rat, bool) {
+	switch v := cell.(type) {
+	case int64:
+		return new(big.Rat).SetInt64(v), true
+	case float64:
+		return parseRat(strconv.FormatFloat(v, 'g', -1, 64))
+	case string:
+		return parseRat(v)
+	}
+	return nil, false
+}
+
+// cellFloat is cellRat within the precision of a float64, for searching.
+func cellFloat(cell any) (float64, bool) {
+	switch v := cell.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		if len(v) == 0 || len(v) > maxDigits || v[0] > '9' {
+			return 0, false
+		}
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+// total adds cells exactly: one accumulator per decimal scale.
+type total struct {
+	byScale map[int]*big.Int
+	rest    *big.Rat
+	n       int
+	min     *big.Rat
+	max     *big.Rat
+	minF    float64
+	maxF    float64
+}
+
+func newTotal() *total {
+	return &total{byScale: map[int]*big.Int{}, rest: new(big.Rat), minF: math.Inf(1), maxF: math.Inf(-1)}
+}
+
+// add takes one cell; nulls and text are passed over, as SQL's aggregates do.
+func (t *total) add(cell any) {
+	f, ok := cellFloat(cell)
+	if !ok {
+		return
+	}
+	var d decimal
+	switch v := cell.(type) {
+	case int64:
+		d = decimal{mant: v}
+	case float64:
+		d, ok = parseDecimal(strconv.FormatFloat(v, 'g', -1, 64))
+	case string:
+		d, ok = parseDecimal(v)
+	}
+	if ok {
+		acc := t.byScale[d.scale]
+		if acc == nil {
+			acc = new(big.Int)
+			t.byScale[d.scale] = acc
+		}
+		acc.Add(acc, big.NewInt(d.mant))
+	} else {
+		r, good := cellRat(cell)
+		if !good {
+			return
+		}
+		t.rest.Add(t.rest, r)
+	}
+	t.n++
+	if f < t.minF {
+		t.minF = f
+		t.min, _ = cellRat(cell)
+	}
+	if f > t.maxF {
+		t.maxF = f
+		t.max, _ = cellRat(cell)
+	}
+}
+
+func (t *total) sum() *big.Rat {
+	s := new(big.Rat).Set(t.rest)
+	for scale, n := range t.byScale {
+		r := new(big.Rat).SetInt(n)
+		s.Add(s, r.Mul(r, pow10(-scale)))
+	}
+	return s
+}
+
+func (t *total) avg() *big.Rat {
+	if t.n == 0 {
+		return nil
+	}
+	return t.sum().Quo(t.sum(), new(big.Rat).SetInt64(int64(t.n)))
+}
+
+// ratText writes a value exactly when it is a short decimal, else to twelve
+// places.
+func ratText(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	n, exact := r.FloatPrec()
+	if !exact || n > 30 {
+		n = 12
+	}
+	s := r.FloatString(n)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// rounds says whether a value written to steps of unit can have been written as
+// val: less than half a step away, or at exactly half a step rounded up or to
+// even. Binary floats may tie either way.
+func rounds(v, val, unit *big.Rat, float bool) bool {
+	d := new(big.Rat).Sub(v, val)
+	away := d.Sign() * val.Sign() // < 0: the text is further from zero than the value
+	d.Abs(d)
+	if unit.Sign() == 0 {
+		return d.Sign() == 0
+	}
+	switch d.Mul(d, ratTwo).Cmp(unit) {
+	case -1:
+		return true
+	case 1:
+		return false
+	}
+	if float || away < 0 {
+		return true
+	}
+	steps := new(big.Rat).Quo(val, unit)
+	return steps.IsInt() && steps.Num().Bit(0) == 0
+}

@@ -1,0 +1,612 @@
+package cite
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// direct resolves the numerals that repeat a cell, a count, a rank, or the
+// question. What is left is for derived.
+func (r *resolver) direct() {
+	for k := range r.numerals {
+		n := &r.numerals[k]
+		switch {
+		case n.huge:
+			r.reasons[k] = "the number is too long to check"
+		case r.labelled(k):
+		case n.kind == calendar || n.year && !n.currency:
+			r.dated(k)
+		case n.kind == ordinal || n.hash && n.sig <= 2:
+			r.ranked(k)
+		case n.prefix != "":
+			r.identifier(k)
+		default:
+			r.numbered(k)
+		}
+	}
+}
+
+// labelled resolves numerals that are part of a name: the 22 of "Midnight 22".
+func (r *resolver) labelled(k int) bool {
+	n := &r.numerals[k]
+	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+		if !m.overlaps(n) || m.date {
+			continue
+		}
+		h := m.hits[len(m.hits)-1]
+		col := &r.tables[h.table].cols[h.col]
+		if col.role == roleNumber && (n.year || !col.key) {
+			return false
+		}
+		if col.role == roleNumber && r.namesOther(k, h) {
+			return true
+		}
+		r.found[k] = r.cell(h.table, int(h.rows[0]), h.col, 1)
+		return true
+	}
+	return false
+}
+
+// namesOther: an order number beside the name of another order's customer.
+func (r *resolver) namesOther(k int, h hit) bool {
+	n := &r.numerals[k]
+	for _, b := range r.bindings[k] {
+		if b.table != h.table || b.strength != said || len(b.rows) != 1 || len(b.by) == 0 {
+			continue
+		}
+		m := b.by[0]
+		near := m.from >= n.to && r.tied(n, m) ||
+			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause && !r.numeralBetween(m.to, n.from)
+		if near && len(intersect(b.rows, h.rows)) == 0 {
+			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
+			return true
+		}
+	}
+	return false
+}
+
+// identifier decides about SKU-1043 when no cell says so: it is a claim when
+// other cells begin with SKU, else a name like COVID-19.
+func (r *resolver) identifier(k int) {
+	n := &r.numerals[k]
+	for ti := range r.tables {
+		for ci, c := range r.tables[ti].cols {
+			if c.role != roleText {
+				continue
+			}
+			for _, row := range r.tables[ti].rows {
+				if !r.spend(1) {
+					return
+				}
+				if s, ok := row[ci].(string); ok && len(s) > len(n.prefix) && strings.EqualFold(s[:len(n.prefix)], n.prefix) && strings.ContainsAny(s, "0123456789") {
+					r.reasons[k] = fmt.Sprintf("no row is called %s-%s", strings.ToUpper(n.prefix), r.prose.text[n.start:n.end])
+					return
+				}
+			}
+		}
+	}
+	n.quiet = true
+}
+
+// dated resolves dates, times and years.
+func (r *resolver) dated(k int) {
+	n := &r.numerals[k]
+	if n.year && r.yearIsCount(k) {
+		r.numbered(k)
+		return
+	}
+	cb := r.columnsOf[k]
+	var far *candidate
+	for _, h := range r.dateHits(n) {
+		b := r.bindingOf(k, h.table)
+		if b == nil || b.strength == carried {
+			if far == nil || b == nil && far.conf < 0.9 {
+				far = r.cell(h.table, int(h.rows[0]), h.col, 0.9)
+			}
+			continue
+		}
+		rows := intersect(b.rows, h.rows)
+		bound := boundIn(cb, h.table)
+		if len(rows) > 0 && (!cb.strong || bound[h.col] || !r.hasDate(h.table, bound)) {
+			c := r.cell(h.table, int(rows[0]), h.col, 1)
+			if !bound[h.col] {
+				c.conf = 0.97
+			}
+			r.better(k, c)
+		} else if r.conflict[k] == nil {
+			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
+		}
+	}
+	if r.found[k] != nil {
+		return
+	}
+	if c := r.echoDate(n); c != nil {
+		r.better(k, c)
+		return
+	}
+	if r.conflict[k] == nil && far != nil {
+		r.better(k, far)
+		return
+	}
+	if r.columnNamed(k) || r.conflict[k] != nil {
+		return
+	}
+	if n.year {
+		r.numbered(k)
+	}
+}
+
+// yearIsCount: "2,021" is never a year, and "2021 units" is a number of units.
+func (r *resolver) yearIsCount(k int) bool {
+	n := &r.numerals[k]
+	for _, m := range r.colBySentence[r.prose.tokens[n.from].sentence] {
+		if m.from >= n.to {
+			return m.from == n.to && r.anchored(k) != nil
+		}
+	}
+	return false
+}
+
+func (r *resolver) hasDate(t int, bound map[int]bool) bool {
+	for ci := range bound {
+		if r.tables[t].cols[ci].role == roleDate {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *resolver) bindingOf(k, t int) *binding {
+	for i := range r.bindings[k] {
+		if r.bindings[k][i].table == t {
+			return &r.bindings[k][i]
+		}
+	}
+	return nil
+}
+
+// dateHits are the cells a date names; a time of day alone is looked for in the
+// rows it is bound to.
+func (r *resolver) dateHits(n *numeral) []hit {
+	var out []hit
+	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+		if m.overlaps(n) {
+			out = append(out, m.hits...)
+		}
+	}
+	if n.kind != calendar || n.date.month > 0 || n.date.year > 0 {
+		return out
+	}
+	for t := range r.tables {
+		for ci, c := range r.tables[t].cols {
+			if c.role != roleDate {
+				continue
+			}
+			h := hit{table: t, col: ci}
+			for ri, row := range r.tables[t].rows {
+				if !r.spend(1) {
+					return out
+				}
+				if d, ok := cellDate(row[ci]); ok && n.date.covers(d) && len(h.rows) < maxRowsPerHit {
+					h.rows = append(h.rows, int32(ri))
+				}
+			}
+			if len(h.rows) > 0 {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+func (r *resolver) better(k int, c *candidate) {
+	if c != nil && (r.found[k] == nil || c.conf > r.found[k].conf) {
+		r.found[k] = c
+	}
+}
+
+// columnNamed: the 2023 of a column revenue_2023.
+func (r *resolver) columnNamed(k int) bool {
+	n := &r.numerals[k]
+	s := r.prose.text[n.start:n.end]
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		for _, c := range r.tables[t].cols {
+			for _, w := range nameWords(c.name) {
+				if w == s {
+					r.better(k, &candidate{table: t, formula: "column " + r.ref(t, -1, c.name), value: s, conf: 0.7})
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// ranked checks a rank against the order of the rows and of their values.
+func (r *resolver) ranked(k int) {
+	n := &r.numerals[k]
+	if len(n.readings) == 0 || !n.readings[0].val.IsInt() || !n.readings[0].val.Num().IsInt64() {
+		return
+	}
+	rank := int(n.readings[0].val.Num().Int64())
+	n.quiet = false
+	cb := r.columnsOf[k]
+	for _, b := range r.bindings[k] {
+		if len(b.rows) != 1 || b.strength == carried && !n.hash {
+			continue
+		}
+		t, row := &r.tables[b.table], int(b.rows[0])
+		for ci := range t.cols {
+			if t.cols[ci].role != roleNumber {
+				continue
+			}
+			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].name) && v.Cmp(n.readings[0].val) == 0 {
+				r.better(k, r.cell(b.table, row, ci, 1))
+			}
+		}
+		ci, certain := r.measure(b.table, cb)
+		if ci >= 0 && (r.rankBy(b.table, row, ci, true) == rank || r.says(n, minCues) && r.rankBy(b.table, row, ci, false) == rank) {
+			conf := 0.8
+			if certain {
+				conf = 0.95
+			}
+			r.better(k, &candidate{table: b.table, formula: fmt.Sprintf("rank(%s)", r.ref(b.table, row, t.cols[ci].name)), value: strconv.Itoa(rank), conf: conf, rows: b.rows})
+		}
+		if r.found[k] == nil && t.ordered && row+1 == rank {
+			r.better(k, &candidate{table: b.table, formula: fmt.Sprintf("row(%s[%d])", t.id, row), value: strconv.Itoa(rank), conf: 0.85, rows: b.rows})
+		}
+		if r.found[k] == nil && r.reasons[k] == "" {
+			r.reasons[k] = fmt.Sprintf("%s is not number %d", r.rowName(b.table, row), rank)
+		}
+	}
+	if len(r.bindings[k]) == 0 {
+		r.better(k, r.echoNumber(n))
+		n.quiet = true
+	}
+}
+
+func isRankColumn(name string) bool {
+	for _, w := range nameWords(name) {
+		if w == "rank" || w == "position" || w == "place" || w == "rang" {
+			return true
+		}
+	}
+	return false
+}
+
+// measure is the column a rank goes by: the one named, or the first that is not
+// a key.
+func (r *resolver) measure(t int, cb columnBinding) (int, bool) {
+	for _, c := range cb.cols {
+		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
+			return c.col, true
+		}
+	}
+	first, n := -1, 0
+	for ci, c := range r.tables[t].cols {
+		if c.role == roleNumber && !c.key {
+			if first < 0 {
+				first = ci
+			}
+			n++
+		}
+	}
+	return first, n == 1
+}
+
+// rankBy is the 1-based rank of a row by a column.
+func (r *resolver) rankBy(t, row, ci int, descending bool) int {
+	v, ok := cellFloat(r.tables[t].rows[row][ci])
+	if !ok || !r.spend(len(r.tables[t].rows)) {
+		return -1
+	}
+	rank := 1
+	for i := range r.tables[t].rows {
+		if f, ok := cellFloat(r.tables[t].rows[i][ci]); ok && (descending && f > v || !descending && f < v) {
+			rank++
+		}
+	}
+	return rank
+}
+
+// numbered resolves a plain number directly: an anchored cell, a count, "top 3",
+// a repetition of the question.
+func (r *resolver) numbered(k int) {
+	n := &r.numerals[k]
+	if c := r.topN(n); c != nil {
+		r.better(k, c)
+		return
+	}
+	if n.times {
+		return
+	}
+	if !n.percent && !n.points {
+		r.better(k, r.counted(k))
+		if r.found[k] != nil && r.found[k].conf >= 0.9 {
+			return
+		}
+	}
+	grouped := r.speaksOfGroup(k)
+	if !grouped {
+		r.better(k, r.anchored(k))
+	}
+	if r.found[k] == nil || r.found[k].conf < 0.8 {
+		r.better(k, r.echoNumber(n))
+	}
+}
+
+// speaksOfGroup: "A, B and C together have 785" is about none of them alone.
+func (r *resolver) speaksOfGroup(k int) bool {
+	n := &r.numerals[k]
+	if r.paired[n.from] != nil {
+		return false
+	}
+	for _, b := range r.bindings[k] {
+		if len(b.group) > 1 && b.strength == said {
+			return r.saysSentence(n, groupCues) && b.by[0].to <= n.from
+		}
+	}
+	return false
+}
+
+var groupCues = set("together combined both jointly sum zusammen juntos juntas total altogether account")
+
+// topN: "top 3", "the top two", "first five".
+func (r *resolver) topN(n *numeral) *candidate {
+	p := r.prose
+	w := p.low(n.from - 1)
+	if w == "full" || w == "the" {
+		w = p.low(n.from - 2)
+	}
+	if w != "top" && w != "bottom" && w != "latest" && w != "first" && w != "last" || n.percent || n.scaled || len(n.readings) == 0 {
+		return nil
+	}
+	if c := r.echoNumber(n); c != nil {
+		c.conf = max(c.conf, 0.9)
+		return c
+	}
+	v := n.readings[0].val
+	if !v.IsInt() || !v.Num().IsInt64() || (w != "top" && w != "bottom" && w != "latest") {
+		return nil
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if c := v.Num().Int64(); c >= 1 && c <= int64(len(r.tables[t].rows)) {
+			return &candidate{table: t, formula: fmt.Sprintf("top(%s, %d)", r.tables[t].id, c), value: v.Num().String(), conf: 0.7}
+		}
+	}
+	return nil
+}
+
+// counted: "5 regions" of a result with five rows, "the three customers".
+func (r *resolver) counted(k int) *candidate {
+	n := &r.numerals[k]
+	p := r.prose
+	v := n.readings[0].val
+	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 || n.hedge != exactly {
+		return nil
+	}
+	count := int(v.Num().Int64())
+	noun := r.nounAfter(n)
+	if noun < 0 {
+		return nil
+	}
+	w := stem(p.low(noun))
+	plural := strings.HasSuffix(p.low(noun), "s") || strings.HasSuffix(p.low(noun), "en") || count <= 1
+	measured := r.measured(n)
+	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-2; t-- {
+		tab := &r.tables[t]
+		for ci, c := range tab.cols {
+			if c.role != roleText && c.role != roleDate {
+				continue
+			}
+			if !mentions(c.name, w) {
+				continue
+			}
+			if c.unique && tab.rowCount == count && !r.truncated(t) {
+				return r.countOf(t, 0.95)
+			}
+			if c.role == roleText && c.distinct == count && tab.whole {
+				return &candidate{table: t, formula: fmt.Sprintf("count(distinct %s)", r.ref(t, -1, tab.cols[ci].name)), value: strconv.Itoa(count), conf: 0.9}
+			}
+		}
+		if tab.rowCount != count || r.truncated(t) || len(tab.rows) < 2 && count != 1 || measured {
+			continue
+		}
+		switch {
+		case nouns[p.low(noun)] || hasWord(tab.sql, p.low(noun)):
+			return r.countOf(t, 0.9)
+		case plural && !r.unitWord(p.low(noun)):
+			return r.countOf(t, 0.65)
+		}
+	}
+	return nil
+}
+
+var measures = set("minutes minute hours hour days day seconds km mb gb ms mwh kwh euros euro dollars eur usd degrees percent points times weeks years units tickets")
+
+func (r *resolver) unitWord(w string) bool { return measures[w] }
+
+// measured: the noun is a numeric column, so the number is a cell of it.
+func (r *resolver) measured(n *numeral) bool {
+	for _, m := range r.colBySentence[r.prose.tokens[n.from].sentence] {
+		if m.from >= n.to && r.unitOf(n, m) {
+			for _, c := range m.cols {
+				if r.tables[c.table].cols[c.col].role == roleNumber {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func mentions(name, w string) bool {
+	for _, x := range nameWords(name) {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *resolver) truncated(t int) bool {
+	return !r.tables[t].whole
+}
+
+func (r *resolver) countOf(t int, conf float64) *candidate {
+	return &candidate{table: t, formula: fmt.Sprintf("count(%s)", r.tables[t].id), value: strconv.Itoa(r.tables[t].rowCount), conf: conf}
+}
+
+// nounAfter is the token of the noun a number counts: "the 3 (best) customers",
+// "three of the five shops".
+func (r *resolver) nounAfter(n *numeral) int {
+	p := r.prose
+	last := -1
+	for i := n.to; i < len(p.tokens) && i < n.to+4; i++ {
+		t := p.tokens[i]
+		if !t.word || t.sentence != p.tokens[n.from].sentence || r.numeralAt[i] >= 0 {
+			break
+		}
+		if articles[t.low] || linkWords[t.low] {
+			if i == n.to && t.low == "of" {
+				continue
+			}
+			break
+		}
+		if strings.HasSuffix(t.low, "s") || r.columnWords[stem(t.low)] || last < 0 {
+			last = i
+		}
+	}
+	return last
+}
+
+// echo is a number or a date of the question or of a literal of the SQL.
+type echo struct {
+	formula string
+	table   int
+	val     *big.Rat
+	date    date
+	next    string // the word after it
+	percent bool
+}
+
+func (r *resolver) readEchoes(question string) {
+	r.readEcho("question", -1, question)
+	for t := len(r.tables) - 1; t >= 0 && len(r.echoes) < 500; t-- {
+		r.readEcho("sql filter", t, strings.NewReplacer("`", " ", "'", " ").Replace(r.tables[t].sql))
+	}
+}
+
+func (r *resolver) readEcho(formula string, t int, s string) {
+	p := parse(clip(strings.NewReplacer("\n", " ").Replace(s)))
+	found, _ := scanNumerals(p)
+	for i := range found {
+		if i == 200 {
+			return
+		}
+		n := &found[i]
+		e := echo{formula: formula, table: t, percent: n.percent, date: n.date}
+		if n.kind == calendar {
+			e.val = nil
+		} else if len(n.readings) > 0 {
+			e.val = n.readings[0].val
+		}
+		e.next = stem(p.low(n.to))
+		r.echoes = append(r.echoes, e)
+	}
+}
+
+func (r *resolver) echoDate(n *numeral) *candidate {
+	for _, e := range r.echoes {
+		if e.date.isZero() || n.date.isZero() {
+			continue
+		}
+		if n.date.covers(e.date) {
+			return r.echoed(e, 0.85, r.dateValue(n))
+		}
+	}
+	return nil
+}
+
+func (r *resolver) dateValue(n *numeral) string { return n.date.String() }
+
+// echoNumber: the numeral only repeats the question or the SQL. A word must say
+// so ("top", "at least", "last"), or the same noun must follow.
+func (r *resolver) echoNumber(n *numeral) *candidate {
+	if len(n.readings) == 0 {
+		return nil
+	}
+	cued := r.within(n, rangeCues, 4)
+	next := stem(r.prose.low(n.to))
+	for _, e := range r.echoes {
+		if e.val == nil || e.percent != n.percent {
+			continue
+		}
+		if _, ok := n.fitsExactly(e.val); !ok {
+			continue
+		}
+		switch {
+		case cued:
+			return r.echoed(e, 0.8, ratText(e.val))
+		case next != "" && next == e.next && unicode.IsLetter([]rune(next)[0]) && !stop[next]:
+			return r.echoed(e, 0.7, ratText(e.val))
+		}
+	}
+	return nil
+}
+
+func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
+	for _, rd := range n.readings {
+		if rd.val.Cmp(v) == 0 {
+			return 1, true
+		}
+	}
+	return 0, false
+}
+
+func (r *resolver) echoed(e echo, conf float64, value string) *candidate {
+	return &candidate{table: e.table, formula: e.formula, value: value, conf: conf}
+}
+
+// ref writes a column, or with row ≥ 0 a cell, as formulas do.
+func (r *resolver) ref(t, row int, col string) string {
+	id := r.tables[t].id
+	if row >= 0 {
+		id = fmt.Sprintf("%s[%d]", id, row)
+	}
+	return id + "." + quoteName(col)
+}
+
+// quoteName quotes a column's name unless it is a plain word.
+func quoteName(s string) string {
+	for i, c := range s {
+		if c != '_' && !unicode.IsLetter(c) && (i == 0 || !unicode.IsDigit(c)) {
+			return strconv.Quote(s)
+		}
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// rowName is what a row is called in a reason: its first text or date cell.
+func (r *resolver) rowName(t, row int) string {
+	tab := &r.tables[t]
+	for _, want := range []role{roleText, roleDate} {
+		for ci, c := range tab.cols {
+			if s, ok := tab.rows[row][ci].(string); ok && c.role == want && s != "" {
+				return s
+			}
+		}
+	}
+	for ci, c := range tab.cols {
+		if v, ok := tab.rows[row][ci].(int64); ok && c.key {
+			return strconv.FormatInt(v, 10)
+		}
+	}
+	return fmt.Sprintf("row %d", row+1)
+}

@@ -1,0 +1,447 @@
+package cite
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What the text names of the results: labels (text and date cells, which stand
+// for their rows) and columns. The text is indexed once by its word sequences and
+// every cell is looked up in it, so that the work is linear in text and results.
+
+const (
+	maxLabelWords = 8
+	maxRowsPerHit = 5000    // a label of more rows identifies nothing
+	maxCells      = 4 << 20 // cells looked at in one Resolve
+	maxDates      = 100     // distinct dates of a text looked for in date columns
+)
+
+// mention is a place in the text that names rows.
+type mention struct {
+	from, to int // tokens
+	hits     []hit
+	date     bool
+}
+
+// hit says which rows of a result a mention names, through which column.
+type hit struct {
+	table, col int
+	rows       []int32
+	wide       bool
+}
+
+// columnMention is a place in the text that names columns.
+type columnMention struct {
+	from, to int
+	cols     []colRef
+	full     bool // the whole name is there
+}
+
+type colRef struct{ table, col int }
+
+type wordKey struct{ from, to int }
+
+// labels finds the mentions of cells of every table.
+func (r *resolver) labels() {
+	index := r.wordIndex()
+	found := map[wordKey]*mention{}
+	for ti := range r.tables {
+		t := &r.tables[ti]
+		for ci := range t.cols {
+			switch t.cols[ci].role {
+			case roleText:
+				r.textLabels(ti, ci, index, found)
+				r.dateLabels(ti, ci, found)
+			case roleDate:
+				r.dateLabels(ti, ci, found)
+			case roleNumber:
+				if t.cols[ci].key {
+					r.keyLabels(ti, ci, found)
+				}
+			}
+		}
+	}
+	r.arrange(found)
+}
+
+// wordIndex maps each sequence of words of the text to where it stands.
+func (r *resolver) wordIndex() map[string][]wordKey {
+	index := map[string][]wordKey{}
+	p := r.prose
+	var buf []byte
+	for i, t := range p.tokens {
+		if !t.word || t.low == "" {
+			continue
+		}
+		buf = buf[:0]
+		words := 0
+		for j := i; j < len(p.tokens) && words < maxLabelWords && p.tokens[j].sentence == t.sentence; j++ {
+			u := p.tokens[j]
+			if u.low == "|" {
+				break
+			}
+			if !u.word {
+				continue
+			}
+			if len(buf) > 0 {
+				buf = append(buf, ' ')
+			}
+			buf = append(buf, u.low...)
+			words++
+			if len(buf) > maxLabelBytes {
+				break
+			}
+			index[string(buf)] = append(index[string(buf)], wordKey{i, j + 1})
+			for _, plural := range []string{"s", "es"} {
+				if s, ok := strings.CutSuffix(string(buf), plural); ok && len(u.low) > 3 {
+					index[s] = append(index[s], wordKey{i, j + 1})
+				}
+			}
+		}
+	}
+	return index
+}
+
+const maxLabelBytes = 120
+
+// labelKey appends the words of a cell in lower case, the form of the index.
+func labelKey(dst []byte, s string) []byte {
+	in := false
+	for _, c := range s {
+		if !isWord(c) && !unicode.Is(unicode.Mn, c) {
+			in = false
+			continue
+		}
+		if !in && len(dst) > 0 {
+			dst = append(dst, ' ')
+		}
+		in = true
+		dst = utf8.AppendRune(dst, unicode.ToLower(c))
+	}
+	return dst
+}
+
+func (r *resolver) textLabels(ti, ci int, index map[string][]wordKey, found map[wordKey]*mention) {
+	t := &r.tables[ti]
+	var buf []byte
+	for ri, row := range t.rows {
+		if !r.spend(1) {
+			return
+		}
+		s, ok := row[ci].(string)
+		if !ok || len(s) == 0 || len(s) > maxLabelBytes {
+			continue
+		}
+		buf = labelKey(buf[:0], strings.ReplaceAll(s, "_", " "))
+		places := index[string(buf)]
+		if strings.Contains(s, "_") {
+			places = append(places[:len(places):len(places)], index[strings.ToLower(s)]...)
+		}
+		for _, at := range places {
+			if r.names(at, s) {
+				found[at] = add(found[at], at, hit{table: ti, col: ci}, ri)
+			}
+		}
+	}
+}
+
+// names rejects words that are in the text for their own sake: "may", "total",
+// "all", where the cell writes May, Total, All.
+func (r *resolver) names(at wordKey, cell string) bool {
+	p := r.prose
+	if at.to-at.from > 1 {
+		return true
+	}
+	t := p.tokens[at.from]
+	c, _ := utf8.DecodeRuneInString(p.text[t.start:])
+	d, _ := utf8.DecodeRuneInString(cell)
+	if isDigits(t.low) {
+		return len(t.low) > 3 || p.glued(at.from)
+	}
+	if unicode.IsLower(c) && unicode.IsUpper(d) && !t.code {
+		return !common(t.low) && !r.columnWords[stem(t.low)]
+	}
+	return !common(t.low) || unicode.IsUpper(c) && !p.firstWord(at.from) || t.code
+}
+
+func common(w string) bool {
+	return len(w) < 2 || stop[w] || linkWords[w] || articles[w] || totalCues[w] || months[w] > 0 || generic[w] || maxCues[w] || minCues[w] || pronouns[w] || conjunctions[w] || upCues[w] || downCues[w] || w == "other" || w == "new" || w == "no" || w == "yes"
+}
+
+func (p *prose) firstWord(i int) bool {
+	return p.sentences[p.tokens[i].sentence].from == i
+}
+
+// add records that the place names row ri.
+func add(m *mention, at wordKey, h hit, ri int) *mention {
+	if m == nil {
+		m = &mention{from: at.from, to: at.to}
+	}
+	for i := range m.hits {
+		if g := &m.hits[i]; g.table == h.table && g.col == h.col {
+			switch {
+			case len(g.rows) >= maxRowsPerHit:
+				g.wide = true
+			case g.rows[len(g.rows)-1] != int32(ri):
+				g.rows = append(g.rows, int32(ri))
+			}
+			return m
+		}
+	}
+	h.rows = []int32{int32(ri)}
+	m.hits = append(m.hits, h)
+	return m
+}
+
+// dateLabels finds the dates and months of the text among the cells of a column.
+func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
+	if len(r.dates) == 0 {
+		return
+	}
+	for ri, row := range r.tables[ti].rows {
+		s, ok := row[ci].(string)
+		if !ok {
+			continue
+		}
+		if !r.spend(1 + len(r.dates)/4) {
+			return
+		}
+		if c := s + " "; r.tables[ti].cols[ci].role == roleText && (c[0] < '0' || c[0] > '9') && len(s) > 9 {
+			continue
+		}
+		d, ok := cellDate(s)
+		if !ok {
+			continue
+		}
+		for _, td := range r.dates {
+			if td.date.covers(d) {
+				for _, at := range td.places {
+					m := add(found[at], at, hit{table: ti, col: ci}, ri)
+					m.date = true
+					found[at] = m
+				}
+			}
+		}
+	}
+}
+
+// textDate is a date the text says, and where.
+type textDate struct {
+	date   date
+	places []wordKey
+}
+
+// collectDates gathers the dates of the text: calendar numerals, years, and
+// months that stand alone.
+func (r *resolver) collectDates() {
+	at := map[date]int{}
+	put := func(d date, k wordKey) {
+		i, ok := at[d]
+		if !ok {
+			if len(r.dates) == maxDates {
+				return
+			}
+			i = len(r.dates)
+			at[d] = i
+			r.dates = append(r.dates, textDate{date: d})
+		}
+		r.dates[i].places = append(r.dates[i].places, k)
+	}
+	covered := map[int]bool{}
+	for _, n := range r.numerals {
+		if n.kind == calendar && (n.date.month > 0 || n.date.year > 0) || n.year && !n.currency {
+			put(n.date, wordKey{n.from, n.to})
+			for i := n.from; i < n.to; i++ {
+				covered[i] = true
+			}
+		}
+	}
+	for i, t := range r.prose.tokens {
+		m := months[t.low]
+		if m == 0 || covered[i] {
+			continue
+		}
+		if c, _ := utf8.DecodeRuneInString(r.prose.text[t.start:]); unicode.IsUpper(c) {
+			put(date{month: m, hour: -1, minute: -1}, wordKey{i, i + 1})
+		}
+	}
+}
+
+// keyLabels finds whole numbers of the text in columns of identifiers and years.
+func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
+	places := map[int64][]wordKey{}
+	for _, n := range r.numerals {
+		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word || n.to-n.from > 2 {
+			continue
+		}
+		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && v.Num().Int64() >= 1000 {
+			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
+		}
+	}
+	if len(places) == 0 {
+		return
+	}
+	for ri, row := range r.tables[ti].rows {
+		if !r.spend(1) {
+			return
+		}
+		if v, ok := row[ci].(int64); ok {
+			for _, at := range places[v] {
+				found[at] = add(found[at], at, hit{table: ti, col: ci}, ri)
+			}
+		}
+	}
+}
+
+// arrange sorts the mentions by place and drops those inside longer ones.
+func (r *resolver) arrange(found map[wordKey]*mention) {
+	best := make([]*mention, len(r.prose.tokens))
+	for _, m := range found {
+		for i := m.from; i < m.to; i++ {
+			b := best[i]
+			if b == nil || m.to-m.from > b.to-b.from || m.to-m.from == b.to-b.from && m.from < b.from {
+				best[i] = m
+			}
+		}
+	}
+	for i, m := range best {
+		if m == nil || i != m.from {
+			continue
+		}
+		whole := true
+		for j := m.from; j < m.to; j++ {
+			whole = whole && best[j] == m
+		}
+		if whole {
+			r.mentions = append(r.mentions, m)
+			r.bySentence[r.prose.tokens[i].sentence] = append(r.bySentence[r.prose.tokens[i].sentence], m)
+		}
+	}
+}
+
+// nameWords splits a column's name: avg_order_value, avgOrderValue, "Order value".
+func nameWords(name string) []string {
+	var words []string
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			words = append(words, stem(b.String()))
+			b.Reset()
+		}
+	}
+	var prev rune
+	for _, c := range name {
+		switch {
+		case !isWord(c):
+			flush()
+		case unicode.IsUpper(c) && unicode.IsLower(prev):
+			flush()
+			b.WriteRune(unicode.ToLower(c))
+		default:
+			b.WriteRune(unicode.ToLower(c))
+		}
+		prev = c
+	}
+	flush()
+	return words
+}
+
+func weight(w string) int {
+	if generic[w] || isDigits(w) {
+		return 1
+	}
+	return 3
+}
+
+// columns finds where the text names columns. The longest run of words that are
+// all in one column's name wins, and of the columns it fits those it fits best.
+func (r *resolver) columns() {
+	byWord := map[string][]colRef{}
+	words := map[colRef]map[string]bool{}
+	for ti := range r.tables {
+		for ci := range r.tables[ti].cols {
+			ref := colRef{ti, ci}
+			words[ref] = map[string]bool{}
+			for _, w := range nameWords(r.tables[ti].cols[ci].name) {
+				if !stop[w] && !words[ref][w] {
+					words[ref][w] = true
+					byWord[w] = append(byWord[w], ref)
+				}
+			}
+		}
+	}
+	p := r.prose
+	r.colBySentence = make([][]*columnMention, len(p.sentences))
+	for i := 0; i < len(p.tokens); {
+		m := r.columnAt(i, byWord, words)
+		if m == nil {
+			i++
+			continue
+		}
+		s := p.tokens[i].sentence
+		r.colBySentence[s] = append(r.colBySentence[s], m)
+		i = m.to
+	}
+}
+
+func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]map[string]bool) *columnMention {
+	p := r.prose
+	cands := byWord[stem(p.tokens[i].low)]
+	if len(cands) == 0 || !p.tokens[i].word {
+		return nil
+	}
+	seen := map[string]bool{stem(p.tokens[i].low): true}
+	to := i + 1
+	for j := i + 1; j < len(p.tokens) && j < i+9 && p.tokens[j].clause == p.tokens[i].clause; j++ {
+		t := p.tokens[j]
+		if stop[t.low] || t.low == "-" || t.low == "'" || t.low == "’" || t.low == "s" {
+			continue
+		}
+		w := stem(t.low)
+		if !t.word {
+			break
+		}
+		var next []colRef
+		for _, c := range cands {
+			if words[c][w] {
+				next = append(next, c)
+			}
+		}
+		if len(next) == 0 || seen[w] {
+			break
+		}
+		cands, to = next, j+1
+		seen[w] = true
+	}
+	return fit(i, to, seen, cands, words)
+}
+
+// fit keeps the columns whose names the words cover best.
+func fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
+	m := &columnMention{from: from, to: to}
+	got, telling := 0, false
+	for w := range seen {
+		got += weight(w)
+		telling = telling || weight(w) > 1
+	}
+	best := 0
+	for _, c := range cands {
+		all := 0
+		for w := range words[c] {
+			all += weight(w)
+		}
+		score := got * 1000 / max(all, 1)
+		if score > best {
+			best, m.cols = score, nil
+		}
+		if score == best {
+			m.cols = append(m.cols, c)
+		}
+	}
+	m.full = best >= 1000
+	if !telling && !m.full {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,632 @@
+package cite
+
+import (
+	"math/big"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNumerals bounds the work on one answer; the numerals after it are listed as
+// unresolved without being looked at.
+const maxNumerals = 2000
+
+// A Numeral is a number, an ordinal or a date as it stands in a text.
+type Numeral struct {
+	Start, End int    // byte offsets into the text
+	Text       string // text[Start:End]
+	Kind       string // number, ordinal, date
+	Value      string // plain decimal, or the ISO form of a date
+	Percent    bool
+}
+
+type numeralKind uint8
+
+const (
+	number numeralKind = iota
+	ordinal
+	calendar
+)
+
+// hedge is a word before the number that makes it less than exact.
+type hedge int8
+
+const (
+	exactly hedge = iota
+	about
+	nearly
+	over
+)
+
+// numeral is a Numeral with all that its surroundings say about it.
+type numeral struct {
+	start, end int
+	from, to   int // tokens
+	kind       numeralKind
+	readings   []reading // of a number or ordinal; the likelier first
+	date       date
+	year       bool // a number that can also be a year
+	percent    bool
+	points     bool // percentage points
+	times      bool // 2.5 times, 20x, twice
+	word       bool
+	currency   bool
+	hash       bool // #2
+	sign       int  // as written: -1, 0, +1
+	hedge      hedge
+	scaled     bool
+	scale      int
+	sig        int    // significant digits as written
+	prefix     string // what is glued before it: the SKU of SKU-1042
+	huge       bool   // beyond the limits of what is read
+	quiet      bool   // a word that is often no claim: dropped when nothing explains it
+}
+
+// reading is one meaning of the digits: unit is what one step of the last digit
+// is worth, zero when the number is exact as it stands.
+type reading struct{ val, unit *big.Rat }
+
+// Numerals lists the numerals of a text that can be claims about data. Numbers in
+// code, list markers and parts of words are not.
+func Numerals(text string) []Numeral {
+	found, _ := scanNumerals(parse(clip(text)))
+	out := make([]Numeral, 0, len(found))
+	for _, n := range found {
+		x := Numeral{Start: n.start, End: n.end, Text: text[n.start:n.end], Kind: "number", Percent: n.percent}
+		switch {
+		case n.kind == calendar:
+			x.Kind, x.Value = "date", n.date.String()
+		case n.kind == ordinal:
+			x.Kind = "ordinal"
+			fallthrough
+		case len(n.readings) > 0:
+			x.Value = ratText(n.readings[0].val)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// clip cuts a text to what is analysed, on a rune boundary.
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	n := maxText
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// scanNumerals finds the numerals; more is true when it stopped at maxNumerals.
+func scanNumerals(p *prose) (found []numeral, more bool) {
+	for i := 0; i < len(p.tokens); {
+		if len(found) == maxNumerals {
+			return found, true
+		}
+		t := p.tokens[i]
+		if !t.word || t.code || t.low == "" {
+			i++
+			continue
+		}
+		n, ok := p.scanAt(i)
+		if !ok {
+			i++
+			continue
+		}
+		n.from = i
+		for i < len(p.tokens) && p.tokens[i].start < n.end {
+			i++
+		}
+		n.to = i
+		if n.start < n.end {
+			p.hedging(&n)
+			found = append(found, n)
+		}
+	}
+	return found, false
+}
+
+func (p *prose) scanAt(i int) (numeral, bool) {
+	t := p.tokens[i]
+	rest := p.text[t.start:p.blockEnd(t.blck)]
+	c := t.low[0]
+	digit := c >= '0' && c <= '9'
+	if digit || months[t.low] > 0 || c == 'q' || months[strings.TrimSuffix(t.low, ".")] > 0 {
+		if d, n, ok := scanDate(rest); ok && (digit || n > len(t.low)) && !p.glued(i) {
+			return numeral{start: t.start, end: t.start + n, kind: calendar, date: d}, true
+		}
+	}
+	if digit {
+		return p.scanDigits(i, rest)
+	}
+	return p.scanWord(i)
+}
+
+func (p *prose) blockEnd(b int) int {
+	to := p.blocks[b].span.to
+	if to == 0 {
+		return len(p.text)
+	}
+	return p.tokens[to-1].end
+}
+
+// glued says whether the token continues a word: the 1042 of SKU-1042.
+func (p *prose) glued(i int) bool { return p.prefix(i) != "" }
+
+func (p *prose) prefix(i int) string {
+	if i < 2 {
+		return ""
+	}
+	sep, w := p.tokens[i-1], p.tokens[i-2]
+	if (sep.low == "-" || sep.low == "_" || sep.low == "/") && sep.end == p.tokens[i].start && w.word && w.end == sep.start && !isDigits(w.low) {
+		return w.low
+	}
+	return ""
+}
+
+// scanDigits reads a number that begins with a digit, with its separators,
+// scale, sign, currency and unit.
+func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
+	t := p.tokens[i]
+	n := numeral{start: t.start, prefix: p.prefix(i)}
+	run, size := scanNumber(rest)
+	n.end = t.start + size
+	if size > 3*maxDigits || run.digits > maxDigits {
+		n.huge, n.end = true, t.start+size
+		return n, true
+	}
+	if run.version {
+		return numeral{start: n.end, end: n.end}, false
+	}
+	n.readings = run.readings(p.comma)
+	n.sig = run.significant()
+	if !p.suffix(&n, rest[size:]) {
+		return n, false
+	}
+	if n.prefix == "" {
+		p.before(&n, i)
+	}
+	if v := n.readings[0].val; n.kind == number && run.plain && run.digits == 4 && !n.percent && !n.times && !n.scaled && v.IsInt() {
+		y := int(v.Num().Int64())
+		if n.year = y >= 1900 && y <= 2100; n.year {
+			n.date = date{year: y, hour: -1, minute: -1}
+		}
+	}
+	return n, true
+}
+
+// run is the digits of a number as they stand.
+type run struct {
+	groups  []string // split at every separator
+	seps    []string
+	digits  int
+	plain   bool // digits only
+	version bool // 1.2.3
+	exp     int
+	hasExp  bool
+}
+
+var spaces = []string{" ", "\u00a0", "\u202f", "\u2009"}
+
+// scanNumber reads digits and the separators between them.
+func scanNumber(s string) (run, int) {
+	var r run
+	i := digitRun(s)
+	r.groups, r.digits = []string{s[:i]}, i
+	for i < len(s) && r.digits <= maxDigits {
+		sep := separator(s[i:])
+		k := digitRun(s[i+len(sep):])
+		if sep == "" || k == 0 {
+			break
+		}
+		after := i + len(sep) + k
+		if spaced(sep) && (k != 3 || len(r.groups[0]) > 3 || len(r.seps) > 0 && r.seps[0] != sep || wordAt(s, after)) {
+			break
+		}
+		if sep == "'" && k != 3 {
+			break
+		}
+		if n := len(r.seps); n > 0 && sep != r.seps[n-1] && n > 1 && r.seps[n-1] != r.seps[n-2] {
+			break // a third kind of separator
+		}
+		r.groups = append(r.groups, s[i+len(sep):after])
+		if sep == "’" {
+			sep = "'"
+		}
+		r.seps = append(r.seps, sep)
+		r.digits += k
+		i = after
+	}
+	r.plain = len(r.groups) == 1
+	if k := exponent(s[i:]); k > 0 && len(r.seps) <= 1 {
+		e, ok := digits(strings.TrimLeft(s[i+1:i+k], "+-"))
+		if !ok || e > maxExponent {
+			r.digits = maxDigits + 1
+		}
+		r.exp, r.hasExp = e, true
+		if s[i+1] == '-' {
+			r.exp = -e
+		}
+		i += k
+	}
+	r.version = r.isVersion()
+	if r.digits > maxDigits {
+		i += digitRun(s[i:])
+	}
+	return r, i
+}
+
+func digitRun(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func separator(s string) string {
+	for _, sep := range []string{",", ".", "'", "’", " ", "\u00a0", "\u202f", "\u2009"} {
+		if strings.HasPrefix(s, sep) {
+			return sep
+		}
+	}
+	return ""
+}
+
+func spaced(sep string) bool {
+	for _, s := range spaces {
+		if s == sep {
+			return true
+		}
+	}
+	return false
+}
+
+func exponent(s string) int {
+	if len(s) < 2 || s[0] != 'e' && s[0] != 'E' {
+		return 0
+	}
+	i := 1
+	if s[1] == '+' || s[1] == '-' {
+		i++
+	}
+	k := digitRun(s[i:])
+	if k == 0 || wordAt(s, i+k) {
+		return 0
+	}
+	return i + k
+}
+
+// isVersion recognises 1.2.3 and 10.0.0.1: dotted, not in groups of three.
+func (r *run) isVersion() bool {
+	if len(r.seps) < 2 || r.seps[0] != "." || r.seps[1] != "." {
+		return false
+	}
+	for _, g := range r.groups[1:] {
+		if len(g) != 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// readings gives the meanings of the digits in a text that writes 1.234,5 (comma)
+// or 1,234.5.
+func (r *run) readings(comma bool) []reading {
+	last := len(r.seps) - 1
+	if last < 0 {
+		return []reading{r.as(-1)}
+	}
+	sep, frac := r.seps[last], r.groups[last+1]
+	if last > 0 {
+		if sep == r.seps[last-1] {
+			return []reading{r.as(-1)} // 1,234,567
+		}
+		return []reading{r.as(last)}
+	}
+	grouped := len(frac) == 3 && len(r.groups[0]) <= 3 && r.groups[0] != "0"
+	switch {
+	case spaced(sep) || sep == "'":
+		return []reading{r.as(-1)}
+	case !grouped:
+		return []reading{r.as(last)}
+	case (sep == ",") != comma:
+		if comma { // 1.234 in German: a thousand, but programs print decimals so
+			return []reading{r.as(-1), r.as(last)}
+		}
+		return []reading{r.as(-1)}
+	case comma:
+		return []reading{r.as(last), r.as(-1)}
+	}
+	return []reading{r.as(last)}
+}
+
+// as reads the digits with the decimal mark at separator point, -1 for none.
+func (r *run) as(point int) reading {
+	var b strings.Builder
+	places := 0
+	for i, g := range r.groups {
+		b.WriteString(g)
+		if point >= 0 && i > point {
+			places += len(g)
+		}
+	}
+	mant, _ := new(big.Int).SetString(b.String(), 10)
+	unit := pow10(r.exp - places)
+	v := new(big.Rat).SetInt(mant)
+	return reading{val: v.Mul(v, unit), unit: unit}
+}
+
+func (r *run) significant() int {
+	s := strings.TrimLeft(strings.Join(r.groups, ""), "0")
+	if len(r.seps) == 0 || r.seps[len(r.seps)-1] != "." {
+		s = strings.TrimRight(s, "0")
+	}
+	return len(s)
+}
+
+// suffix reads what follows the digits. It reports false when the whole is no
+// number after all (3D, 5G).
+func (p *prose) suffix(n *numeral, rest string) bool {
+	glued := letters(rest)
+	if glued > 0 {
+		w := rest[:glued]
+		low := strings.ToLower(w)
+		switch {
+		case low == "st" || low == "nd" || low == "rd" || low == "th":
+			n.kind = ordinal
+			n.end += glued
+			return true
+		case low == "x":
+			n.times = true
+			n.end += glued
+			return true
+		case scaleOf(w) > 0:
+			n.rescale(scaleOf(w))
+			n.end += glued
+			rest = rest[glued:]
+		case glued == 1 && unicode.IsUpper(rune(w[0])) && strings.ContainsAny(w, "DGE"):
+			return false
+		case len(w) <= 4: // a unit: 10mm, 30min
+			return true
+		default:
+			return len(low) <= 7 // 30minutes
+		}
+	}
+	word, at := nextWord(rest)
+	if s := scaleOf(word); s > 0 && !n.scaled && (len(word) > 1 || word != strings.ToLower(word) || at == 0) {
+		n.rescale(s)
+		n.end += at + len(word)
+		rest = rest[at+len(word):]
+		if strings.HasPrefix(rest, ".") && abbreviations[strings.ToLower(word)] {
+			n.end++
+			rest = rest[1:]
+		}
+		word, at = nextWord(rest)
+	}
+	p.unitAfter(n, rest, word, at)
+	return true
+}
+
+func (p *prose) unitAfter(n *numeral, rest, word string, at int) {
+	low := strings.ToLower(word)
+	blank := len(rest) - len(strings.TrimLeft(rest, " \u00a0\u202f\u2009"))
+	mark := rest[blank:]
+	second, _ := nextWord(rest[min(len(rest), at+len(word)):])
+	switch {
+	case strings.HasPrefix(mark, "%"):
+		n.percent = true
+		n.end += blank + 1
+	case strings.HasPrefix(mark, "×"):
+		n.times = true
+		n.end += blank + len("×")
+	case low == "percentage" && strings.HasPrefix(strings.ToLower(second), "point"),
+		low == "percent" && strings.HasPrefix(strings.ToLower(second), "point"):
+		n.points = true
+		n.end += at + len(word)
+	case low == "pp" || low == "pps" || low == "prozentpunkte":
+		n.points = true
+		n.end += at + len(word)
+	case low == "por" && second == "cento", low == "per" && second == "cent", low == "pour" && second == "cent":
+		n.percent = true
+		n.end += at + len(word)
+	case percentWords[low] && low != "percentage":
+		n.percent = true
+		n.end += at + len(word)
+	case timesWords[low] && !strings.HasPrefix(rest[at+len(word):], " a ") && !strings.HasPrefix(rest[at+len(word):], " per "):
+		n.times = true
+		n.end += at + len(word)
+	}
+}
+
+func scaleOf(w string) int {
+	if w == "m" || w == "b" || w == "t" || w == "mm" {
+		if w == "m" || w == "b" {
+			return scales[w] // 1.2m, 3b; the resolver also tries them unscaled
+		}
+		return 0
+	}
+	return scales[strings.ToLower(w)]
+}
+
+func (n *numeral) rescale(s int) {
+	n.scaled, n.scale = true, s
+	f := pow10(s)
+	for i, r := range n.readings {
+		n.readings[i] = reading{new(big.Rat).Mul(r.val, f), new(big.Rat).Mul(r.unit, f)}
+	}
+}
+
+// letters is the length of the word at the start of s.
+func letters(s string) int {
+	for i, r := range s {
+		if !unicode.IsLetter(r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// nextWord gives the word after at most one blank or hyphen, and its offset.
+func nextWord(s string) (string, int) {
+	at := 0
+	for _, sep := range []string{" ", "\u00a0", "\u202f", "\u2009", "-"} {
+		if strings.HasPrefix(s, sep) {
+			at = len(sep)
+			break
+		}
+	}
+	return s[at : at+letters(s[at:])], at
+}
+
+// before reads sign, currency and # in front of the number.
+func (p *prose) before(n *numeral, i int) {
+	at := n.start
+	take := func() (rune, int) {
+		r, size := utf8.DecodeLastRuneInString(p.text[:at])
+		return r, size
+	}
+	r, size := take()
+	if unicode.Is(unicode.Sc, r) {
+		n.currency = true
+		at -= size
+		n.start = at
+		r, size = take()
+	} else if r == '#' {
+		n.hash = true
+	}
+	if r == '-' || r == '−' || r == '+' || r == '–' {
+		prev, _ := utf8.DecodeLastRuneInString(p.text[:at-size])
+		spacedOut := at-size == 0 || unicode.IsSpace(prev) || strings.ContainsRune("(|*[:~≈", prev)
+		if spacedOut && (r != '–' || prev == '(') {
+			n.sign = -1
+			if r == '+' {
+				n.sign = 1
+			}
+			n.start = at - size
+			r, _ = take()
+		}
+	}
+}
+
+// scanWord reads number words, and what is a ratio by itself (twice).
+func (p *prose) scanWord(i int) (numeral, bool) {
+	t := p.tokens[i]
+	n := numeral{start: t.start, end: t.end, word: true, sig: 1}
+	set := func(v int64) {
+		n.readings = []reading{{big.NewRat(v, 1), new(big.Rat)}}
+	}
+	if p.adjacent(i-1, "-") || p.adjacent(i-1, "'") {
+		return n, false
+	}
+	if v, ok := multiples[t.low]; ok {
+		set(v)
+		n.times = true
+		return n, true
+	}
+	if v, ok := ordinals[t.low]; ok {
+		set(v)
+		n.kind = ordinal
+		return n, p.meansRank(i)
+	}
+	v, ok := cardinals[t.low]
+	if !ok && p.comma {
+		v, ok = foreignCardinals[t.low]
+	}
+	if !ok {
+		return n, false
+	}
+	if v >= 20 && v < 100 && p.adjacent(i+1, "-") && i+2 < len(p.tokens) {
+		if u := cardinals[p.tokens[i+2].low]; u > 0 && u < 10 {
+			v += u
+			n.end = p.tokens[i+2].end
+		}
+	}
+	set(v)
+	n.quiet = v <= 1 || t.low == "hundred" || t.low == "dozen"
+	p.wordSuffix(&n, n.end)
+	return n, true
+}
+
+func (p *prose) wordSuffix(n *numeral, at int) {
+	rest := p.text[at:]
+	if len(rest) > 64 {
+		rest = clipRunes(rest, 64)
+	}
+	word, off := nextWord(rest)
+	if s := scaleOf(word); s >= 3 && len(word) > 3 {
+		n.rescale(s)
+		n.end += off + len(word)
+		rest = rest[off+len(word):]
+		word, off = nextWord(rest)
+	}
+	p.unitAfter(n, rest, word, off)
+	if n.times {
+		n.readings[0].unit = ratOne
+	}
+}
+
+func clipRunes(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// adjacent says whether token i is the mark low, with no blank on either side.
+func (p *prose) adjacent(i int, low string) bool {
+	if i < 0 || i >= len(p.tokens) || p.tokens[i].low != low {
+		return false
+	}
+	t := p.tokens[i]
+	return i > 0 && p.tokens[i-1].end == t.start && i+1 < len(p.tokens) && p.tokens[i+1].start == t.end
+}
+
+// meansRank tells "ranks third" and "the third-largest" from "first, …", "a third
+// of" and "the second quarter".
+func (p *prose) meansRank(i int) bool {
+	next := p.low(i + 1)
+	if next == "-" {
+		next = p.low(i + 2)
+	}
+	if superlatives[next] {
+		return true
+	}
+	if next == "of" || next == "quarter" || next == "half" || next == "time" {
+		return false
+	}
+	return i > 0 && rankCues[p.low(i-1)] && p.tokens[i-1].sentence == p.tokens[i].sentence && (next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")
+}
+
+// low is the token's text, or nothing outside the text.
+func (p *prose) low(i int) string {
+	if i < 0 || i >= len(p.tokens) {
+		return ""
+	}
+	return p.tokens[i].low
+}
+
+// hedging looks for the words before a number that make it inexact.
+func (p *prose) hedging(n *numeral) {
+	i := n.from - 1
+	for i >= 0 && !p.tokens[i].word && p.tokens[i].low != "~" && p.tokens[i].low != "≈" && p.tokens[i].blck == p.tokens[n.from].blck {
+		if strings.ContainsAny(p.tokens[i].low, ",.;:()") {
+			return
+		}
+		i--
+	}
+	if i < 0 || p.tokens[i].sentence != p.tokens[n.from].sentence {
+		return
+	}
+	w, prev := p.low(i), p.low(i-1)
+	switch {
+	case hedgeAbout[w], w == "to" && prev == "close":
+		n.hedge = about
+	case hedgeUnder[w], w == "than" && (prev == "less" || prev == "fewer"):
+		n.hedge = nearly
+	case hedgeOver[w], w == "than" && prev == "more", w == "least" && prev == "at":
+		n.hedge = over
+	}
+}

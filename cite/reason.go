@@ -1,0 +1,78 @@
+package cite
+
+import "fmt"
+
+// reason says in words why a numeral has no footnote.
+func (r *resolver) reason(k int) string {
+	if r.reasons[k] != "" {
+		return r.reasons[k]
+	}
+	n := &r.numerals[k]
+	text := r.prose.text[n.start:n.end]
+	if c := r.conflict[k]; c != nil {
+		for _, b := range r.bindings[k] {
+			if b.table == c.table && len(b.rows) > 0 {
+				return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(c.table, c.row), r.rowName(b.table, int(b.rows[0])))
+			}
+		}
+	}
+	for _, b := range r.bindings[k] {
+		for _, h := range r.hits[k] {
+			if h.table != b.table || len(b.rows) == 0 || b.strength == unbound {
+				continue
+			}
+			name := r.rowName(b.table, int(b.rows[0]))
+			if contains(b.rows, h.row) {
+				return fmt.Sprintf("%s is the %s of %s, not %s", text, r.tables[h.table].cols[h.col].name, name, r.wanted(k, h.table))
+			}
+			return fmt.Sprintf("%s is in the row of %s, not %s", text, r.rowName(h.table, h.row), name)
+		}
+	}
+	if len(r.hits[k]) > 0 && len(r.bindings[k]) == 0 {
+		return fmt.Sprintf("%s is a cell of %s, but the text does not say it is about it", text, r.tables[r.hits[k][0].table].id)
+	}
+	return fmt.Sprintf("no cell and no formula of the results gives %s", text)
+}
+
+// wanted names the column the text asks for.
+func (r *resolver) wanted(k, t int) string {
+	for _, c := range r.columnsOf[k].cols {
+		if c.table == t {
+			return "its " + r.tables[t].cols[c.col].name
+		}
+	}
+	return "what the text says"
+}
+
+func contains(rows []int32, row int) bool {
+	for _, r := range rows {
+		if int(r) == row {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtDates takes back the footnote of a date when the figure beside it is that
+// of another date: one of the two is wrong, and nothing says which.
+func (r *resolver) doubtDates() {
+	for k := range r.numerals {
+		n := &r.numerals[k]
+		if r.found[k] != nil && r.found[k].conf >= minConfidence || n.kind != number || len(r.hits[k]) == 0 {
+			continue
+		}
+		for _, b := range r.bindings[k] {
+			if b.strength != said || b.table != r.hits[k][0].table {
+				continue
+			}
+			for _, m := range b.by {
+				if j := r.numeralAt[m.from]; j >= 0 && r.found[j] != nil && r.found[j].formula == "" && distance(m, n) < 8 {
+					if !contains(b.rows, r.hits[k][0].row) {
+						r.reasons[j] = fmt.Sprintf("%s beside it is in the row of %s", r.prose.text[n.start:n.end], r.rowName(r.hits[k][0].table, r.hits[k][0].row))
+						r.found[j] = nil
+					}
+				}
+			}
+		}
+	}
+}

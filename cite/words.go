@@ -1,0 +1,129 @@
+package cite
+
+import "strings"
+
+// The word lists are data: small, lower case, English first, with the German and
+// Portuguese (and a few French and Spanish) words that answers use.
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+var cardinals = map[string]int64{
+	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+	"sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40,
+	"fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "dozen": 12,
+}
+
+// foreignCardinals are read only in a text of their language's number style.
+var foreignCardinals = map[string]int64{
+	"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
+	"elf": 11, "zwölf": 12,
+	"dois": 2, "duas": 2, "três": 3, "quatro": 4, "cinco": 5, "seis": 6, "sete": 7, "oito": 8, "nove": 9,
+	"dez": 10, "doze": 12,
+}
+
+var ordinals = map[string]int64{
+	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
+	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
+}
+
+// multiples are words that are ratios by themselves.
+var multiples = map[string]int64{"twice": 2, "thrice": 3}
+
+// scales are the powers of ten behind a number.
+var scales = map[string]int{
+	"k": 3, "thousand": 3, "thousands": 3, "tsd": 3, "tausend": 3, "mil": 3, "mille": 3,
+	"m": 6, "mn": 6, "mm": 6, "mio": 6, "million": 6, "millions": 6, "millionen": 6, "milhão": 6, "milhões": 6,
+	"milhao": 6, "milhoes": 6, "millones": 6,
+	"b": 9, "bn": 9, "billion": 9, "billions": 9, "mrd": 9, "milliarde": 9, "milliarden": 9, "milliards": 9,
+	"bilhão": 9, "bilhões": 9, "bilhoes": 9,
+	"t": 12, "tn": 12, "trillion": 12, "trillions": 12, "lakh": 5, "crore": 7,
+}
+
+var months = map[string]int{
+	"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8,
+	"september": 9, "october": 10, "november": 11, "december": 12,
+	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10,
+	"nov": 11, "dec": 12,
+	"januar": 1, "februar": 2, "märz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10, "dezember": 12,
+	"okt": 10, "dez": 12,
+	"janeiro": 1, "fevereiro": 2, "março": 3, "abril": 4, "maio": 5, "junho": 6, "julho": 7, "agosto": 8,
+	"setembro": 9, "outubro": 10, "novembro": 11, "dezembro": 12,
+}
+
+var (
+	hedgeAbout = set("about around approximately approx roughly circa ca some ~ ≈ close rund etwa ungefähr cerca aproximadamente environ")
+	hedgeUnder = set("nearly almost under below fast knapp quase")
+	hedgeOver  = set("over above exceeding exceeds exceed über mais")
+
+	commaStyle = set("der die das und mit von wurden waren insgesamt sich auf den eine der um für dos das foram com em uma não vendas les des est avec pour dans los las con por una")
+	dotStyle   = set("the of and with was were is has have in to from by at for")
+
+	percentWords = set("% percent pct prozent percentage")
+	timesWords   = set("times x × mal vezes fold")
+
+	nouns = set("rows row records record entries entry results result items lines")
+
+	totalCues   = set("total totals overall altogether together combined sum sums all across whole entire insgesamt gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative")
+	averageCues = set("average avg mean averages averaged averaging durchschnitt durchschnittlich média médio schnitt")
+	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
+	minCues     = set("lowest minimum min least smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
+
+	diffCues = set("more less fewer higher lower ahead behind difference gap by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower")
+	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
+	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks")
+
+	shareCues = set("share accounts account accounted makes make made contributes contribute contributed contribution represents represent represented of proportion split portion")
+	perCues   = set("per each pro por every je")
+	timeUnits = map[string]int64{"day": 1, "days": 1, "week": 7, "weeks": 7, "tage": 1, "tagen": 1, "dias": 1}
+
+	// prepositions after which a label belongs to the number before it.
+	linkWords = set("in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
+	articles  = set("the a an der die das dem den o os as la le all each every our their its")
+	// comparands are what follows "than": measured against, not spoken of.
+	comparandCues = set("than unlike behind versus vs over against exceeded exceeds beats beat compared ahead trails trailing above below trail surpasses surpassed outsold outsells toward towards of with to")
+	pronouns      = set("it its they their this that these there he she which where")
+	conjunctions  = set("and or & und e y et plus")
+	rankCues      = set("ranks rank ranked ranking came comes come finished finishes placed places place position in is as are number took")
+	superlatives  = set("largest highest best biggest most smallest lowest strongest busiest longest cheapest fastest place rank position")
+	rangeCues     = set("over above exceed exceeds exceeding least more than under below less fewer minimum maximum up between top first last latest past within since threshold next previous most recent limit limited until before after beyond exceeded bottom")
+	aboveCues     = set("over above exceed exceeds exceeding least more beyond exceeded")
+	belowCues     = set("under below less fewer most")
+	strictPronoun = set("it its they their this that")
+)
+
+// stop are words of a column's name or of prose that carry no meaning.
+var stop = set("of the a an in per for and by to on our their")
+
+// generic are words of column names that say how, not what, is measured.
+var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg")
+
+var expansions = map[string]string{
+	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count", "nr": "number",
+	"qty": "quantity", "amt": "amount", "rev": "revenue", "cust": "customer", "ytd": "year", "min": "minimum",
+	"max": "maximum", "hrs": "hour", "mins": "minute", "temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
+}
+
+var percentNames = set("percent pct percentage rate ratio share margin growth retention occupancy utilization utilisation conversion churn change yoy mom progress met coverage bounce return discount tax interest probability pctg")
+
+// stem folds a word for comparing column names with prose.
+func stem(w string) string {
+	if e, ok := expansions[w]; ok {
+		return e
+	}
+	switch n := len(w); {
+	case n > 4 && strings.HasSuffix(w, "ies"):
+		return w[:n-3] + "y"
+	case n > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "shes")):
+		return w[:n-2]
+	case n > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us"):
+		return w[:n-1]
+	}
+	return w
+}
