@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"time"
+
+	driver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/footnotehq/footnote"
+)
+
+// retryAfter is what a client is told while the disk refuses.
+const retryAfter = 5 * time.Second
+
+// The messages for users; the error of the driver, with its path, goes to the log.
+const (
+	msgFull     = "The disk that holds the conversations is full. Nothing was lost; free some space and try again."
+	msgReadOnly = "The place that holds the conversations cannot be written."
+	msgIO       = "The disk that holds the conversations reports an error."
+	msgCorrupt  = "The file that holds the conversations is damaged. Restore it from a backup."
+	msgBusy     = "The file that holds the conversations is locked by another program."
+	msgOpen     = "The file that holds the conversations cannot be opened."
+	msgGone     = "The file that holds the conversations was moved or removed while it was in use. Put it back and restart."
+)
+
+// translate gives an error of the driver or the system a code; what is already
+// classified keeps its own. doing says what failed.
+func translate(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		return err
+	}
+	err = fmt.Errorf("%s: %w", doing, err)
+	if msg, retry := message(err); msg != "" {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
+	}
+	if ctx.Err() != nil { // the driver's interrupt says less than the cause
+		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+	}
+	return err
+}
+
+// message returns the words for an error of the storage, and how long to wait
+// when it may pass by itself. It returns "" for any other error.
+func message(err error) (string, time.Duration) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return msgFull, retryAfter
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return msgReadOnly, 0
+	case errors.Is(err, syscall.EIO):
+		return msgIO, retryAfter
+	}
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return "", 0
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return msgFull, retryAfter
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		return msgReadOnly, 0
+	case sqlite3.SQLITE_IOERR:
+		return msgIO, retryAfter
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return msgCorrupt, 0
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return msgBusy, retryAfter
+	case sqlite3.SQLITE_CANTOPEN:
+		return msgOpen, retryAfter
+	}
+	return "", 0
+}
+
+// unique reports whether err says that a key is taken.
+func unique(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}

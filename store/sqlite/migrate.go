@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/footnotehq/footnote"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// applicationID marks the file as ours in SQLite's header: "Foot".
+const applicationID = 0x466f6f74
+
+// migrations returns the scripts in order; the first one leads to version 1.
+func migrations() ([]string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, err
+	}
+	scripts := make([]string, len(names))
+	for i, name := range names {
+		if want := fmt.Sprintf("migrations/%04d_", i+1); name[:len(want)] != want {
+			return nil, fmt.Errorf("migration %s: its number should be %d", name, i+1)
+		}
+		b, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		scripts[i] = string(b)
+	}
+	return scripts, nil
+}
+
+// migrate brings a file to the newest version, each step in its own transaction.
+// It refuses a file of a newer version, and one that is not ours.
+func migrate(ctx context.Context, conn *sql.Conn) error {
+	scripts, err := migrations()
+	if err != nil {
+		return err
+	}
+	var version, app, tables int
+	if err := conn.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &app, &tables); err != nil {
+		return err
+	}
+	if app != applicationID && (version != 0 || app != 0 || tables != 0) {
+		return footnote.Errorf(footnote.StorageUnavailable, "The data file is a database of another program.")
+	}
+	if version > len(scripts) {
+		return footnote.Errorf(footnote.StorageUnavailable,
+			"The data file was written by a newer version of Footnote (schema %d; this one knows %d). Run that version, or restore a backup from before it.",
+			version, len(scripts))
+	}
+	for ; version < len(scripts); version++ {
+		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;\nCOMMIT;",
+			scripts[version], version+1, applicationID)
+		if _, err := conn.ExecContext(ctx, script); err != nil {
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			return fmt.Errorf("migrate to version %d: %w", version+1, err)
+		}
+	}
+	return nil
+}

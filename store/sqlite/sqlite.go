@@ -1,0 +1,208 @@
+// Package sqlite keeps the event log in one SQLite file.
+//
+// One goroutine writes, over one connection. Whatever waits for it when it is
+// free goes into one transaction, so that many conversations share one fsync
+// (group commit); nobody ever waits for company. A write is acknowledged after
+// that commit: the file is in WAL mode with synchronous=FULL, in which SQLite
+// syncs the WAL before COMMIT returns.
+//
+// Reads use connections of their own, which see the last commit and do not wait
+// for the writer.
+//
+// The file belongs to one process at a time, by a lock beside it. That is why
+// the leases of runs are kept in memory: they end with the process, and the next
+// one can take over its runs at once.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/internal/lease"
+)
+
+// Options change how a store works; the zero value is the default.
+type Options struct {
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+	// Readers is the number of connections for reading. Default 4, or the number
+	// of processors when that is larger.
+	Readers int
+}
+
+// Store is a store.Store on one file.
+type Store struct {
+	now    func() time.Time
+	path   string
+	inode  os.FileInfo // of the data file as it was opened
+	lock   *os.File
+	leases lease.Table
+
+	write  *sql.DB // one connection, the writer's
+	read   *sql.DB
+	reads  reads
+	writer *writer
+
+	mu        sync.RWMutex // held for reading while a request enters the queue
+	closed    bool
+	queue     chan *request
+	stopped   chan struct{} // closed when the writer has ended
+	committed atomic.Int64  // time of the last good commit, in ns; 0 after a bad one
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens or makes the data file at path, its folder included, and brings it
+// to the newest version. The error is StorageUnavailable when another process
+// has the file, when it cannot be written, is damaged, or was written by a newer
+// version. ctx bounds opening only.
+func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Readers <= 0 {
+		opts.Readers = max(4, runtime.GOMAXPROCS(0))
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	s := &Store{now: opts.Now, path: path, queue: make(chan *request, maxBatch), stopped: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = translate(ctx, "open "+path, err)
+			_ = s.closeFiles()
+		}
+	}()
+	if err := s.openFile(); err != nil {
+		return nil, err
+	}
+	if s.write, err = sql.Open("sqlite", dsn(path, writePragmas)); err != nil {
+		return nil, err
+	}
+	s.write.SetMaxOpenConns(1)
+	if s.writer, err = newWriter(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.read, err = sql.Open("sqlite", dsn(path, readPragmas)); err != nil {
+		return nil, err
+	}
+	s.read.SetMaxOpenConns(opts.Readers)
+	s.read.SetMaxIdleConns(opts.Readers)
+	if err := s.reads.prepare(ctx, s.read); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.stopped)
+		s.writer.serve(s.queue)
+	}()
+	return s, nil
+}
+
+// openFile makes the folder and the file, for this user only, and locks them. It
+// ends before SQLite opens the file: closing any descriptor of it later would
+// take SQLite's own locks away.
+func (s *Store) openFile() error {
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	if s.lock, err = lockFile(s.path + ".lock"); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if s.inode, err = f.Stat(); err != nil {
+		return err
+	}
+	if s.inode.Mode().Perm()&0o077 != 0 {
+		if err := f.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)))
+}
+
+var (
+	// secure_delete: what is deleted is overwritten, not only forgotten.
+	writePragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(ON)",
+		"journal_size_limit(67108864)", "cache_size(-32000)", "temp_store(MEMORY)"}
+	readPragmas = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8000)", "temp_store(MEMORY)"}
+)
+
+func dsn(path string, pragmas []string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: path, OmitHost: false}
+	u.RawQuery = url.Values{"_pragma": pragmas, "_txlock": {"immediate"}, "_dqs": {"0"}, "_error_rc": {"1"}}.Encode()
+	return u.String()
+}
+
+// checkDurable makes sure that the file system let SQLite work as it must.
+func checkDurable(ctx context.Context, conn *sql.Conn) error {
+	var mode string
+	var sync int
+	if err := conn.QueryRowContext(ctx, `SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode, &sync); err != nil {
+		return err
+	}
+	if mode != "wal" || sync != 2 {
+		return &footnote.Error{
+			Code:    footnote.StorageUnavailable,
+			Message: "The file system of the data folder cannot keep a write-ahead log. Use a local disk.",
+			Err:     fmt.Errorf("journal_mode is %s and synchronous is %d", mode, sync),
+		}
+	}
+	return nil
+}
+
+// Close ends the store after the writes that were accepted. It may be called
+// twice; calls of other methods fail from then on.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	if !closed {
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	<-s.stopped
+	if closed {
+		return nil
+	}
+	return s.closeFiles()
+}
+
+// closeFiles closes the writer last, which folds the WAL into the file.
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	if s.write != nil {
+		errs = append(errs, s.write.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,208 @@
+// Package storetest is the contract of a store as tests. Every implementation
+// runs all of it: Run with any store, RunDurable with one that can be opened
+// again.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// deadline bounds everything that a test waits for.
+const deadline = 60 * time.Second
+
+// Run tests the stores that open makes. Each call of open gives a store that is
+// empty, and closes it when the test ends.
+func Run(t *testing.T, open func(testing.TB) store.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, store.Store)
+	}{
+		{"create", testCreate},
+		{"find", testFind},
+		{"append", testAppend},
+		{"append nothing", testAppendNothing},
+		{"create and append", testCreateAppend},
+		{"refused input", testRefused},
+		{"bodies", testBodies},
+		{"hostile text", testHostileText},
+		{"large text", testLargeText},
+		{"read after", testReadAfter},
+		{"read while reading", testReadWhileReading},
+		{"read many", testReadMany},
+		{"cancel", testCancel},
+		{"heads", testHeads},
+		{"unfinished", testUnfinished},
+		{"blobs", testBlobs},
+		{"list", testList},
+		{"list search", testListSearch},
+		{"list cursor", testListCursor},
+		{"delete", testDelete},
+		{"lease", testLease},
+		{"lease expires", testLeaseExpires},
+		{"lease renew", testLeaseRenew},
+		{"lease race", testLeaseRace},
+		{"tail", testTail},
+		{"tail order", testTailOrder},
+		{"cursor", testCursor},
+		{"writers on one stream", testWritersOneStream},
+		{"writers on many streams", testWritersManyStreams},
+		{"cancelled writers", testCancelledWriters},
+		{"ping and close", testClose},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+	}
+}
+
+func begin(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// conversation is a stream of ann's at acme.
+func conversation(id string) store.Stream {
+	return store.Stream{ID: id, Kind: store.Conversation, Org: "acme", User: "ann", Assistant: "analyst"}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCode(t testing.TB, err error, want footnote.Code) {
+	t.Helper()
+	if got := footnote.CodeOf(err); got != want {
+		t.Fatalf("CodeOf(%v) = %q, want %q", err, got, want)
+	}
+}
+
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: got %+v\nwant %+v", what, got, want)
+	}
+}
+
+func create(t testing.TB, s store.Store, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, s.Create(begin(t), conversation(id)))
+	}
+}
+
+func say(texts ...string) (bodies []footnote.Body) {
+	for _, text := range texts {
+		bodies = append(bodies, footnote.UserMessage{Text: text})
+	}
+	return bodies
+}
+
+func write(t testing.TB, s store.Store, id string, after int64, bodies ...footnote.Body) []footnote.Event {
+	t.Helper()
+	events, err := s.Append(begin(t), store.Append{Stream: id, After: after, Run: "run1", Bodies: bodies})
+	must(t, err)
+	return events
+}
+
+func read(t testing.TB, s store.Store, id string, after int64) []footnote.Event {
+	t.Helper()
+	events, err := collect(begin(t), s, id, after)
+	must(t, err)
+	return events
+}
+
+func collect(ctx context.Context, s store.Store, id string, after int64) ([]footnote.Event, error) {
+	var events []footnote.Event
+	for ev, err := range s.Events(ctx, id, after) {
+		if err != nil {
+			return events, err
+		}
+		events = append(events, ev)
+	}
+	return events, nil
+}
+
+func get(t testing.TB, s store.Store, id string) store.Stream {
+	t.Helper()
+	h, err := s.Get(begin(t), id)
+	must(t, err)
+	return h
+}
+
+// gapless checks that events are numbered from 1.
+func gapless(t testing.TB, id string, events []footnote.Event) {
+	t.Helper()
+	for i, ev := range events {
+		if ev.Seq != int64(i)+1 || ev.Stream != id {
+			t.Fatalf("%s: event %d has seq %d of %s", id, i, ev.Seq, ev.Stream)
+		}
+	}
+}
+
+// eventually asks until ok, or fails after the deadline.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ctx := begin(t)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", what, ctx.Err())
+		}
+	}
+}
+
+func isConflict(err error) bool { return footnote.CodeOf(err) == footnote.Conflict }
+
+func testCancel(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	write(t, s, "c", 0, say("one", "two")...)
+	gone := errors.New("the reader is gone")
+	ctx, cancel := context.WithCancelCause(begin(t))
+	cancel(gone)
+	_, err := s.Append(ctx, store.Append{Stream: "c", After: 2, Bodies: say("three")})
+	if !errors.Is(err, gone) {
+		t.Fatalf("Append with an ended context: %v", err)
+	}
+	if _, err := collect(ctx, s, "c", 0); !errors.Is(err, gone) {
+		t.Fatalf("Events with an ended context: %v", err)
+	}
+	if _, err := s.Get(ctx, "c"); !errors.Is(err, gone) {
+		t.Fatalf("Get with an ended context: %v", err)
+	}
+	if err := s.Create(ctx, conversation("d")); !errors.Is(err, gone) {
+		t.Fatalf("Create with an ended context: %v", err)
+	}
+	if n := len(read(t, s, "c", 0)); n != 2 {
+		t.Fatalf("%d events, want 2", n)
+	}
+	_, err = s.Get(begin(t), "d")
+	wantCode(t, err, footnote.NotFound)
+	write(t, s, "c", 2, say("three")...) // the store works on
+}
+
+func testClose(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	must(t, s.Ping(begin(t)))
+	must(t, s.Close())
+	must(t, s.Close())
+	ctx := begin(t)
+	wantCode(t, s.Ping(ctx), footnote.StorageUnavailable)
+	_, err := s.Append(ctx, store.Append{Stream: "c", Bodies: say("late")})
+	wantCode(t, err, footnote.StorageUnavailable)
+	_, err = s.Get(ctx, "c")
+	wantCode(t, err, footnote.StorageUnavailable)
+	_, err = collect(ctx, s, "c", 0)
+	wantCode(t, err, footnote.StorageUnavailable)
+}
