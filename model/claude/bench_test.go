@@ -2,11 +2,15 @@ package claude
 
 import (
 	"bytes"
+	"runtime"
+	"runtime/metrics"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
-	"time"
+	"github.com/footnotehq/footnote/model/modeltest"
 )
 
 // silent is a Live that does nothing.
@@ -147,4 +151,62 @@ func TestDeltasAreFast(t *testing.T) {
 			t.Errorf("%s: %v per delta, want at most %v", name, best, maxDelta)
 		}
 	}
+}
+
+// BenchmarkStep is a whole call over loopback, answered with one delta: what a
+// step costs beside its deltas, the server's half included.
+func BenchmarkStep(b *testing.B) {
+	rule, err := modeltest.Builtin("text", modeltest.Params{Text: "ok", Deltas: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := benchModel(b, rule)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Step(b.Context(), ask(user("hi")), &silent{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkManyStreams reads 500 streams at once, a delta every 20 ms on each,
+// and reports the CPU time per delta of client and server together.
+func BenchmarkManyStreams(b *testing.B) {
+	const streams, deltas = 500, 50
+	rule, err := modeltest.Builtin("timed", modeltest.Params{Deltas: deltas, Gap: 20 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := benchModel(b, rule)
+	before := cpuTime(b)
+	for b.Loop() {
+		var wg sync.WaitGroup
+		for range streams {
+			wg.Go(func() {
+				live := &silent{}
+				if _, err := m.Step(b.Context(), ask(user("hi")), live); err != nil || live.n != deltas {
+					b.Errorf("%d deltas, %v", live.n, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N)/streams/deltas, "cpu-µs/delta")
+}
+
+func benchModel(b *testing.B, rule modeltest.Rule) *Model {
+	m, err := New(Options{BaseURL: modeltest.New(modeltest.Options{Rule: rule, Lax: true}).Start(b), APIKey: testKey, Model: "claude-opus-5-5"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(m.Close)
+	return m
+}
+
+// cpuTime is what this process has used of the processors.
+func cpuTime(testing.TB) time.Duration {
+	samples := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	runtime.GC() // the runtime counts at each collection
+	metrics.Read(samples)
+	return time.Duration((samples[0].Value.Float64() - samples[1].Value.Float64()) * float64(time.Second))
 }

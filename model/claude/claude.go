@@ -226,11 +226,14 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 	attempt := 0
 	for i, model := range models {
 		body, f := m.build(model, req)
+		if f != nil && last != nil {
+			continue // a fallback that the budget does not pay for; what failed before is the reason
+		}
 		if f != nil {
-			if last == nil {
-				last = f
-			}
-			break
+			return agent.Reply{}, m.stepError(f, false)
+		}
+		if last != nil {
+			live.Retrying(attempt, last.code, 0) // by another model
 		}
 		more := i+1 < len(models)
 		for n := 1; ; n++ {
@@ -268,7 +271,11 @@ func ended(ctx context.Context, f *failure) error {
 	if !f.begun {
 		return context.Cause(ctx)
 	}
-	f.code, f.message, f.err = footnote.AgentTimeout, sayTimeout, context.Cause(ctx)
+	cause := context.Cause(ctx)
+	f.code, f.message, f.err = footnote.CodeOf(cause), footnote.MessageOf(cause), cause
+	if errors.Is(cause, context.DeadlineExceeded) {
+		f.code, f.message = footnote.AgentTimeout, sayTimeout
+	}
 	return f.stepError(false)
 }
 

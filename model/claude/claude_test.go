@@ -205,3 +205,52 @@ func stepError(t *testing.T, err error) *agent.StepError {
 	}
 	return e
 }
+
+// Every stop reason reaches the loop as it is, known or not.
+func TestStopReasons(t *testing.T) {
+	for _, tc := range []struct {
+		reply modeltest.Reply
+		want  string
+		last  string // block
+	}{
+		{modeltest.Reply{}, agent.EndTurn, ""},
+		{modeltest.Reply{Text: "so", StopReason: "pause_turn"}, agent.PauseTurn, `{"type":"text","text":"so"}`},
+		{modeltest.Reply{StopReason: "refusal", StopDetails: `{"type":"refusal","category":null,"explanation":"no"}`}, agent.Refusal, ""},
+		{modeltest.Reply{Text: "so", StopReason: "stop_sequence", StopSequence: "END"}, agent.StopSequence, `{"type":"text","text":"so"}`},
+		{modeltest.Reply{Text: "so", StopReason: "model_context_window_exceeded"}, agent.ContextExceeded, `{"type":"text","text":"so"}`},
+		{modeltest.Reply{Text: "so", StopReason: "brand_new", Odd: true}, "brand_new", `{"type":"text","text":"so"}`},
+		{modeltest.Reply{Blocks: []modeltest.Block{modeltest.CallBlock("run_query", `{"sql":"sel`)}, StopReason: "max_tokens"}, agent.MaxTokens,
+			`{"type":"tool_use","id":"toolu_00000001_1","name":"run_query","input":{"INVALID_JSON":"{\"sql\":\"sel"}}`},
+	} {
+		m, _ := setup(t, replies(tc.reply), Options{})
+		reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
+		if err != nil || reply.Message.StopReason != tc.want {
+			t.Fatalf("%s: %+v %v", tc.want, reply, err)
+		}
+		last := ""
+		if n := len(reply.Message.Blocks); n > 0 {
+			last = string(reply.Message.Blocks[n-1])
+		}
+		if last != tc.last || reply.Message.Usage.Estimated {
+			t.Errorf("%s: block %s, want %s; usage %+v", tc.want, last, tc.last, reply.Message.Usage)
+		}
+	}
+}
+
+// A paused turn is sent back as it is, as the last message, and goes on.
+func TestPausedTurn(t *testing.T) {
+	m, s := setup(t, replies(
+		modeltest.Reply{Blocks: []modeltest.Block{modeltest.ThinkBlock("a"), modeltest.TextBlock("so far")}, StopReason: "pause_turn"},
+		modeltest.Blocks(modeltest.ThinkBlock("b"), modeltest.TextBlock(" and on")), modeltest.Say("done")), Options{})
+	history := []agent.Message{user("hi")}
+	for range 2 {
+		reply, err := m.Step(t.Context(), ask(history...), &recorder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		history = append(history, answer(reply.Message))
+	}
+	if _, err := m.Step(t.Context(), ask(append(history, user("more"))...), &recorder{}); err != nil || len(s.Refusals()) > 0 {
+		t.Errorf("%v %v", err, s.Refusals())
+	}
+}

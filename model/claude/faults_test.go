@@ -69,7 +69,8 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 		{"empty body", []modeltest.Reply{{Raw: "\n"}, ok}, "", 2, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m, s := setup(t, replies(tc.replies...), Options{FirstByte: 100 * time.Millisecond, Idle: 100 * time.Millisecond})
+			t.Parallel()
+			m, s := setup(t, replies(tc.replies...), Options{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond})
 			live := &recorder{}
 			reply, err := m.Step(t.Context(), ask(user("hi")), live)
 			if got := s.Metrics().Requests; got != tc.tries {
@@ -116,7 +117,8 @@ func TestFailuresWithinTheAnswer(t *testing.T) {
 		{"invalid request", modeltest.Reply{Text: "one two three", Fault: &modeltest.Fault{Kind: modeltest.ErrorIn, After: 2, Type: "invalid_request_error"}}, footnote.Internal, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{FirstByte: time.Second, Idle: 150 * time.Millisecond})
+			t.Parallel()
+			m, s := setup(t, replies(tc.reply, modeltest.Say("never")), Options{FirstByte: 5 * time.Second, Idle: 400 * time.Millisecond})
 			live := &recorder{}
 			_, err := m.Step(t.Context(), ask(user("hi")), live)
 			e := stepError(t, err)
@@ -153,7 +155,7 @@ func TestNothingListens(t *testing.T) {
 
 // Slow but alive is not silent.
 func TestSlowBytesKeepTheCallAlive(t *testing.T) {
-	m, _ := setup(t, replies(modeltest.Reply{Text: "slow", Loris: time.Millisecond}), Options{Idle: 500 * time.Millisecond})
+	m, _ := setup(t, replies(modeltest.Reply{Text: "slow", Loris: time.Millisecond}), Options{Idle: time.Second})
 	reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
 	if err != nil || textOf(reply.Message) != "slow" {
 		t.Errorf("%+v, %v", reply, err)
