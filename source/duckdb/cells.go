@@ -1,0 +1,307 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/duckdb/duckdb-go/v2"
+	"github.com/footnotehq/footnote"
+)
+
+// kindOf is the kind of a column by its type's name.
+func kindOf(typ string) string {
+	switch base, _, _ := strings.Cut(typ, "("); {
+	case strings.HasSuffix(typ, "]"), base == "STRUCT", base == "MAP", base == "UNION", base == "JSON", base == "LIST", base == "ARRAY", base == "VARIANT":
+		return footnote.KindJSON
+	case base == "BOOLEAN":
+		return footnote.KindBoolean
+	case base == "FLOAT", base == "DOUBLE":
+		return footnote.KindNumber
+	case base == "DECIMAL":
+		return footnote.KindDecimal
+	case strings.HasSuffix(base, "INT"), base == "INTEGER", base == "UINTEGER":
+		return footnote.KindInteger
+	case base == "DATE":
+		return footnote.KindDate
+	case base == "TIME", base == "TIMETZ", base == "TIME WITH TIME ZONE", base == "TIME_NS":
+		return footnote.KindTime
+	case strings.HasPrefix(base, "TIMESTAMP"):
+		return footnote.KindTimestamp
+	case base == "BLOB", base == "GEOMETRY":
+		return footnote.KindBlob
+	case base == "VARCHAR", base == "UUID", base == "ENUM", base == "BIT", base == "INTERVAL":
+		return footnote.KindText
+	case base == "BIGNUM":
+		return footnote.KindInteger
+	}
+	return footnote.KindUnknown
+}
+
+// reader turns the driver's values into cells.
+type reader struct {
+	columns []footnote.Column
+	types   []string
+	values  []any
+	targets []any
+}
+
+func newReader(rows *sql.Rows) (*reader, error) {
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{values: make([]any, len(names)), targets: make([]any, len(names))}
+	for i, name := range names {
+		typ := types[i].DatabaseTypeName()
+		r.types = append(r.types, typ)
+		r.columns = append(r.columns, footnote.Column{Name: cleanText(name), Kind: kindOf(typ)})
+		r.targets[i] = &r.values[i]
+	}
+	return r, nil
+}
+
+// row reads the current row. The kind of a column of integers becomes decimal
+// with the first that is beyond int64.
+func (r *reader) row(rows *sql.Rows) ([]any, error) {
+	if err := rows.Scan(r.targets...); err != nil {
+		return nil, err
+	}
+	row := make([]any, len(r.values))
+	for i, v := range r.values {
+		row[i] = cell(v, r.types[i])
+		if _, beyond := row[i].(string); beyond && r.columns[i].Kind == footnote.KindInteger {
+			r.columns[i].Kind = footnote.KindDecimal
+		}
+		r.values[i] = nil
+	}
+	return row, nil
+}
+
+// cell converts one value.
+func cell(v any, typ string) any {
+	switch v := v.(type) {
+	case nil, bool, int64:
+		if typ == "JSON" {
+			return jsonText(v, typ)
+		}
+		return v
+	case int8:
+		return int64(v)
+	case int16:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint8:
+		return int64(v)
+	case uint16:
+		return int64(v)
+	case uint32:
+		return int64(v)
+	case uint64:
+		if v > math.MaxInt64 {
+			return fmt.Sprint(v)
+		}
+		return int64(v)
+	case float32:
+		return finite(float64(v), typ)
+	case float64:
+		return finite(v, typ)
+	case *big.Int:
+		if v.IsInt64() {
+			return v.Int64()
+		}
+		return v.String()
+	case duckdb.Decimal:
+		return decimalText(v)
+	case string:
+		if typ == "JSON" {
+			return jsonText(v, typ)
+		}
+		return cleanText(v)
+	case []byte:
+		return bytesText(v, typ)
+	case time.Time:
+		return timeText(v, typ)
+	case duckdb.Interval:
+		return intervalText(v)
+	case duckdb.UUID:
+		return v.String()
+	default:
+		return jsonText(v, typ)
+	}
+}
+
+func finite(v float64, typ string) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	if typ == "JSON" {
+		return jsonText(v, typ)
+	}
+	if typ == "FLOAT" { // 0.1 as a float32 is 0.1 to its reader
+		var f float64
+		if _, err := fmt.Sscan(fmt.Sprint(float32(v)), &f); err == nil {
+			return f
+		}
+	}
+	return v
+}
+
+func decimalText(d duckdb.Decimal) string {
+	s := new(big.Int).Abs(d.Value).String()
+	if scale := int(d.Scale); scale > 0 {
+		if len(s) <= scale {
+			s = strings.Repeat("0", scale-len(s)+1) + s
+		}
+		s = s[:len(s)-scale] + "." + s[len(s)-scale:]
+	}
+	if d.Value.Sign() < 0 {
+		s = "-" + s
+	}
+	return s
+}
+
+func bytesText(b []byte, typ string) string {
+	if typ == "UUID" && len(b) == 16 {
+		h := hex.EncodeToString(b)
+		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	}
+	if len(b) == 1 {
+		return "blob, 1 byte"
+	}
+	return fmt.Sprintf("blob, %d bytes", len(b))
+}
+
+func timeText(t time.Time, typ string) string {
+	base, _, _ := strings.Cut(typ, "(")
+	switch {
+	case base == "DATE":
+		return t.UTC().Format("2006-01-02")
+	case base == "TIMETZ", base == "TIME WITH TIME ZONE":
+		return t.Format("15:04:05.999999Z07:00")
+	case strings.HasPrefix(base, "TIMESTAMP") && (strings.HasSuffix(base, "TZ") || strings.Contains(base, "WITH TIME ZONE")):
+		return t.UTC().Format("2006-01-02T15:04:05.999999Z07:00")
+	case strings.HasPrefix(base, "TIMESTAMP"):
+		return t.UTC().Format("2006-01-02T15:04:05.999999999")
+	default:
+		return t.UTC().Format("15:04:05.999999999")
+	}
+}
+
+func intervalText(v duckdb.Interval) string {
+	var parts []string
+	unit := func(n int32, name string) {
+		if n == 1 || n == -1 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		} else if n != 0 {
+			parts = append(parts, fmt.Sprintf("%d %ss", n, name))
+		}
+	}
+	unit(v.Months/12, "year")
+	unit(v.Months%12, "month")
+	unit(v.Days, "day")
+	if v.Micros != 0 || len(parts) == 0 {
+		us, sign := v.Micros, ""
+		if us < 0 {
+			us, sign = -us, "-"
+		}
+		s := fmt.Sprintf("%s%02d:%02d:%02d", sign, us/3_600_000_000, us/60_000_000%60, us/1_000_000%60)
+		if us %= 1_000_000; us > 0 {
+			s += strings.TrimRight(fmt.Sprintf(".%06d", us), "0")
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " ")
+}
+
+// jsonText writes lists, structs, maps and JSON values as JSON.
+func jsonText(v any, typ string) any {
+	if v == nil {
+		return nil
+	}
+	data, err := json.Marshal(plainValue(v))
+	if err != nil {
+		return cleanText(fmt.Sprint(v))
+	}
+	return string(data)
+}
+
+// plainValue makes a value of the driver one that encoding/json writes well.
+func plainValue(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string, int64, int32, int16, int8, uint64, uint32, uint16, uint8:
+		return v
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	case float32:
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil
+		}
+		return v
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = plainValue(e)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = plainValue(e)
+		}
+		return m
+	case duckdb.OrderedMap:
+		m := make(map[string]any, v.Len())
+		values := v.Values()
+		for i, k := range v.Keys() {
+			m[fmt.Sprint(plainValue(k))] = plainValue(values[i])
+		}
+		return m
+	case duckdb.Union:
+		return plainValue(v.Value)
+	case duckdb.Decimal:
+		return json.Number(decimalText(v))
+	case *big.Int:
+		return json.Number(v.String())
+	case time.Time:
+		return nestedTime(v)
+	default:
+		return cell(v, "")
+	}
+}
+
+// nestedTime writes a date or time inside a list or struct, where the driver does
+// not tell which it was.
+func nestedTime(t time.Time) string {
+	switch {
+	case t.Year() == 1:
+		return t.Format("15:04:05.999999999")
+	case t.Hour()|t.Minute()|t.Second()|t.Nanosecond() == 0:
+		return t.Format("2006-01-02")
+	default:
+		return t.Format("2006-01-02T15:04:05.999999999")
+	}
+}
+
+func cleanText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

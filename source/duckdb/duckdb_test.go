@@ -1,0 +1,79 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/sourcetest"
+)
+
+func TestMain(m *testing.M) {
+	child.Main(map[string]child.OpenFunc{Kind: OpenEngine})
+	os.Exit(m.Run())
+}
+
+// write runs statements on a database file that may be written.
+func write(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("duckdb", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// contents describes every file below a directory.
+func contents(t testing.TB, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			fmt.Fprintln(&b, path)
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(&b, "%s %d %x\n", path, len(data), sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// openShop opens the tables of the suite. A file with a secret lies beside them.
+func openShop(t testing.TB) (source.Source, func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "shop.duckdb")
+	write(t, path, sourcetest.Setup...)
+	write(t, path, "CREATE MACRO twice(x) AS x * 2", "CREATE MACRO leak(f) AS (SELECT content FROM read_text(f))",
+		"CREATE VIEW leaky AS SELECT * FROM duckdb_settings()", "CREATE VIEW leaky2 AS SELECT * FROM leaky", "CREATE SEQUENCE seq", "CREATE TYPE mood AS ENUM ('sad', 'ok')")
+	if err := os.WriteFile(filepath.Join(dir, "secret.csv"), []byte("a,b\n1,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), "shop", path, Options{TempDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, func() string { return contents(t, dir) }
+}
+
+func TestContract(t *testing.T) { sourcetest.Run(t, "duckdb", openShop) }

@@ -1,0 +1,264 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+// config is what a child is told: to serve a database, or to load files.
+type config struct {
+	Path   string    `json:"path,omitempty"` // the database to serve
+	Memory int64     `json:"memory"`
+	Conns  int       `json:"conns"`
+	Load   *loadPlan `json:"load,omitempty"`
+}
+
+// OpenEngine opens the engine inside a child; it is a child.OpenFunc.
+func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) {
+	var cfg config
+	if err := json.Unmarshal(raw, &cfg); err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	if cfg.Load != nil {
+		return &loader{plan: *cfg.Load, memory: cfg.Memory}, nil
+	}
+	return openEngine(ctx, cfg)
+}
+
+// engine serves one database file, read-only.
+type engine struct {
+	path    string
+	data    *sql.DB // the database
+	grammar *sql.DB // an engine without data that parses for the gate
+	gate    *gate
+}
+
+const maxSpill = 1 << 30 // bytes of temporary files
+
+func openEngine(ctx context.Context, cfg config) (*engine, error) {
+	e := &engine{path: cfg.Path}
+	var err error
+	if e.grammar, err = open(ctx, "", 128<<20, 1); err != nil {
+		return nil, err
+	}
+	if e.data, err = open(ctx, cfg.Path, cfg.Memory, max(cfg.Conns, 1)); err != nil {
+		e.Close()
+		return nil, openError(err)
+	}
+	c, err := e.catalog(ctx)
+	if err != nil {
+		e.Close()
+		return nil, openError(err)
+	}
+	e.gate = &gate{catalog: c, parse: e.parse, distinct: e.distinct}
+	e.gate.judgeOwn(ctx, e.own(ctx))
+	return e, nil
+}
+
+// open opens a database file read-only, or an empty one in memory, and takes away
+// all it does not need. Path is not escaped by the driver: checkPath must have
+// seen it.
+func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, error) {
+	params := url.Values{
+		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
+		"allow_persistent_secrets": {"false"}, "allow_unsigned_extensions": {"false"},
+		"memory_limit": {strconv.FormatInt(max(memory*7/10, 64<<20)>>20, 10) + "MiB"}, "threads": {strconv.Itoa(min(runtime.NumCPU(), 4))},
+	}
+	if path != "" {
+		params.Set("access_mode", "READ_ONLY")
+	}
+	connector, err := duckdb.NewConnector(path+"?"+params.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range []string{
+		"SET GLOBAL TimeZone = 'UTC'",
+		"SET GLOBAL temp_directory = " + literal(filepath.Join(dir, "spill")),
+		fmt.Sprintf("SET GLOBAL max_temp_directory_size = '%dMiB'", maxSpill>>20),
+		"SET GLOBAL enable_external_access = false",
+		"SET GLOBAL lock_configuration = true",
+	} {
+		if _, err := db.ExecContext(ctx, set); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("%s: %w", set, err)
+		}
+	}
+	return db, nil
+}
+
+// Close implements child.Engine.
+func (e *engine) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{e.data, e.grammar} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Version implements child.Engine. The server answers for itself, see Open.
+func (e *engine) Version(context.Context) (string, error) { return "", nil }
+
+// parse serializes the statements of a text, on an engine without data.
+func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
+	var tree string
+	err := e.grammar.QueryRowContext(ctx, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", text).Scan(&tree)
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	return []byte(tree), nil
+}
+
+// distinct implements gate.distinct.
+func (e *engine) distinct(ctx context.Context, text string) ([]string, error) {
+	rows, err := e.data.QueryContext(ctx, text)
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	defer rows.Close()
+	var values []string
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			return nil, e.explain(err)
+		}
+		values = append(values, v)
+	}
+	return values, e.explain(rows.Err())
+}
+
+// Query implements child.Engine.
+func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	admitted, err := e.gate.admit(ctx, q.SQL, q.Limits.Rows+1)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	if len(q.Args) != admitted.params {
+		return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("The statement takes %d arguments; %d were given.", admitted.params, len(q.Args))}
+	}
+	args := make([]any, len(q.Args))
+	for i, a := range q.Args {
+		switch a.(type) {
+		case nil, bool, int64, float64, string:
+			args[i] = a
+		default:
+			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
+		}
+	}
+	return e.run(ctx, admitted.text, args, each)
+}
+
+// run runs an admitted text.
+func (e *engine) run(ctx context.Context, text string, args []any, each func(row []any) error) (source.Summary, error) {
+	rows, err := e.data.QueryContext(ctx, text, args...)
+	if err != nil {
+		return source.Summary{}, e.explain(err)
+	}
+	defer rows.Close()
+	r, err := newReader(rows)
+	if err != nil {
+		return source.Summary{}, e.explain(err)
+	}
+	for rows.Next() {
+		row, err := r.row(rows)
+		if err != nil {
+			return source.Summary{Columns: r.columns}, e.explain(err)
+		}
+		if err := each(row); err != nil {
+			return source.Summary{Columns: r.columns}, err
+		}
+	}
+	return source.Summary{Columns: r.columns}, e.explain(rows.Err())
+}
+
+// explain turns an error of DuckDB into what the model should read.
+func (e *engine) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*source.Error](err); ok {
+		return err
+	}
+	d, ok := errors.AsType[*duckdb.Error](err)
+	if !ok {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) {
+			return err
+		}
+		if strings.Contains(err.Error(), "empty name") {
+			return &source.Error{Kind: source.Failed, Reason: "A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, 'b': 2}."}
+		}
+		return &source.Error{Kind: source.Failed, Reason: e.hide(err.Error())}
+	}
+	text := e.hide(d.Msg)
+	switch {
+	case d.Type == duckdb.ErrorTypeFatal || strings.Contains(d.Msg, "database has been invalidated"):
+		panic("the engine is broken: " + text) // ends the child: the next query gets a sound one
+	case d.Type == duckdb.ErrorTypeInterrupt:
+		return &source.Error{Kind: source.Limited, Reason: "The query was stopped."}
+	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") || strings.Contains(d.Msg, "Out of Memory"):
+		return &source.Error{Kind: source.Limited, Reason: "The query ran out of memory. Aggregate or filter before sorting and joining, and select fewer columns."}
+	case d.Type == duckdb.ErrorTypePermission:
+		return &source.Error{Kind: source.Refused, Reason: text}
+	}
+	return &source.Error{Kind: source.Failed, Reason: text}
+}
+
+// hide takes paths out of a message, and settings nobody can change.
+func (e *engine) hide(text string) string {
+	if e.path != "" {
+		text = strings.ReplaceAll(text, e.path, "the database")
+		text = strings.ReplaceAll(text, filepath.Dir(e.path), "…")
+	}
+	if dir, err := os.Getwd(); err == nil {
+		text = strings.ReplaceAll(text, dir, "…")
+	}
+	return cleanText(text)
+}
+
+// openError turns an error of opening a database into words for its operator.
+func openError(err error) error {
+	text := err.Error()
+	message := "The database cannot be opened."
+	switch {
+	case strings.Contains(text, "lock on file"):
+		message = "The database is locked: another program has it open for writing. Close it there, or open a copy."
+	case strings.Contains(text, "not a valid DuckDB database file"):
+		message = "The file is not a DuckDB database, or is damaged."
+	case strings.Contains(text, "encrypted"), strings.Contains(text, "encryption"):
+		message = "The database is encrypted; encrypted databases cannot be opened."
+	case strings.Contains(text, "version number"), strings.Contains(text, "storage version"):
+		message = "The database was written by another version of DuckDB, which this one cannot read."
+	case strings.Contains(text, "does not exist"), strings.Contains(text, "No such file"):
+		message = "The database file is not there."
+	case strings.Contains(text, "Permission denied"):
+		message = "The database file cannot be read: permission denied."
+	case strings.Contains(text, "Corrupt"), strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
+		message = "The database file is damaged."
+	}
+	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: message, Err: err}
+}

@@ -1,0 +1,538 @@
+package duckdb
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+//go:embed functions.txt
+var functionsFile string
+
+// allowed are the functions of functions.txt.
+var allowed = func() map[string]bool {
+	m := make(map[string]bool)
+	for line := range strings.Lines(functionsFile) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, name := range strings.Fields(line) {
+			m[name] = true
+		}
+	}
+	return m
+}()
+
+// tableFunctions may stand in FROM. Those of the catalogue are about the one
+// database that is open.
+var tableFunctions = map[string]bool{
+	"range": true, "generate_series": true, "unnest": true, "json_each": true, "json_tree": true, "repeat": true, "repeat_row": true,
+	"regexp_split_to_table": true, "generate_subscripts": true, "icu_calendar_names": true, "pg_timezone_names": true,
+	"duckdb_tables": true, "duckdb_columns": true, "duckdb_constraints": true, "duckdb_views": true, "duckdb_indexes": true,
+	"duckdb_functions": true, "duckdb_keywords": true, "duckdb_types": true,
+}
+
+// systemRelations are readable beside the database's own.
+var systemRelations = map[string]bool{
+	"information_schema.tables": true, "information_schema.columns": true, "information_schema.schemata": true,
+	"information_schema.table_constraints": true, "information_schema.key_column_usage": true, "information_schema.referential_constraints": true,
+	".sqlite_master": true, ".sqlite_schema": true, "main.sqlite_master": true, ".duckdb_tables": true, ".duckdb_columns": true, ".duckdb_constraints": true, ".duckdb_views": true,
+	".pg_tables": true, "pg_catalog.pg_tables": true, ".pg_views": true, "pg_catalog.pg_views": true,
+}
+
+// catalog is what the gate knows of the database.
+type catalog struct {
+	database  string
+	relations map[string]bool   // lower-case "schema.name"; those of main also as ".name"
+	macros    map[string]error  // lower-case names of the database's own, and why one may not be called
+	functions map[string]bool   // what the engine has, to tell "unknown" from "not allowed"
+	names     map[string]string // lower-case name to the one declared, of relations in main
+}
+
+// gate decides what a statement may be. It does not change and may be used by
+// several goroutines.
+type gate struct {
+	catalog *catalog
+	parse   func(ctx context.Context, sql string) ([]byte, error) // json_serialize_sql
+	// distinct gives the values of an expression over a relation, as text, for a
+	// PIVOT that names none. The statement passed the gate.
+	distinct func(ctx context.Context, sql string) ([]string, error)
+}
+
+// admitted is a statement that passed.
+type admitted struct {
+	text   string
+	root   map[string]any
+	params int // arguments it takes
+}
+
+// admit lets one reading statement through, perhaps rewritten, or returns a
+// refusal. Rows, when positive, is appended as a limit where that cannot change
+// what the first rows are.
+func (g *gate) admit(ctx context.Context, sql string, rows int) (admitted, error) {
+	list, err := tokenize(sql)
+	if err != nil {
+		return admitted{}, err
+	}
+	text, list := body(sql, list)
+	if len(list) == 0 {
+		return admitted{}, source.Refusef("There is no statement in the text.")
+	}
+	switch list[0].word {
+	case "EXPLAIN":
+		return g.admitExplain(ctx, text, list)
+	case "PRAGMA":
+		if text, err = g.rewritePragma(text, list); err != nil {
+			return admitted{}, err
+		}
+		return g.one(ctx, text)
+	}
+	if text, err = g.expandPivots(ctx, text, list); err != nil {
+		return admitted{}, err
+	}
+	q, err := g.one(ctx, text)
+	if err != nil || rows <= 0 || !limitable(q.root) {
+		return q, err
+	}
+	if limited, err := g.one(ctx, fmt.Sprintf("%s\nLIMIT %d", text, rows)); err == nil {
+		return limited, nil
+	}
+	return q, nil // the grammar has no place for it
+}
+
+// limitable reports whether a query has no limit of its own and may have many
+// rows.
+func limitable(root map[string]any) bool {
+	if root["type"] != "SELECT_NODE" && root["type"] != "SET_OPERATION_NODE" {
+		return false
+	}
+	if from, ok := root["from_table"].(map[string]any); ok && from["type"] == "SHOW_REF" {
+		return false
+	}
+	modifiers, _ := root["modifiers"].([]any)
+	for _, m := range modifiers {
+		if m, ok := m.(map[string]any); ok && strings.HasPrefix(fmt.Sprint(m["type"]), "LIMIT") {
+			return false
+		}
+	}
+	return true
+}
+
+// one checks that a text is one statement which is allowed.
+func (g *gate) one(ctx context.Context, sql string) (admitted, error) {
+	nodes, err := g.tree(ctx, sql)
+	if err != nil {
+		return admitted{}, err
+	}
+	switch len(nodes) {
+	case 0:
+		return admitted{}, source.Refusef("There is no statement in the text.")
+	case 1:
+	default:
+		return admitted{}, source.Refusef("Only one statement is allowed; there are %d.", len(nodes))
+	}
+	statement, ok := nodes[0].(map[string]any)
+	if !ok {
+		return admitted{}, errShape
+	}
+	q := admitted{text: sql}
+	q.root, _ = statement["node"].(map[string]any)
+	params, _ := statement["named_param_map"].([]any)
+	q.params = len(params)
+	return q, g.walk(statement, nil)
+}
+
+var errShape = source.Refusef("The statement has a form this gate does not know.")
+
+// tree parses a text into the serialized statements.
+func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
+	data, err := g.parse(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Error      bool   `json:"error"`
+		Type       string `json:"error_type"`
+		Message    string `json:"error_message"`
+		Position   string `json:"position"`
+		Statements []any  `json:"statements"`
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&reply); err != nil {
+		return nil, source.Refusef("The statement is too complex to be checked.")
+	}
+	switch {
+	case !reply.Error:
+		return reply.Statements, nil
+	case strings.HasPrefix(reply.Message, "Only SELECT"):
+		return nil, notSelect(sql)
+	case reply.Type == "parser" || reply.Type == "syntax":
+		return nil, &source.Error{Kind: source.Refused, Reason: "The statement cannot be parsed: " + reply.Message}
+	default:
+		return nil, source.Refusef("The statement cannot be checked: %s", reply.Message)
+	}
+}
+
+// notSelect says why a statement that is not a SELECT is refused.
+func notSelect(sql string) error {
+	list, err := tokenize(sql)
+	if err != nil || len(list) == 0 {
+		return source.Refusef("Only SELECT statements are allowed.")
+	}
+	for _, t := range list {
+		if text := sql[t.from:t.to]; text == ";" {
+			return source.Refusef("Only one statement is allowed, and it must be a SELECT: the database is read-only.")
+		}
+	}
+	word := list[0].word
+	switch {
+	case word == "PIVOT" || word == "PIVOT_WIDER" || strings.Contains(strings.ToUpper(sql), "PIVOT"):
+		return source.Refusef("This PIVOT must name its values: PIVOT t ON column IN ('a', 'b') USING sum(x). Or use count(*) FILTER (WHERE …) with GROUP BY.")
+	case word == "SET" || word == "RESET" || word == "PRAGMA" || word == "USE":
+		return source.Refusef("%s is not allowed: settings are fixed.", word)
+	case word != "" && len(word) <= 20:
+		return source.Refusef("%s is not allowed: the database is read-only. Use SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW TABLES or EXPLAIN.", word)
+	default:
+		return source.Refusef("Only SELECT statements are allowed: the database is read-only.")
+	}
+}
+
+// scope is the common table expressions visible at a node; nil for none.
+type scope struct {
+	outer *scope
+	name  string // lower-case
+}
+
+func (s *scope) has(name string) bool {
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// classes are the kinds of expressions.
+var classes = map[string]bool{
+	"CONSTANT": true, "COLUMN_REF": true, "FUNCTION": true, "WINDOW": true, "OPERATOR": true, "COMPARISON": true, "CONJUNCTION": true, "CASE": true, "CAST": true,
+	"BETWEEN": true, "SUBQUERY": true, "STAR": true, "LAMBDA": true, "LAMBDA_REF": true, "PARAMETER": true, "COLLATE": true, "DEFAULT": true, "POSITIONAL_REFERENCE": true,
+}
+
+// kinds are the kinds of nodes that are no expressions and need no check of their
+// own beside that of what they hold.
+var kinds = map[string]bool{
+	"SELECT_NODE": true, "SET_OPERATION_NODE": true, "RECURSIVE_CTE_NODE": true, "CTE_NODE": true,
+	"JOIN": true, "SUBQUERY": true, "EMPTY": true, "EMPTY_FROM": true, "EXPRESSION_LIST": true, "PIVOT": true,
+	"ORDER_MODIFIER": true, "LIMIT_MODIFIER": true, "LIMIT_PERCENT_MODIFIER": true, "DISTINCT_MODIFIER": true,
+	"ORDER_DEFAULT": true, "ASCENDING": true, "DESCENDING": true,
+}
+
+// walk visits every node: each map and list, whatever it is called.
+func (g *gate) walk(v any, s *scope) error {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if err := g.walk(e, s); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		return g.node(v, s)
+	}
+	return nil
+}
+
+func (g *gate) node(m map[string]any, s *scope) error {
+	if class, ok := m["class"].(string); ok {
+		if !classes[class] {
+			return source.Refusef("Expressions of the kind %s are not allowed.", class)
+		}
+		if class == "FUNCTION" || class == "WINDOW" {
+			if err := g.function(m); err != nil {
+				return err
+			}
+		}
+		return g.children(m, s)
+	}
+	kind, ok := m["type"].(string)
+	if !ok || strings.HasSuffix(kind, "_TYPE_INFO") {
+		return g.children(m, s)
+	}
+	switch kind {
+	case "BASE_TABLE":
+		if err := g.relation(m, s); err != nil {
+			return err
+		}
+	case "TABLE_FUNCTION":
+		return g.tableFunction(m, s)
+	case "SHOW_REF":
+		if err := g.show(m, s); err != nil {
+			return err
+		}
+	default:
+		if !kinds[kind] {
+			return source.Refusef("%s is not allowed in a query.", strings.ReplaceAll(kind, "_", " "))
+		}
+		if strings.HasSuffix(kind, "_NODE") {
+			return g.query(m, s)
+		}
+	}
+	return g.children(m, s)
+}
+
+func (g *gate) children(m map[string]any, s *scope, except ...string) error {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if slices.Contains(except, key) {
+			continue
+		}
+		if err := g.walk(m[key], s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// query visits a query node. A common table expression is visible to those after
+// it and to the query, and to itself when it is recursive.
+func (g *gate) query(m map[string]any, s *scope) error {
+	if m["type"] == "RECURSIVE_CTE_NODE" || m["type"] == "CTE_NODE" {
+		name, ok := m["cte_name"].(string)
+		if !ok {
+			return errShape
+		}
+		s = &scope{outer: s, name: strings.ToLower(name)}
+	}
+	if ctes, ok := m["cte_map"].(map[string]any); ok {
+		entries, ok := ctes["map"].([]any)
+		if !ok {
+			return errShape
+		}
+		for _, e := range entries {
+			entry, ok := e.(map[string]any)
+			name, named := entry["key"].(string)
+			if !ok || !named {
+				return errShape
+			}
+			if err := g.walk(entry["value"], s); err != nil {
+				return err
+			}
+			s = &scope{outer: s, name: strings.ToLower(name)}
+		}
+	}
+	return g.children(m, s, "cte_map")
+}
+
+// relation checks a name in FROM. A name that is not in the catalogue might be
+// that of a file.
+func (g *gate) relation(m map[string]any, s *scope) error {
+	name, _ := m["table_name"].(string)
+	schema, _ := m["schema_name"].(string)
+	database, _ := m["catalog_name"].(string)
+	low := strings.ToLower(name)
+	switch {
+	case schema == "" && database == "" && s.has(low):
+		return nil
+	case strings.EqualFold(schema, "recurring") && database == "" && s.has(low):
+		return nil // the earlier rows of a recursion with keys
+	case strings.EqualFold(database, g.catalog.database), database == "":
+		if g.catalog.has(schema, name) {
+			return nil
+		}
+		if database == "" && strings.EqualFold(schema, g.catalog.database) && g.catalog.has("main", name) {
+			return nil
+		}
+	case strings.EqualFold(database, "system") && systemRelations[strings.ToLower(schema)+"."+low]:
+		return nil
+	}
+	if systemRelations[strings.ToLower(schema)+"."+low] && database == "" {
+		return nil
+	}
+	full := name
+	if schema != "" {
+		full = schema + "." + name
+	}
+	return source.Refusef("There is no table %q. %s", full, g.catalog.hint())
+}
+
+func (c *catalog) has(schema, name string) bool {
+	return c.relations[strings.ToLower(schema)+"."+strings.ToLower(name)]
+}
+
+// hint names the tables there are.
+func (c *catalog) hint() string {
+	names := slices.Sorted(maps.Values(c.names))
+	if len(names) == 0 {
+		return "The database has no tables."
+	}
+	more := ""
+	if len(names) > 20 {
+		names, more = names[:20], ", …"
+	}
+	return "Tables: " + strings.Join(names, ", ") + more + "."
+}
+
+// show checks DESCRIBE, SUMMARIZE and SHOW. With a query the walk goes on into it.
+func (g *gate) show(m map[string]any, s *scope) error {
+	if m["query"] != nil {
+		return nil
+	}
+	name, _ := m["table_name"].(string)
+	switch strings.ToLower(strings.Trim(name, `"`)) {
+	case "tables", "databases", "schemas", "__show_tables_expanded", "alltables":
+		return nil
+	}
+	schema, _ := m["schema_name"].(string)
+	return g.relation(map[string]any{"table_name": strings.Trim(name, `"`), "schema_name": schema, "catalog_name": m["catalog_name"]}, s)
+}
+
+// function checks a call by name. Where the name comes from does not matter: the
+// engine's own functions are in the schema main.
+func (g *gate) function(m map[string]any) error {
+	name, ok := m["function_name"].(string)
+	if !ok {
+		return errShape
+	}
+	low := strings.ToLower(name)
+	if err := g.qualified(m, low); err != nil {
+		return err
+	}
+	if err, ok := g.catalog.macros[low]; ok {
+		return err
+	}
+	if allowed[low] {
+		return nil
+	}
+	return g.unknown(low)
+}
+
+func (g *gate) qualified(m map[string]any, name string) error {
+	schema, _ := m["schema"].(string)
+	database, _ := m["catalog"].(string)
+	switch strings.ToLower(schema) {
+	case "", "main", "pg_catalog":
+	default:
+		return source.Refusef("Functions of the schema %q are not allowed.", schema)
+	}
+	if database != "" && !strings.EqualFold(database, "system") && !strings.EqualFold(database, g.catalog.database) {
+		return source.Refusef("Functions of the database %q are not allowed.", database)
+	}
+	return nil
+}
+
+// unknown says that a function is not there, or may not be called.
+func (g *gate) unknown(name string) error {
+	if !g.catalog.functions[name] {
+		if near := nearest(name); near != "" {
+			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. Did you mean %s?", name, near)}
+		}
+		return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s.", name)}
+	}
+	return source.Refusef("The function %s is not allowed: only functions that compute from their arguments are.", name)
+}
+
+// nearest is an allowed function with a name like the given one.
+func nearest(name string) string {
+	best, most := "", 1+len(name)/4
+	for _, f := range slices.Sorted(maps.Keys(allowed)) {
+		if d := distance(name, f, most); d <= most && len(f) > 2 {
+			if d < most || best == "" {
+				best, most = f, d
+			}
+		}
+	}
+	return best
+}
+
+// distance is the number of edits between two words, or more than most.
+func distance(a, b string, most int) int {
+	if len(a) > 40 || len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// tableFunction checks a call in FROM.
+func (g *gate) tableFunction(m map[string]any, s *scope) error {
+	call, ok := m["function"].(map[string]any)
+	if !ok || call["class"] != "FUNCTION" {
+		return errShape
+	}
+	name, _ := call["function_name"].(string)
+	low := strings.ToLower(name)
+	if err := g.qualified(call, low); err != nil {
+		return err
+	}
+	err, own := g.catalog.macros[low]
+	switch {
+	case own:
+		if err != nil {
+			return err
+		}
+	case low == "pragma_table_info":
+		if err := g.tableInfo(call); err != nil {
+			return err
+		}
+	case !tableFunctions[low]:
+		if !g.catalog.functions[low] {
+			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no table function %s.", low)}
+		}
+		return source.Refusef("The table function %s is not allowed: files and settings cannot be read. %s", low, g.catalog.hint())
+	}
+	if err := g.children(call, s); err != nil {
+		return err
+	}
+	return g.children(m, s, "function")
+}
+
+// tableInfo checks that the one argument of pragma_table_info is the name of a
+// relation.
+func (g *gate) tableInfo(call map[string]any) error {
+	args, _ := call["children"].([]any)
+	if len(args) == 1 {
+		if arg, ok := args[0].(map[string]any); ok && arg["class"] == "CONSTANT" {
+			value, _ := arg["value"].(map[string]any)
+			if text, ok := value["value"].(string); ok && g.catalog.named(text) {
+				return nil
+			}
+		}
+	}
+	return source.Refusef("table_info takes the name of a table. %s", g.catalog.hint())
+}
+
+// named reports whether a text, quoted or not, is the name of a relation.
+func (c *catalog) named(text string) bool {
+	list, err := tokenize(text)
+	if err != nil {
+		return false
+	}
+	switch {
+	case len(list) == 1:
+		return c.has("", list[0].name(text))
+	case len(list) == 3 && text[list[1].from:list[1].to] == ".":
+		return c.has(list[0].name(text), list[2].name(text))
+	}
+	return false
+}

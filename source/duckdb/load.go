@@ -1,0 +1,346 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/duckdb/tidy"
+)
+
+// loadVersion is part of the name of a loaded file. It changes whenever loading
+// would give another result.
+const loadVersion = "1"
+
+// loadPlan is what a loading child does.
+type loadPlan struct {
+	Output string      `json:"output"` // the database to write
+	Files  []inputFile `json:"files"`
+	Limits tidy.Limits `json:"limits"`
+}
+
+// inputFile is one file to load.
+type inputFile struct {
+	Path   string `json:"path"`
+	Table  string `json:"table"`
+	Format string `json:"format"` // text, json, parquet or xlsx
+}
+
+// loader is the engine of a loading child. Its one statement is "load"; it gives
+// rows of a table's name and how many rows of it are loaded, as it goes.
+type loader struct {
+	plan   loadPlan
+	memory int64
+
+	db    *sql.DB
+	each  func(row []any) error
+	names map[string]bool
+}
+
+var loadColumns = []footnote.Column{{Name: "table", Kind: footnote.KindText}, {Name: "rows", Kind: footnote.KindInteger}}
+
+func (l *loader) Schema(context.Context) (source.Schema, error) { return source.Schema{}, nil }
+func (l *loader) Version(context.Context) (string, error)       { return "", nil }
+func (l *loader) Probe(context.Context) error                   { return nil }
+func (l *loader) Close() error                                  { return nil }
+
+// Query implements child.Engine.
+func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	if q.SQL != "load" {
+		return source.Summary{}, source.Refusef("This child only loads.")
+	}
+	l.each = each
+	l.names = make(map[string]bool)
+	params := url.Values{
+		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
+		"memory_limit": {strconv.FormatInt(l.memory*6/10>>20, 10) + "MiB"}, "threads": {strconv.Itoa(min(runtime.NumCPU(), 4))},
+		"preserve_insertion_order": {"true"},
+	}
+	connector, err := duckdb.NewConnector(l.plan.Output+"?"+params.Encode(), nil)
+	if err != nil {
+		return source.Summary{}, fmt.Errorf("make the database: %w", err)
+	}
+	l.db = sql.OpenDB(connector)
+	for _, f := range l.plan.Files {
+		if err := l.load(ctx, f); err != nil {
+			return source.Summary{Columns: loadColumns}, errors.Join(loadError(f, err), l.db.Close())
+		}
+	}
+	if _, err := l.db.ExecContext(ctx, "CHECKPOINT"); err != nil {
+		return source.Summary{Columns: loadColumns}, errors.Join(fmt.Errorf("write the database: %w", err), l.db.Close())
+	}
+	return source.Summary{Columns: loadColumns}, l.db.Close()
+}
+
+// loadError puts the name of the file before what went wrong with it.
+func loadError(f inputFile, err error) error {
+	base := filepath.Base(f.Path)
+	if e, ok := errors.AsType[*tidy.Error](err); ok {
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + ": " + e.Reason}
+	}
+	if d, ok := errors.AsType[*duckdb.Error](err); ok {
+		text, _, _ := strings.Cut(strings.ReplaceAll(d.Msg, f.Path, base), "\n")
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text), Err: err}
+	}
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + " cannot be read.", Err: err}
+	}
+	return fmt.Errorf("load %s: %w", base, err)
+}
+
+func (l *loader) load(ctx context.Context, f inputFile) error {
+	switch f.Format {
+	case "json":
+		return l.loadJSON(ctx, f)
+	case "parquet":
+		return l.loadParquet(ctx, f)
+	case "xlsx":
+		return l.loadWorkbook(ctx, f)
+	default:
+		t, err := tidy.Plan(ctx, f.Path, l.plan.Limits)
+		if err != nil {
+			return err
+		}
+		return l.store(ctx, l.unique(f.Table), t, t.Comment())
+	}
+}
+
+// unique makes a table's name one that is not taken.
+func (l *loader) unique(name string) string {
+	free := name
+	for n := 2; l.names[free]; n++ {
+		free = fmt.Sprintf("%s_%d", name, n)
+	}
+	l.names[free] = true
+	return free
+}
+
+// loadWorkbook loads each sheet. A single sheet is called like the file.
+func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
+	dir, err := os.MkdirTemp("", "sheets-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	sheets, err := tidy.Sheets(ctx, f.Path, dir, l.plan.Limits)
+	if err != nil {
+		return err
+	}
+	for _, s := range sheets {
+		limits := l.plan.Limits
+		limits.Bytes = 1 << 40 // the workbook's size was checked
+		t, err := tidy.Plan(ctx, s.Path, limits)
+		if err != nil {
+			return err
+		}
+		name := f.Table
+		if len(sheets) > 1 {
+			name = tableName(s.Name)
+		}
+		t.Notes[0] = fmt.Sprintf("read from sheet %q", s.Name)
+		if err := l.store(ctx, l.unique(name), t, t.Comment()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sqlType is the DuckDB type of a column.
+func sqlType(c tidy.Column) string {
+	switch c.Type {
+	case tidy.Integer:
+		return "BIGINT"
+	case tidy.Huge:
+		return "HUGEINT"
+	case tidy.Decimal:
+		return fmt.Sprintf("DECIMAL(18,%d)", c.Scale)
+	case tidy.Double:
+		return "DOUBLE"
+	case tidy.Boolean:
+		return "BOOLEAN"
+	case tidy.Date:
+		return "DATE"
+	case tidy.Timestamp:
+		return "TIMESTAMP"
+	case tidy.Zoned:
+		return "TIMESTAMPTZ"
+	case tidy.Clock:
+		return "TIME"
+	default:
+		return "VARCHAR"
+	}
+}
+
+// store makes a table and fills it.
+func (l *loader) store(ctx context.Context, name string, t *tidy.Table, comment string) error {
+	var columns []string
+	for _, c := range t.Columns {
+		columns = append(columns, quote(c.Name)+" "+sqlType(c))
+	}
+	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
+		return err
+	}
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	err = conn.Raw(func(c any) error {
+		a, err := duckdb.NewAppenderFromConn(c.(driver.Conn), "", name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.fill(ctx, name, t, a), a.Close())
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range t.Columns {
+		if c.Comment == "" {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, "COMMENT ON COLUMN "+quote(name)+"."+quote(c.Name)+" IS "+literal(c.Comment)); err != nil {
+			return err
+		}
+	}
+	return l.comment(ctx, name, comment, t.Counts.Loaded)
+}
+
+func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb.Appender) error {
+	values := make([]driver.Value, len(t.Columns))
+	rows := int64(0)
+	return t.Each(ctx, func(row []any) error {
+		for i, v := range row {
+			values[i] = v
+			if u, ok := v.(tidy.Unscaled); ok {
+				values[i] = int64(u) // a DECIMAL(18, s) is stored as its digits
+			}
+		}
+		if rows++; rows&1023 == 0 {
+			if err := l.each([]any{name, rows}); err != nil {
+				return err
+			}
+		}
+		return a.AppendRow(values...)
+	})
+}
+
+// comment stores the notes on a table and reports that it is complete.
+func (l *loader) comment(ctx context.Context, name, text string, rows int64) error {
+	if _, err := l.db.ExecContext(ctx, "COMMENT ON TABLE "+quote(name)+" IS "+literal(text)); err != nil {
+		return err
+	}
+	return l.each([]any{name, rows})
+}
+
+func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
+	name := l.unique(f.Table)
+	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(escapeGlob(f.Path))+")"); err != nil {
+		return err
+	}
+	return l.finish(ctx, name, "read from Parquet")
+}
+
+// finish checks what DuckDB loaded by itself against the limits.
+func (l *loader) finish(ctx context.Context, name, comment string) error {
+	var rows, columns int64
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil {
+		return err
+	}
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM duckdb_columns() WHERE table_name = ?", name).Scan(&columns); err != nil {
+		return err
+	}
+	most := l.plan.Limits
+	switch {
+	case most.Rows > 0 && rows > most.Rows:
+		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d rows.", most.Rows)}
+	case most.Columns > 0 && columns > int64(most.Columns):
+		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d columns.", most.Columns)}
+	}
+	return l.comment(ctx, name, comment, rows)
+}
+
+// escapeGlob keeps a path from being read as a pattern.
+func escapeGlob(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		if strings.ContainsRune("*?[", r) {
+			b.WriteString("[" + string(r) + "]")
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// loadJSON loads an array of objects, one object for each line, or an object that
+// holds an array of objects.
+func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
+	name := l.unique(f.Table)
+	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(escapeGlob(f.Path))+
+		", sample_size = -1, maximum_object_size = 268435456, map_inference_threshold = -1)"); err != nil {
+		return err
+	}
+	comment, err := l.unwrap(ctx, name)
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, name, comment)
+}
+
+// unwrap replaces a table of one row that holds one list of structs by the table
+// in that list: {"data": [{…}, …], "count": 2}.
+func (l *loader) unwrap(ctx context.Context, name string) (comment string, err error) {
+	comment = "read from JSON"
+	var rows int64
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil || rows != 1 {
+		return comment, err
+	}
+	rs, err := l.db.QueryContext(ctx, "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index", name)
+	if err != nil {
+		return "", err
+	}
+	defer rs.Close()
+	var lists, others []string
+	for rs.Next() {
+		var column, typ string
+		if err := rs.Scan(&column, &typ); err != nil {
+			return "", err
+		}
+		if strings.HasPrefix(typ, "STRUCT(") && strings.HasSuffix(typ, "[]") && !strings.HasSuffix(typ, "[][]") {
+			lists = append(lists, column)
+		} else {
+			others = append(others, column)
+		}
+	}
+	if err := rs.Err(); err != nil || len(lists) != 1 {
+		return comment, err
+	}
+	for _, sql := range []string{
+		"CREATE TABLE footnote_unwrapped AS SELECT unnest(r, max_depth := 1) FROM (SELECT unnest(" + quote(lists[0]) + ") AS r FROM " + quote(name) + ")",
+		"DROP TABLE " + quote(name),
+		"ALTER TABLE footnote_unwrapped RENAME TO " + quote(name),
+	} {
+		if _, err := l.db.ExecContext(ctx, sql); err != nil {
+			return "", err
+		}
+	}
+	comment += fmt.Sprintf("; the rows are those of %q", lists[0])
+	if len(others) > 0 {
+		comment += "; left out beside it: " + strings.Join(others, ", ")
+	}
+	return comment, nil
+}

@@ -1,0 +1,30 @@
+//go:build !cgo
+
+package duckdb
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+// Available says whether this program was built with DuckDB.
+const Available = false
+
+var errUnavailable = &footnote.Error{
+	Code:    footnote.DatabaseUnavailable,
+	Message: "this binary was built without DuckDB (no C compiler): CSV, Parquet, JSON and XLSX files cannot be opened; SQLite can",
+}
+
+// Open returns an error: DuckDB needs cgo.
+func Open(context.Context, string, string, Options) (source.Source, error) {
+	return nil, errUnavailable
+}
+
+// OpenEngine returns an error: DuckDB needs cgo.
+func OpenEngine(context.Context, json.RawMessage) (child.Engine, error) {
+	return nil, errUnavailable
+}

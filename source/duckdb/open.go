@@ -1,0 +1,531 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+// Available says whether this program was built with DuckDB.
+const Available = true
+
+// system are files DuckDB looks at to learn how much memory there is. It crashes
+// when they exist and cannot be read.
+var system = []string{"/proc/self/cgroup", "/sys/fs/cgroup"}
+
+const (
+	maxFiles   = 500 // in a folder
+	loadMemory = 2 << 30
+)
+
+// Source is an open set of files or a database: a source.Source.
+type Source struct {
+	*child.Client
+	name  string
+	path  string // absolute
+	opts  Options
+	input *input // nil for a database that is served where it is
+
+	mu     sync.Mutex // held while loading; guards below
+	stamp  string     // of the files as they were loaded
+	loaded string     // the database they were loaded into
+}
+
+// Open opens files of data by path or URL (duckdb:///absolute, duckdb:relative,
+// file:…): one file (.csv, .tsv, .txt, .json, .ndjson, .jsonl, .parquet, .xlsx), a
+// folder of them, or a DuckDB database (.duckdb, .db), which is served where it
+// is. Files are loaded before Open returns, unless they were loaded before and
+// have not changed.
+//
+// The error is a *footnote.Error: DatabaseUnavailable when the files cannot be
+// read, with a message that says why, or InvalidRequest for an address that makes
+// no sense. Name is how messages call the source.
+func Open(ctx context.Context, name, address string, o Options) (source.Source, error) {
+	path, err := parseAddress(address)
+	if err != nil {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "database %s: %v", name, err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("database %s: %w", name, err)
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = 4
+	}
+	if o.LoadTime <= 0 {
+		o.LoadTime = 30 * time.Minute
+	}
+	if o.Pool == nil {
+		o.Pool = child.NewPool(0)
+	}
+	s := &Source{name: name, path: path, opts: o}
+	if err := s.open(ctx); err != nil {
+		if s.Client != nil {
+			s.Client.Close()
+		}
+		return nil, named(name, err)
+	}
+	return s, nil
+}
+
+func (s *Source) open(ctx context.Context) error {
+	database, err := isDatabase(s.path)
+	if err != nil {
+		return err
+	}
+	o := s.opts
+	opts := child.Options{
+		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger,
+		MaxFile: maxSpill, Read: system, Stamp: s.version, Version: func(context.Context) (string, error) { return s.version() },
+	}
+	serve := func(path string) config {
+		return config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
+	}
+	if database {
+		real, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
+		}
+		if err := checkPath(real); err != nil {
+			return err
+		}
+		opts.Grant = func() []string { return []string{real, real + ".wal"} }
+		opts.Prepare = func(context.Context, string) (any, error) { return serve(real), nil }
+	} else {
+		s.input = &input{path: s.path}
+		if err := s.cacheDir(); err != nil {
+			return err
+		}
+		if err := s.refresh(ctx); err != nil {
+			return err
+		}
+		opts.Grant = func() []string { return []string{s.current()} }
+		opts.Prepare = func(context.Context, string) (any, error) { return serve(s.current()), nil }
+	}
+	s.Client = child.New(Kind, nil, opts)
+	_, err = s.Status(ctx)
+	return err
+}
+
+// named puts the name of the source before the message of an error.
+func named(name string, err error) error {
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		return &footnote.Error{Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err}
+	}
+	return fmt.Errorf("database %s: %w", name, err)
+}
+
+// parseAddress reads the forms of an address that Open takes.
+func parseAddress(address string) (string, error) {
+	path := address
+	if scheme, rest, ok := strings.Cut(address, ":"); ok && (scheme == "duckdb" || scheme == "file") {
+		if strings.ContainsAny(rest, "?#") {
+			return "", fmt.Errorf("the address %q has parameters; none are allowed", address)
+		}
+		var err error
+		if path, err = url.PathUnescape(strings.TrimPrefix(rest, "//")); err != nil {
+			return "", fmt.Errorf("the address cannot be read: %w", err)
+		}
+	}
+	if path == "" || path == ":memory:" || strings.IndexByte(path, 0) >= 0 {
+		return "", fmt.Errorf("%q does not name a file or folder", address)
+	}
+	return path, nil
+}
+
+// checkPath refuses paths that DuckDB's driver would not take as they are: it
+// reads them as URLs, and what follows a # or ? would be lost, settings included.
+func checkPath(path string) error {
+	if i := strings.IndexAny(path, "?#%"); i >= 0 || strings.Contains(filepath.Base(path), ":") {
+		return footnote.Errorf(footnote.DatabaseUnavailable, "The path of a database must not hold any of the characters ? # %% and :. Rename the file or its folder.")
+	}
+	return nil
+}
+
+func unavailable(format string, args ...any) error {
+	return footnote.Errorf(footnote.DatabaseUnavailable, format, args...)
+}
+
+// isDatabase looks whether a path is a DuckDB database, by what the file says of
+// itself and not by its name.
+func isDatabase(path string) (bool, error) {
+	info, err := child.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		return false, nil
+	}
+	base := filepath.Base(path)
+	switch {
+	case !info.Mode().IsRegular():
+		return false, unavailable("%s is not a regular file.", base)
+	case info.Size() == 0:
+		return false, unavailable("%s is empty (0 bytes).", base)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, unavailable("%s cannot be read.", base)
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, unavailable("%s cannot be read.", base)
+	}
+	ext := strings.ToLower(filepath.Ext(path))
+	switch {
+	case n >= 12 && string(head[8:12]) == "DUCK":
+		return true, nil
+	case strings.HasPrefix(string(head[:n]), "SQLite format 3"):
+		return false, unavailable("%s is an SQLite database: open it with sqlite:.", base)
+	case ext == ".duckdb" || ext == ".db" || ext == ".ddb":
+		return false, unavailable("%s is not a DuckDB database, or is damaged.", base)
+	}
+	return false, nil
+}
+
+// input is the files that are loaded.
+type input struct{ path string }
+
+// formats are the kinds of files by the ends of their names.
+var formats = map[string]string{
+	".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".psv": "text",
+	".json": "json", ".ndjson": "json", ".jsonl": "json", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
+}
+
+// files lists the files in the order they are loaded.
+func (in *input) files() ([]inputFile, error) {
+	info, err := child.Stat(in.path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		f, ok, err := recognize(in.path)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, unavailable("%s is not a kind of file that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet, .xlsx and DuckDB databases are.", filepath.Base(in.path))
+		}
+		return []inputFile{f}, nil
+	}
+	entries, err := os.ReadDir(in.path)
+	if err != nil {
+		return nil, unavailable("The folder cannot be read.")
+	}
+	var list []inputFile
+	for _, e := range entries {
+		path := filepath.Join(in.path, e.Name())
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "~$") {
+			continue
+		}
+		if formats[strings.ToLower(filepath.Ext(path))] == "" {
+			continue
+		}
+		f, ok, err := recognize(path)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, f)
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, unavailable("The folder holds no files that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet or .xlsx.")
+	case len(list) > maxFiles:
+		return nil, unavailable("The folder holds %d files; at most %d can be loaded.", len(list), maxFiles)
+	}
+	return list, nil
+}
+
+// recognize finds out how to load a file: by its first bytes, then by its name.
+func recognize(path string) (inputFile, bool, error) {
+	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
+	f.Format = formats[strings.ToLower(filepath.Ext(path))]
+	file, err := os.Open(path)
+	if err != nil {
+		return f, false, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: filepath.Base(path) + " cannot be read.", Err: err}
+	}
+	defer file.Close()
+	head := make([]byte, 4)
+	n, _ := io.ReadFull(file, head)
+	switch string(head[:n]) {
+	case "PAR1":
+		f.Format = "parquet"
+	case "PK\x03\x04":
+		f.Format = "xlsx"
+	}
+	return f, f.Format != "", nil
+}
+
+// tableName makes a table's name of a file's: lower case, other characters than
+// letters and digits replaced by _, and nothing that needs quotes.
+func tableName(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(r)
+		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "_") {
+			b.WriteByte('_')
+		}
+	}
+	name := strings.Trim(b.String(), "_")
+	if r := []rune(name); len(r) > 60 {
+		name = string(r[:60])
+	}
+	switch {
+	case name == "":
+		return "t"
+	case unicode.IsDigit([]rune(name)[0]) || reserved[name]:
+		return "t_" + name
+	}
+	return name
+}
+
+// reserved are DuckDB's words that cannot name a table without quotes.
+var reserved = func() map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default deferrable desc describe
+		distinct do else end except false fetch for foreign from group having in initially intersect into lambda lateral leading limit not null offset on only or order pivot
+		pivot_longer pivot_wider placing primary qualify references returning select show some summarize symmetric table then to trailing true union unique unpivot using variadic
+		when where window with`) {
+		m[w] = true
+	}
+	return m
+}()
+
+// version identifies the present contents of the files.
+func (s *Source) version() (string, error) {
+	var stamp string
+	if s.input == nil {
+		v, err := child.FileStamp(s.path)
+		if err != nil {
+			return "", err
+		}
+		if wal, err := os.Stat(s.path + ".wal"); err == nil {
+			v += fmt.Sprintf("%d %d", wal.Size(), wal.ModTime().UnixNano())
+		}
+		stamp = v
+	} else {
+		files, err := s.input.files()
+		if err != nil {
+			return "", err
+		}
+		if stamp, err = stampOf(files); err != nil {
+			return "", err
+		}
+	}
+	return digest(stamp), nil
+}
+
+// stampOf identifies files by path, size and time of change.
+func stampOf(files []inputFile) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s;", loadVersion)
+	for _, f := range files {
+		info, err := child.Stat(f.Path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s %d %d;", f.Path, info.Size(), info.ModTime().UnixNano())
+	}
+	return b.String(), nil
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:10])
+}
+
+// cacheDir makes the directory of this source's loaded files.
+func (s *Source) cacheDir() error {
+	if s.opts.Dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return fmt.Errorf("find a directory for loaded files: %w", err)
+		}
+		s.opts.Dir = filepath.Join(base, "footnote", "files")
+	}
+	dir, err := filepath.Abs(s.opts.Dir)
+	if err != nil {
+		return fmt.Errorf("find the directory for loaded files: %w", err)
+	}
+	s.opts.Dir = filepath.Join(dir, digest(s.path+fmt.Sprint(s.opts.Load)))
+	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The directory for loaded files cannot be made.", Err: err}
+	}
+	return checkPath(s.opts.Dir)
+}
+
+// current is the database that queries read.
+func (s *Source) current() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded
+}
+
+// refresh loads the files when they are not loaded as they are now.
+func (s *Source) refresh(ctx context.Context) error {
+	if s.input == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, err := s.input.files()
+	if err != nil {
+		return err
+	}
+	stamp, err := stampOf(files)
+	if err != nil {
+		return err
+	}
+	key := digest(stamp)
+	path := filepath.Join(s.opts.Dir, key+".duckdb")
+	if key == s.stamp {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		if err := s.load(ctx, files, path, stamp); err != nil {
+			return err
+		}
+	}
+	s.stamp, s.loaded = key, path
+	s.sweep(path)
+	return nil
+}
+
+// load runs a loading child and puts its result into place.
+func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string) error {
+	ctx, stop := context.WithTimeoutCause(ctx, s.opts.LoadTime, unavailable("Loading the files took longer than %s.", s.opts.LoadTime))
+	defer stop()
+	temp, err := os.MkdirTemp(s.opts.Dir, "load-")
+	if err != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The directory for loaded files cannot be written.", Err: err}
+	}
+	defer os.RemoveAll(temp)
+	output := filepath.Join(temp, "new.duckdb")
+	var read []string
+	for _, f := range files {
+		read = append(read, f.Path)
+	}
+	plan := loadPlan{Output: output, Files: files, Limits: s.opts.Load}
+	if plan.Limits.Rows <= 0 {
+		plan.Limits.Rows = 50_000_000
+	}
+	if plan.Limits.Columns <= 0 {
+		plan.Limits.Columns = 4096
+	}
+	if err := checkSizes(files, plan.Limits.Bytes); err != nil {
+		return err
+	}
+	c := child.New(Kind, config{Load: &plan, Memory: loadMemory}, child.Options{
+		Dialect: "duckdb", Profile: child.Load, Files: read, Read: system, Write: []string{temp}, Pool: s.opts.Pool, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
+		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: loadMemory},
+	})
+	_, err = c.Query(ctx, source.Query{SQL: "load"}, func(row []any) error {
+		table, _ := row[0].(string)
+		rows, _ := row[1].(int64)
+		if s.opts.Progress != nil {
+			s.opts.Progress(table, rows)
+		}
+		return nil
+	})
+	if err = errors.Join(err, c.Close()); err != nil {
+		return loadFailure(err)
+	}
+	if again, err := stampOf(files); err != nil || again != stamp {
+		return unavailable("The files changed while they were being loaded. Try again.")
+	}
+	if err := os.Rename(output, path); err != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The loaded file cannot be put into place.", Err: err}
+	}
+	return nil
+}
+
+func checkSizes(files []inputFile, most int64) error {
+	if most <= 0 {
+		most = 2 << 30
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f.Path); err == nil && info.Size() > most {
+			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20, most>>20)
+		}
+	}
+	return nil
+}
+
+// loadFailure makes the end of a loading child an error of opening.
+func loadFailure(err error) error {
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*source.Error](err); ok {
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The files could not be loaded: " + e.Reason, Err: err}
+	}
+	return err
+}
+
+// sweep removes what other versions of the files were loaded into, and what
+// loads that were killed have left. A child that still reads one keeps it open.
+func (s *Source) sweep(keep string) {
+	entries, err := os.ReadDir(s.opts.Dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(s.opts.Dir, e.Name())
+		info, err := e.Info()
+		if err != nil || path == keep {
+			continue
+		}
+		if !e.IsDir() || time.Since(info.ModTime()) > s.opts.LoadTime {
+			os.RemoveAll(path)
+		}
+	}
+}
+
+// Query implements source.Source. Files that changed are loaded first.
+func (s *Source) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	if err := s.refresh(ctx); err != nil {
+		return source.Summary{}, err
+	}
+	return s.Client.Query(ctx, q, each)
+}
+
+// Schema implements source.Source.
+func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
+	if err := s.refresh(ctx); err != nil {
+		return source.Schema{}, err
+	}
+	return s.Client.Schema(ctx)
+}
+
+// Probe implements source.Source.
+func (s *Source) Probe(ctx context.Context) error {
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	return s.Client.Probe(ctx)
+}
+
+var _ source.Source = (*Source)(nil)

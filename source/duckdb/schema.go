@@ -1,0 +1,247 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+const (
+	countTime = 2 * time.Second // for counting the rows of all tables
+	maxTables = 5000
+)
+
+// catalog reads what the gate must know.
+func (e *engine) catalog(ctx context.Context) (*catalog, error) {
+	c := &catalog{relations: make(map[string]bool), macros: make(map[string]error), functions: make(map[string]bool), names: make(map[string]string)}
+	if err := e.data.QueryRowContext(ctx, "SELECT current_database()").Scan(&c.database); err != nil {
+		return nil, err
+	}
+	err := e.each(ctx, `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
+		UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal`, func(s []string) error {
+		c.add(s[0], s[1])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
+		c.functions[s[0]] = true
+		return nil
+	})
+}
+
+func (c *catalog) add(schema, name string) {
+	schema, low := strings.ToLower(schema), strings.ToLower(name)
+	c.relations[schema+"."+low] = true
+	if schema == "main" {
+		c.relations["."+low] = true
+		c.names[low] = name
+	}
+}
+
+func (c *catalog) remove(schema, name string) {
+	schema, low := strings.ToLower(schema), strings.ToLower(name)
+	delete(c.relations, schema+"."+low)
+	if schema == "main" {
+		delete(c.relations, "."+low)
+		delete(c.names, low)
+	}
+}
+
+// each runs a query of our own whose columns are text.
+func (e *engine) each(ctx context.Context, query string, f func(row []string) error) error {
+	rows, err := e.data.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values := make([]sql.NullString, len(columns))
+	targets := make([]any, len(columns))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		row := make([]string, len(values))
+		for i, v := range values {
+			row[i] = v.String
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// definition is a view or macro of the database.
+type definition struct {
+	schema, name string
+	view         bool
+	sql          string // a query
+}
+
+// own reads the views and macros of the database. What cannot be read is left
+// out, and with it from what may be used.
+func (e *engine) own(ctx context.Context) []definition {
+	var list []definition
+	e.each(ctx, "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = current_database() AND NOT internal", func(s []string) error {
+		list = append(list, definition{schema: s[0], name: s[1], view: true, sql: viewQuery(s[2])})
+		return nil
+	})
+	e.each(ctx, `SELECT schema_name, function_name, function_type, macro_definition FROM duckdb_functions()
+		WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL`, func(s []string) error {
+		d := definition{schema: s[0], name: s[1], sql: s[3]}
+		if s[2] == "macro" {
+			d.sql = "SELECT " + s[3]
+		}
+		list = append(list, d)
+		return nil
+	})
+	return list
+}
+
+// viewQuery is the query of a CREATE VIEW statement.
+func viewQuery(sql string) string {
+	list, err := tokenize(sql)
+	if err != nil {
+		return ""
+	}
+	text, list := body(sql, list)
+	for i, t := range list {
+		if t.word == "AS" && t.depth == 0 && i+1 < len(list) {
+			return text[list[i+1].from:]
+		}
+	}
+	return ""
+}
+
+// judgeOwn puts the database's own views and macros through the gate. A view that
+// does not pass, perhaps because it reads a file, is no relation; a macro that
+// does not pass may not be called. Whoever uses one of those falls with it, so it
+// is repeated until nothing changes.
+func (g *gate) judgeOwn(ctx context.Context, list []definition) {
+	for _, d := range list {
+		if !d.view {
+			g.catalog.macros[strings.ToLower(d.name)] = nil
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i, d := range list {
+			if d.sql == "-" {
+				continue
+			}
+			_, err := g.one(ctx, d.sql)
+			if err == nil {
+				continue
+			}
+			changed = true
+			list[i].sql = "-" // judged
+			if d.view {
+				g.catalog.remove(d.schema, d.name)
+				continue
+			}
+			g.catalog.macros[strings.ToLower(d.name)] = source.Refusef("The macro %s is not allowed: %v", d.name, err)
+		}
+	}
+}
+
+// Schema implements child.Engine.
+func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
+	tables, err := e.tables(ctx)
+	if err != nil {
+		return source.Schema{}, e.explain(err)
+	}
+	index := make(map[string]*source.Table, len(tables))
+	for i := range tables {
+		index[tables[i].Schema+"\x00"+tables[i].Name] = &tables[i]
+	}
+	if err := e.columns(ctx, index); err != nil {
+		return source.Schema{}, e.explain(err)
+	}
+	if err := e.keys(ctx, index); err != nil {
+		return source.Schema{}, e.explain(err)
+	}
+	cctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	for i := range tables {
+		if t := &tables[i]; !t.View && cctx.Err() == nil {
+			name := quote(t.Name)
+			if t.Schema != "" {
+				name = quote(t.Schema) + "." + name
+			}
+			if e.data.QueryRowContext(cctx, "SELECT count(*) FROM "+name).Scan(&t.Rows) != nil {
+				t.Rows = -1
+			}
+		}
+	}
+	return source.Schema{Tables: tables}, nil
+}
+
+// schemaOf is the name of a schema as source.Table has it.
+func schemaOf(name string) string {
+	if name == "main" {
+		return ""
+	}
+	return name
+}
+
+func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
+	var tables []source.Table
+	err := e.each(ctx, fmt.Sprintf(`SELECT schema_name, table_name, 'table', comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
+		UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+		ORDER BY 1, 2 LIMIT %d`, maxTables), func(s []string) error {
+		if e.gate.catalog.has(s[0], s[1]) {
+			tables = append(tables, source.Table{Schema: schemaOf(s[0]), Name: s[1], View: s[2] == "view", Comment: s[3], Rows: -1})
+		}
+		return nil
+	})
+	return tables, err
+}
+
+func (e *engine) columns(ctx context.Context, index map[string]*source.Table) error {
+	return e.each(ctx, `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
+		WHERE database_name = current_database() AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
+		if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
+			t.Columns = append(t.Columns, source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]})
+		}
+		return nil
+	})
+}
+
+// keys reads primary and foreign keys. Names are joined by a character that no
+// name should hold.
+func (e *engine) keys(ctx context.Context, index map[string]*source.Table) error {
+	const sep = "\x1f"
+	return e.each(ctx, `SELECT schema_name, table_name, constraint_type, array_to_string(constraint_column_names, chr(31)),
+			referenced_table, array_to_string(referenced_column_names, chr(31))
+		FROM duckdb_constraints() WHERE database_name = current_database() AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+		ORDER BY table_oid, constraint_index`, func(s []string) error {
+		t := index[schemaOf(s[0])+"\x00"+s[1]]
+		switch {
+		case t == nil:
+		case s[2] == "PRIMARY KEY":
+			t.PrimaryKey = strings.Split(s[3], sep)
+		case s[4] != "":
+			ref := s[4]
+			if t.Schema != "" {
+				ref = t.Schema + "." + ref // DuckDB's keys stay within a schema
+			}
+			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{Columns: strings.Split(s[3], sep), RefTable: ref, RefColumns: strings.Split(s[5], sep)})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,223 @@
+package tidy
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// Sheet is a worksheet that was written out as text for Plan.
+type Sheet struct {
+	Name string
+	Path string // a CSV file
+}
+
+// Sheets writes every worksheet of an Excel workbook that is not empty as a CSV
+// file into dir. Dates become ISO dates, whatever their format; numbers keep the
+// digits that Excel shows at most (15), with the currency or percent sign of
+// their format.
+func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, error) {
+	limits = limits.withDefaults()
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size() == 0:
+		return nil, errorf("The file is empty.")
+	case info.Size() > limits.Bytes:
+		return nil, errorf("The workbook has %d MB; the limit is %d MB.", info.Size()>>20, limits.Bytes>>20)
+	}
+	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: 2 * limits.Bytes, UnzipXMLSizeLimit: min(64<<20, 2*limits.Bytes)})
+	if err != nil {
+		return nil, workbookError(err)
+	}
+	defer f.Close()
+	date1904 := false
+	if props, err := f.GetWorkbookProps(); err == nil && props.Date1904 != nil {
+		date1904 = *props.Date1904
+	}
+	var sheets []Sheet
+	for i, name := range f.GetSheetList() {
+		out := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
+		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits}
+		n, err := s.write(ctx, out)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			sheets = append(sheets, Sheet{Name: name, Path: out})
+		}
+	}
+	if len(sheets) == 0 {
+		return nil, errorf("The workbook has no cells.")
+	}
+	return sheets, nil
+}
+
+func workbookError(err error) error {
+	switch {
+	case errors.Is(err, excelize.ErrWorkbookPassword), strings.Contains(err.Error(), "encrypt"), strings.Contains(err.Error(), "password"):
+		return errorf("The workbook is protected with a password. Save it without one.")
+	case strings.Contains(err.Error(), "unzip size"):
+		return errorf("The workbook is too large when unpacked.")
+	}
+	return errorf("The file is not a readable Excel workbook (.xlsx): %v.", err)
+}
+
+type sheetWriter struct {
+	file     *excelize.File
+	name     string
+	date1904 bool
+	limits   Limits
+}
+
+// write copies the rows. They are read twice at once, as they are shown and as
+// they are stored: only both together tell a date from a number.
+func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err error) {
+	shown, err := s.file.Rows(s.name)
+	if err != nil {
+		return 0, nil // a chart sheet
+	}
+	defer shown.Close()
+	stored, err := s.file.Rows(s.name)
+	if err != nil {
+		return 0, workbookError(err)
+	}
+	defer stored.Close()
+	out, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	w := csv.NewWriter(out)
+	defer func() {
+		w.Flush()
+		err = errors.Join(err, w.Error(), out.Close())
+	}()
+	for n := int64(0); shown.Next() && stored.Next(); n++ {
+		if n&1023 == 0 && ctx.Err() != nil {
+			return rows, context.Cause(ctx)
+		}
+		a, err1 := shown.Columns()
+		b, err2 := stored.Columns(excelize.Options{RawCellValue: true})
+		if err := errors.Join(err1, err2); err != nil {
+			return rows, workbookError(err)
+		}
+		filled, err := s.row(a, b)
+		if err != nil {
+			return rows, err
+		}
+		if filled {
+			rows++
+		}
+		if rows > s.limits.Rows {
+			return rows, errorf("The sheet %q has more than %d rows.", s.name, s.limits.Rows)
+		}
+		if len(a) == 0 {
+			a = []string{""} // a blank line
+		}
+		if err := w.Write(a); err != nil {
+			return rows, err
+		}
+	}
+	return rows, errors.Join(shown.Error(), stored.Error())
+}
+
+// row turns shown, in place, into what is written.
+func (s sheetWriter) row(shown, stored []string) (filled bool, err error) {
+	if len(shown) > s.limits.Columns {
+		return false, errorf("The sheet %q has more than %d columns.", s.name, s.limits.Columns)
+	}
+	for i := range shown {
+		if i < len(stored) {
+			shown[i] = s.cell(shown[i], stored[i])
+		}
+		filled = filled || strings.TrimSpace(shown[i]) != ""
+	}
+	return filled, nil
+}
+
+// cell chooses between what a cell shows and what it stores.
+func (s sheetWriter) cell(shown, stored string) string {
+	v, err := strconv.ParseFloat(stored, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return shown
+	}
+	text := trim([]byte(shown))
+	if len(text) == 0 {
+		return stored
+	}
+	if _, _, ok := truth(text); ok {
+		return shown
+	}
+	number := strconv.FormatFloat(v, 'g', 15, 64)
+	if rounded, err := strconv.ParseFloat(number, 64); err == nil {
+		number = strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	n, ok := parseNumber(text)
+	switch {
+	case shown == stored && allDigits(stored):
+		return stored // all its digits, also beyond 15
+	case !ok && s.isDate(text, v):
+		return s.date(v)
+	case !ok && len(text) > 1 && text[0] == '0' && allDigits(string(text)):
+		return string(text) // 00501
+	case ok && n.percent:
+		return strconv.FormatFloat(math.Round(v*1e14)/1e12, 'f', -1, 64) + "%"
+	case ok && n.currency != "":
+		return n.currency + number
+	}
+	return number
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if !plain(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isDate reports whether a cell that stores a number shows a date or a time.
+func (s sheetWriter) isDate(text []byte, v float64) bool {
+	if v < 0 || v > 2958466 { // the year 9999
+		return false
+	}
+	if _, ok := parseMoment(text); ok {
+		return true
+	}
+	if _, ok := parseClock(text); ok {
+		return true
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), func(r rune) bool { return strings.ContainsRune(" .,-/:0123456789", r) }) {
+		if months[word] != 0 || weekday([]byte(word)) {
+			return true
+		}
+	}
+	return strings.Count(string(text), "/") == 2 || strings.Count(string(text), ":") >= 1
+}
+
+func (s sheetWriter) date(v float64) string {
+	t, err := excelize.ExcelDateToTime(v, s.date1904)
+	if err != nil {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	t = t.Round(time.Millisecond)
+	switch {
+	case v < 1:
+		return t.Format("15:04:05.999")
+	case v == math.Trunc(v):
+		return t.Format("2006-01-02")
+	default:
+		return t.Format("2006-01-02 15:04:05.999")
+	}
+}
