@@ -3,6 +3,7 @@
 package child
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -549,6 +550,20 @@ func BenchmarkRows(b *testing.B) {
 	for b.Loop() {
 		if _, err := c.Query(b.Context(), source.Query{SQL: "rows 100000"}, func([]any) error { return nil }); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestFramesAreBounded(t *testing.T) {
+	for _, head := range []string{"\xff\xff\xff\xff", "\x02\x00\x00\x00", "\x00\x00\x00\x00", "\x00\x00\x00\x04"} {
+		r := bufio.NewReader(strings.NewReader(head + "R\x00\x00\x00\x01" + strings.Repeat("x", 100)))
+		if f, err := readFrame(r); !errors.Is(err, errFrame) {
+			t.Errorf("a frame of length %x gave %d bytes, %v", head, len(f.payload), err)
+		}
+	}
+	for _, payload := range []string{"", "\x01", "\x01\x09", "\x01\x05\xff\xff\xff\xff\x0f", "\xff\xff\x7f", "\x01\x04\x00", "\x02\x00"} {
+		if row, _, err := takeRow([]byte(payload)); err == nil {
+			t.Errorf("row %q was read as %v", payload, row)
 		}
 	}
 }
