@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/footnotehq/footnote/demo"
+)
+
+// rig is the processes of a measurement.
+type rig struct {
+	plan
+	dir      string
+	self     string
+	fake     *process
+	proxy    target
+	floor    target
+	footnote target
+	procs    []*process
+	table    table
+}
+
+// process is one part.
+type process struct {
+	cmd   *exec.Cmd
+	url   string
+	stdin io.Closer
+}
+
+func newRig(ctx context.Context, p plan) (*rig, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "footnote-bench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{plan: p, dir: dir, self: self}
+	if err := demo.Write(ctx, filepath.Join(dir, "shop.db")); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := r.start(ctx); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *rig) start(ctx context.Context) (err error) {
+	if r.fake, err = r.role(ctx, "fake", ""); err != nil {
+		return err
+	}
+	proxy, err := r.role(ctx, "proxy", r.fake.url)
+	if err != nil {
+		return err
+	}
+	floor, err := r.role(ctx, "floor", r.fake.url)
+	if err != nil {
+		return err
+	}
+	server, err := r.serve(ctx, filepath.Join(r.dir, "data"))
+	if err != nil {
+		return err
+	}
+	r.proxy = target{"proxy", proxy.url, "/v1/messages", messagesBody, proxy.cmd.Process.Pid}
+	r.floor = target{"floor", floor.url, "/v1/messages", messagesBody, floor.cmd.Process.Pid}
+	r.footnote = target{"footnote", server.url, "/v1/chat/completions", chatBody, server.cmd.Process.Pid}
+	return nil
+}
+
+// role starts a part of this program.
+func (r *rig) role(ctx context.Context, name, upstream string) (*process, error) {
+	return r.launch(exec.CommandContext(ctx, r.self, "-role", name, "-upstream", upstream), func(line string) string { return line })
+}
+
+// serve starts the server, everything on: events, audit, metrics, budget.
+func (r *rig) serve(ctx context.Context, data string) (*process, error) {
+	cmd := exec.CommandContext(ctx, r.plan.footnote, "serve")
+	cmd.Env = append(cleanEnv(),
+		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+data, "FOOTNOTE_SOURCES=shop="+filepath.Join(r.dir, "shop.db"),
+		"FOOTNOTE_UPSTREAM=anthropic", "FOOTNOTE_API_KEYS=bench=bench/bench", "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LOG_LEVEL=warn",
+		"FOOTNOTE_MAX_BUDGET_USD=1000", "FOOTNOTE_INPUT_MAX_CHARS=1000000", "FOOTNOTE_BODY_LIMIT=8000000",
+		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_API_KEY=bench")
+	return r.launch(cmd, func(line string) string {
+		_, rest, _ := strings.Cut(line, `"listen":"`)
+		address, _, _ := strings.Cut(rest, `"`)
+		return "http://" + address
+	})
+}
+
+// cleanEnv is the environment without what belongs to somebody's model.
+func cleanEnv() []string {
+	var out []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "ANTHROPIC_") && !strings.HasPrefix(kv, "FOOTNOTE_") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// launch starts a process and reads its address from its first line.
+func (r *rig) launch(cmd *exec.Cmd, address func(string) string) (*process, error) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(r.dir, fmt.Sprintf("%d.log", len(r.procs))))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, stdin: stdin}
+	r.procs = append(r.procs, p)
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		words, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("%s did not start: %w\n%s", cmd.Path, err, words)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
+	p.url = address(strings.TrimSpace(line))
+	return p, nil
+}
+
+func (p *process) stop() {
+	p.stdin.Close()
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	done := make(chan struct{})
+	go func() { _ = p.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-done
+	}
+}
+
+func (r *rig) close() {
+	for i := len(r.procs) - 1; i >= 0; i-- {
+		r.procs[i].stop()
+	}
+	_ = os.RemoveAll(r.dir) // left behind in a folder for temporary files
+}
+
+// tree is a process and all its descendants.
+func tree(pid int) []int {
+	pids := []int{pid}
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		for _, child := range strings.Fields(string(data)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				pids = append(pids, tree(n)...)
+			}
+		}
+	}
+	return pids
+}
+
+// cpu is the processor time of a process tree, in milliseconds.
+func cpu(pid int) float64 {
+	total := 0.0
+	for _, p := range tree(pid) {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p))
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		f := strings.Fields(rest)
+		if len(f) > 13 {
+			user, _ := strconv.ParseFloat(f[11], 64)
+			system, _ := strconv.ParseFloat(f[12], 64)
+			total += (user + system) * 10 // ticks of 10 ms
+		}
+	}
+	return total
+}
+
+// resident is the memory of one process in KB, without its children: they are one
+// per database, not per stream.
+func resident(pid int) float64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// table gathers rows.
+type table struct{ rows []row }
+
+type row struct {
+	metric, base, ours, unit string
+	ratio                    float64
+	target, stretch          string
+	good                     bool
+}
+
+// compare adds a row whose target is a ratio: at most, or at least when less is
+// worse.
+func (t *table) compare(metric, unit string, base, ours []float64, most, stretch float64) {
+	b, o := median(base), median(ours)
+	ratio := o / b
+	t.rows = append(t.rows, row{metric, number(b), number(o), unit, ratio, fmt.Sprintf("≤ %.2f ×", most), fmt.Sprintf("≤ %.2f ×", stretch), ratio <= most})
+}
+
+func (t *table) atLeast(metric, unit string, base, ours []float64, least, stretch float64) {
+	b, o := median(base), median(ours)
+	ratio := o / b
+	t.rows = append(t.rows, row{metric, number(b), number(o), unit, ratio, fmt.Sprintf("≥ %.2f ×", least), fmt.Sprintf("≥ %.2f ×", stretch), ratio >= least})
+}
+
+// absolute adds a row whose target is a figure.
+func (t *table) absolute(metric, unit string, ours, most, stretch float64) {
+	t.rows = append(t.rows, row{metric, "–", number(ours), unit, 0, "≤ " + number(most), "≤ " + number(stretch), ours <= most})
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', 3, 64) }
+
+func (t *table) print(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "METRIC\tBASE\tFOOTNOTE\tUNIT\tRATIO\tTARGET\tSTRETCH\tMET")
+	for _, r := range t.rows {
+		ratio := "–"
+		if r.ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", r.ratio)
+		}
+		met := "yes"
+		if !r.good {
+			met = "NO"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.metric, r.base, r.ours, r.unit, ratio, r.target, r.stretch, met)
+	}
+	_ = tw.Flush() // a broken standard output cannot be told
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// serveRole runs one part until its standard input closes. It prints its address.
+func serveRole(role, upstream string) error {
+	var handler http.Handler
+	switch role {
+	case "fake":
+		handler = newFake()
+	case "proxy":
+		u, err := url.Parse(upstream)
+		if err != nil {
+			return err
+		}
+		// The body is read before the upstream is called: a proxied body that is
+		// still streaming cuts streams when the upstream answers at once.
+		proxy := &httputil.ReverseProxy{
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+			FlushInterval: -1,
+			Transport:     transport(),
+		}
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			proxy.ServeHTTP(w, r)
+		})
+	case "floor":
+		handler = &floor{upstream: upstream, client: &http.Client{Transport: transport()}}
+	default:
+		return fmt.Errorf("unknown role %q", role)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + listener.Addr().String())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0) // the program that started it is gone
+	}()
+	return http.Serve(listener, handler)
+}
+
+func transport() *http.Transport {
+	return &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, DisableCompression: true}
+}
+
+// order is what a request asks of the imitated API. It stands in the user's text.
+type order struct {
+	Kind   string `json:"kind"` // text, hold or tool
+	Deltas int    `json:"deltas"`
+	GapMS  int    `json:"gap_ms"`
+	ID     string `json:"id"`
+}
+
+const marker = "bench-order:"
+
+// prompt is the user's text for an order.
+func (o order) prompt() string {
+	b, _ := json.Marshal(o) // strings and numbers always encode
+	return marker + string(b)
+}
+
+// readOrder finds the order in a body, where it may be escaped once more.
+func readOrder(body []byte) (order, bool) {
+	at := bytes.LastIndex(body, []byte(marker))
+	if at < 0 {
+		return order{}, false
+	}
+	rest := body[at+len(marker):]
+	rest = bytes.ReplaceAll(rest[:min(len(rest), 400)], []byte(`\"`), []byte(`"`))
+	var o order
+	return o, json.NewDecoder(bytes.NewReader(rest)).Decode(&o) == nil
+}
+
+// fake is the imitated API with a stopwatch for tool steps.
+type fake struct {
+	api *modeltest.Server
+
+	mu    sync.Mutex // guards below
+	ended map[string]time.Time
+	steps []float64 // milliseconds from the end of a tool call to the next request
+}
+
+func newFake() *fake {
+	f := &fake{ended: map[string]time.Time{}}
+	f.api = modeltest.New(modeltest.Options{Lax: true, Rule: rule, Keep: 1})
+	return f
+}
+
+func rule(r modeltest.Request) modeltest.Reply {
+	o, _ := readOrder(r.Body)
+	switch {
+	case o.Kind == "tool" && !bytes.Contains(r.Body, []byte("tool_result")):
+		return modeltest.Use("run_query", `{"sql":"SELECT 1 AS one"}`)
+	case o.Kind == "hold":
+		reply := modeltest.Blocks(modeltest.Block{Type: "text", Timed: true, Deltas: 1})
+		return reply.Break(modeltest.Stall, 1)
+	case o.Kind == "text":
+		return modeltest.Blocks(modeltest.Block{Type: "text", Timed: true, Deltas: o.Deltas, Gap: time.Duration(o.GapMS) * time.Millisecond})
+	default:
+		return modeltest.Say("done")
+	}
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/steps" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(f.steps)
+		f.steps = nil
+		return
+	}
+	arrived := time.Now()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	o, _ := readOrder(body)
+	second := o.Kind == "tool" && bytes.Contains(body, []byte("tool_result"))
+	if second {
+		f.mu.Lock()
+		if begun, ok := f.ended[o.ID]; ok {
+			f.steps = append(f.steps, float64(arrived.Sub(begun).Microseconds())/1000)
+			delete(f.ended, o.ID)
+		}
+		f.mu.Unlock()
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	f.api.ServeHTTP(w, r)
+	if o.Kind == "tool" && !second {
+		_ = http.NewResponseController(w).Flush()
+		f.mu.Lock()
+		f.ended[o.ID] = time.Now()
+		f.mu.Unlock()
+	}
+}
+
+// floor is the least program that does the work: it parses each event of the
+// upstream and writes a chunk of another protocol, and it makes a tool step
+// without a tool. It stores nothing.
+type floor struct {
+	upstream string
+	client   *http.Client
+}
+
+func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if tool := f.step(w, r, body); tool {
+		second := bytes.Replace(body, []byte(`"messages":[`), []byte(`"tool_result":true,"messages":[`), 1)
+		f.step(w, r, second)
+	}
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// step makes one upstream call and passes its text on; it reports a tool call.
+func (f *floor) step(w http.ResponseWriter, r *http.Request, body []byte) (tool bool) {
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, f.upstream+"/v1/messages", bytes.NewReader(body))
+	if err != nil {
+		return false
+	}
+	req.Header = r.Header.Clone()
+	res, err := f.client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	rc := http.NewResponseController(w)
+	buf, out := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10)
+	for {
+		n, err := res.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		out = out[:0]
+		for {
+			end := bytes.Index(buf, []byte("\n\n"))
+			if end < 0 {
+				break
+			}
+			event := buf[:end]
+			tool = tool || bytes.Contains(event, []byte(`"tool_use"`))
+			if _, after, ok := bytes.Cut(event, []byte(`"type":"text_delta","text":"`)); ok {
+				text, _, _ := bytes.Cut(after, []byte(`"}`))
+				out = append(out, `data: {"type":"text-delta","id":"1","delta":"`...)
+				out = append(out, text...)
+				out = append(out, "\"}\n\n"...)
+			}
+			buf = append(buf[:0], buf[end+2:]...)
+		}
+		if len(out) > 0 {
+			if _, err := w.Write(out); err != nil || rc.Flush() != nil {
+				return false
+			}
+		}
+		if err != nil {
+			return tool
+		}
+		if len(buf) == cap(buf) {
+			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		}
+	}
+}
+
+// body is a request for the imitated API itself, with a history of so many bytes.
+func messagesBody(o order, history int) []byte {
+	return fmt.Appendf(nil, `{"model":"claude-sonnet-5-5","max_tokens":16000,"stream":true,"messages":[%s{"role":"user","content":%s}]}`,
+		turns(history, `{"role":"user","content":%s},{"role":"assistant","content":%s},`), strconv.Quote(o.prompt()))
+}
+
+// chatBody is the same request for the OpenAI door.
+func chatBody(o order, history int) []byte {
+	return fmt.Appendf(nil, `{"model":"analyst","stream":true,"messages":[%s{"role":"user","content":%s}]}`,
+		turns(history, `{"role":"user","content":%s},{"role":"assistant","content":%s},`), strconv.Quote(o.prompt()))
+}
+
+// turns are earlier turns of about so many bytes in all.
+func turns(size int, format string) []byte {
+	var out []byte
+	words := strconv.Quote(string(bytes.Repeat([]byte("The orders of last month were good. "), 28)))
+	for len(out) < size {
+		out = fmt.Appendf(out, format, words, words)
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package footnote_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/footnotehq/footnote"
+
+// banned lists, for packages by their path below the module, what must not be
+// among their dependencies, direct or not: other packages of the module begin
+// with "/".
+var banned = map[string][]string{
+	"":                  {"/", "net/http", "database/sql", "os/exec"},
+	"/history":          {"/agent", "/store", "net/http", "database/sql"},
+	"/agent":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/hub":              {"/agent", "/store", "net/http"},
+	"/cite":             {"/agent", "/store", "/source", "net/http", "database/sql"},
+	"/prompt":           {"/agent", "/store", "net/http", "database/sql"},
+	"/source":           {"/agent", "/store", "net/http", "database/sql"},
+	"/source/sqlite":    {"/agent", "/store", "/source/duckdb", "net/http"},
+	"/source/duckdb":    {"/agent", "/store", "/source/sqlite", "net/http"},
+	"/store":            {"/agent", "/source", "net/http", "database/sql"},
+	"/store/sqlite":     {"/agent", "/source", "net/http"},
+	"/tool/query":       {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/tool/profile":     {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/tool/chart":       {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/model/claude":     {"/store", "/source", "/tool", "/httpapi", "database/sql", "/model/offline", "/model/modeltest"},
+	"/model/offline":    {"/store", "/httpapi", "database/sql", "/model/claude", "net/http"},
+	"/protocol/openai":  {"/store", "/source", "/model", "/tool", "/httpapi", "database/sql"},
+	"/protocol/aisdk":   {"/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
+	"/protocol/analyze": {"/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
+	"/httpapi":          {"/store", "/source", "/model", "/tool", "database/sql"},
+	"/audit":            {"/httpapi", "/model", "/source", "/tool", "net/http"},
+	"/cmd/footnote":     {"testing"},
+}
+
+// sdk is the vendor's module, which one package alone may import.
+const sdk = "github.com/anthropics/anthropic-sdk-go"
+
+func TestArrowsPointInward(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		pkg, deps, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name := strings.TrimPrefix(pkg, module)
+		seen[name] = true
+		for dep := range strings.FieldsSeq(deps) {
+			if own, ok := strings.CutPrefix(dep, module); ok {
+				dep = own
+			}
+			for _, b := range banned[name] {
+				if dep == b || strings.HasPrefix(dep, strings.TrimSuffix(b, "/")+"/") {
+					t.Errorf("%s depends on %s", pkg, dep)
+				}
+			}
+		}
+	}
+	for name := range banned {
+		if !seen[name] {
+			t.Errorf("the rule for %q is about no package", name)
+		}
+	}
+}
+
+func TestOnePackageImportsTheVendor(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " "+sdk) && !strings.HasPrefix(line, module+"/model/claude ") {
+			t.Errorf("imports the vendor's SDK: %s", line)
+		}
+	}
+}
