@@ -55,6 +55,8 @@ type Store struct {
 	reads  reads
 	writer *writer
 
+	readOnly bool // opened by OpenReader
+
 	mu        sync.RWMutex // held for reading while a request enters the queue
 	closed    bool
 	queue     chan *request

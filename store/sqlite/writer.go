@@ -41,6 +41,9 @@ const (
 // Once the writer has taken it, only the writer decides: the caller gets the
 // truth, however long ago its ctx ended.
 func (s *Store) do(ctx context.Context, doing string, r *request) error {
+	if s.readOnly {
+		return errReader
+	}
 	r.finished = make(chan struct{})
 	if ctx.Err() != nil {
 		return translate(ctx, doing, context.Cause(ctx))
