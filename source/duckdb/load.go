@@ -40,7 +40,7 @@ type inputFile struct {
 }
 
 // loader is the engine of a loading child. Its one statement is "load"; it gives
-// rows of a table's name and how many rows of it are loaded, as it goes.
+// rows of a table's name, how many rows of it are loaded, and whether that is all.
 type loader struct {
 	plan   loadPlan
 	memory int64
@@ -50,7 +50,7 @@ type loader struct {
 	names map[string]bool
 }
 
-var loadColumns = []footnote.Column{{Name: "table", Kind: footnote.KindText}, {Name: "rows", Kind: footnote.KindInteger}}
+var loadColumns = []footnote.Column{{Name: "table", Kind: footnote.KindText}, {Name: "rows", Kind: footnote.KindInteger}, {Name: "done", Kind: footnote.KindBoolean}}
 
 func (l *loader) Schema(context.Context) (source.Schema, error) { return source.Schema{}, nil }
 func (l *loader) Version(context.Context) (string, error)       { return "", nil }
@@ -230,7 +230,7 @@ func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb
 			}
 		}
 		if rows++; rows&1023 == 0 {
-			if err := l.each([]any{name, rows}); err != nil {
+			if err := l.each([]any{name, rows, false}); err != nil {
 				return err
 			}
 		}
@@ -243,7 +243,7 @@ func (l *loader) comment(ctx context.Context, name, text string, rows int64) err
 	if _, err := l.db.ExecContext(ctx, "COMMENT ON TABLE "+quote(name)+" IS "+literal(text)); err != nil {
 		return err
 	}
-	return l.each([]any{name, rows})
+	return l.each([]any{name, rows, true})
 }
 
 func (l *loader) loadParquet(ctx context.Context, f inputFile) error {

@@ -442,14 +442,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 		Dialect: "duckdb", Profile: child.Load, Files: read, Read: system, Write: []string{temp}, Pool: s.opts.Pool, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
 		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: loadMemory},
 	})
-	_, err = c.Query(ctx, source.Query{SQL: "load"}, func(row []any) error {
-		table, _ := row[0].(string)
-		rows, _ := row[1].(int64)
-		if s.opts.Progress != nil {
-			s.opts.Progress(table, rows)
-		}
-		return nil
-	})
+	_, err = c.Query(ctx, source.Query{SQL: "load"}, s.progress())
 	if err = errors.Join(err, c.Close()); err != nil {
 		return loadFailure(err)
 	}
@@ -460,6 +453,21 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The loaded file cannot be put into place.", Err: err}
 	}
 	return nil
+}
+
+// progress hands on what a loading child reports, at most ten times a second.
+func (s *Source) progress() func(row []any) error {
+	var last time.Time
+	return func(row []any) error {
+		if s.opts.Progress == nil || len(row) != 3 || (row[2] == false && time.Since(last) < 100*time.Millisecond) {
+			return nil
+		}
+		last = time.Now()
+		table, _ := row[0].(string)
+		rows, _ := row[1].(int64)
+		s.opts.Progress(table, rows)
+		return nil
+	}
 }
 
 func checkSizes(files []inputFile, most int64) error {

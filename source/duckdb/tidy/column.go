@@ -63,8 +63,9 @@ type cells struct {
 
 	modes               uint8
 	digits, frac        [2]int
-	separated           bool // some number has a separator that tells nothing
-	whole               int  // most digits of numbers without one
+	unclear             string // a number whose separator can be read in two ways
+	whole               int    // most digits of numbers without one
+	beyond              bool   // some integer is beyond int64
 	exponents, bare     bool
 	percents, unpercent int64
 	currency            string
@@ -198,10 +199,14 @@ func (c *cells) number(cell []byte) bool {
 		c.digits[i] = max(c.digits[i], n.digits[i])
 		c.frac[i] = max(c.frac[i], n.frac[i])
 	}
-	if n.modes != point|comma || len(n.core) == n.digits[0] {
+	if n.modes != point|comma || bytes.IndexAny(n.core, ".,") < 0 {
 		c.whole = max(c.whole, n.digits[0])
-	} else {
-		c.separated = true
+	} else if c.unclear == "" {
+		c.unclear = clip(cell)
+	}
+	if n.digits[0] > 18 || n.digits[1] > 18 {
+		_, ok := n.unscaled(n.mode(), 0)
+		c.beyond = c.beyond || !ok
 	}
 	if n.hasExp {
 		c.exponents = true
@@ -320,8 +325,8 @@ func (c *cells) clock(cell []byte) bool {
 // leaning is what the columns of a file, taken together, say of its ambiguous
 // ones.
 type leaning struct {
-	mode  uint8
-	order uint8
+	mode, order         uint8
+	modeSure, orderSure bool // some column leaves no doubt, and none contradicts it
 }
 
 // lean collects the votes of the columns whose values leave no doubt.
@@ -336,6 +341,8 @@ func lean(columns []*cells, delim byte) leaning {
 			orders[c.orders]++
 		}
 	}
+	l.modeSure = (modes[point] == 0) != (modes[comma] == 0)
+	l.orderSure = (orders[dayFirst] == 0) != (orders[monthFirst] == 0)
 	l.mode = point
 	if modes[comma] > modes[point] || (modes[comma] == modes[point] && delim == ';') {
 		l.mode = comma
@@ -380,7 +387,7 @@ func (c *Column) decideNumber(l leaning) {
 	c.mode = k.modes
 	if k.modes == point|comma {
 		c.mode = l.mode
-		c.ambiguous = k.separated
+		c.ambiguous = k.unclear != "" && !l.modeSure
 	}
 	digits, frac := k.digits[modeIndex(c.mode)], k.frac[modeIndex(c.mode)]
 	var about []string
@@ -397,7 +404,7 @@ func (c *Column) decideNumber(l leaning) {
 		c.Type, c.compact = Date, true
 		c.Comment = "dates written YYYYMMDD"
 		return
-	case frac == 0 && digits <= 18:
+	case frac == 0 && (digits <= 18 || digits == 19 && !k.beyond):
 		c.Type = Integer
 	case frac == 0 && digits <= 38:
 		c.Type = Huge
@@ -416,16 +423,15 @@ func (c *Column) decideNumber(l leaning) {
 		about = append(about, "in "+k.currency)
 	}
 	if c.ambiguous {
-		about = append(about, "ambiguous: "+k.sample(c.mode))
+		about = append(about, "ambiguous: "+k.reading(c.mode))
 	}
 	c.Comment = strings.Join(about, "; ")
 }
 
-func (k *cells) sample(mode uint8) string {
-	if mode == comma {
-		return "1.234 was read as 1234, and 1,234 as a fraction"
-	}
-	return "1,234 was read as 1234, and 1.234 as a fraction"
+// reading says how an unclear number was read.
+func (k *cells) reading(mode uint8) string {
+	n, _ := parseNumber([]byte(k.unclear))
+	return fmt.Sprintf("%q was read as %s", k.unclear, n.text(nil, mode))
 }
 
 // dateName reports whether a column is called like one of dates.
@@ -444,7 +450,7 @@ func (c *Column) decideMoment(l leaning) {
 	c.order = k.orders
 	if k.orders == dayFirst|monthFirst {
 		c.order = l.order
-		c.ambiguous = k.numeric > 0
+		c.ambiguous = k.numeric > 0 && !l.orderSure && k.sep != '.'
 	}
 	switch {
 	case k.zoned > 0:
@@ -485,6 +491,9 @@ func (c *Column) value(cell []byte) (v any, ok bool) {
 	}
 	switch c.Type {
 	case Text:
+		if bytes.IndexByte(cell, 0) >= 0 {
+			cell = bytes.ReplaceAll(cell, []byte{0}, nil) // not every reader of the text can hold it
+		}
 		return string(cell), true
 	case Boolean:
 		v, _, ok := truth(cell)

@@ -59,13 +59,15 @@ func detectSeparator(sample []byte, mac bool) byte {
 func separatorScore(sample []byte, delim byte, mac bool) float64 {
 	s := newSplitter(bytes.NewReader(sample), delim, mac)
 	widths := make(map[int]int)
-	records, dirty, fields := 0, 0, 0
+	records, dirty, fields, first := 0, 0, 0, 0
 	for records < headRows {
 		rec, err := s.next()
 		if err != nil {
 			break
 		}
-		records++
+		if records++; records == 1 {
+			first = len(rec)
+		}
 		widths[len(rec)]++
 		for _, f := range rec {
 			fields++
@@ -80,11 +82,11 @@ func separatorScore(sample []byte, delim byte, mac bool) float64 {
 			width, same = w, n
 		}
 	}
-	if width == 0 || same*2 < records && same < 3 {
+	if width == 0 {
 		return 0
 	}
 	agree := float64(same) / float64(records)
-	if agree < 0.5 {
+	if agree < 0.5 && (first != width || float64(records-widths[1]) < 0.7*float64(records)) {
 		return 0 // commas in prose
 	}
 	clean := 1 - float64(dirty)/float64(fields)
@@ -183,8 +185,15 @@ func typedCell(c []byte) bool {
 	if _, ok := parseClock(c); ok {
 		return true
 	}
-	_, _, ok := truth(c)
-	return ok
+	_, letter, ok := truth(c)
+	return ok && !letter // n and y are names as well
+}
+
+// familyOf is the family a cell would give a column that it is alone in.
+func familyOf(c []byte) family {
+	k := newCells()
+	k.add(c)
+	return k.family
 }
 
 func numericRow(r row) bool {
@@ -219,12 +228,11 @@ func looksLikeHeader(r row, below []row) bool {
 				}
 			}
 		}
-		typed := typedCell(name)
 		switch {
-		case k.family == texts && !typed:
+		case k.family == texts && !typedCell(name):
 			text++
 		case k.family == texts || k.family == unknown:
-		case typed && !yearAbove(name, k):
+		case familyOf(name) == k.family && !yearAbove(name, k):
 			no++
 		default:
 			yes++

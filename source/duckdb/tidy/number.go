@@ -204,6 +204,14 @@ func separator(b []byte) (r, size int) {
 	return 0, 0
 }
 
+// mode is one in which the number can be read.
+func (n number) mode() uint8 {
+	if n.modes&point != 0 {
+		return point
+	}
+	return comma
+}
+
 // text writes the number as Go and DuckDB read it.
 func (n number) text(dst []byte, mode uint8) []byte {
 	dec := byte('.')
@@ -241,14 +249,14 @@ func (n number) unscaled(mode uint8, scale int) (v int64, ok bool) {
 	}
 	for _, c := range n.core {
 		if plain(c) {
-			if v > (1<<63-1)/10-1 {
+			if v > (1<<63-1-int64(c-'0'))/10 {
 				return 0, false
 			}
 			v = v*10 + int64(c-'0')
 		}
 	}
 	for range scale - frac {
-		if v > (1<<63-1)/10-1 {
+		if v > (1<<63-1)/10 {
 			return 0, false
 		}
 		v *= 10

@@ -403,8 +403,12 @@ func (t *Table) noteColumns(say func(string, ...any)) {
 		say("dates %s in %s", text, strings.Join(dates[text], ", "))
 	}
 	for _, c := range t.Columns {
-		if c.ambiguous || strings.HasPrefix(c.Comment, "stays text") || strings.Contains(c.Comment, "in percent") {
-			say("%s %s", c.Name, strings.TrimPrefix(c.Comment, "dates written "))
+		_, doubt, ambiguous := strings.Cut(c.Comment, "ambiguous: ")
+		switch {
+		case ambiguous:
+			say("%s is ambiguous: %s", c.Name, doubt)
+		case strings.HasPrefix(c.Comment, "stays text"), strings.HasPrefix(c.Comment, "in percent"):
+			say("%s %s", c.Name, c.Comment)
 		}
 	}
 }
