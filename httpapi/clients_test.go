@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,10 @@ func newAPI(t *testing.T, change func(*httpapi.Options)) (*httpapi.Server, *clie
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(h)
-	t.Cleanup(srv.Close)
+	t.Cleanup(func() {
+		srv.CloseClientConnections() // a client that hangs must not hang the test
+		srv.Close()
+	})
 	return srv
 }
 
@@ -64,15 +68,36 @@ func TestJavaScriptClient(t *testing.T) {
 		t.Fatal("Node.js is needed for the client tests: ", err)
 	}
 	dir := filepath.Join("..", "test", "clients")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "openai")); err != nil {
+	if !installed(t, dir) {
 		run(t, dir, 5*time.Minute, nil, "npm", "ci", "--no-audit", "--no-fund")
 	}
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)
-	out := run(t, dir, 2*time.Minute, []string{"FOOTNOTE_TEST_URL=" + srv.URL, "FOOTNOTE_TEST_KEY=" + adasKey}, node, "--test")
+	out := run(t, dir, 2*time.Minute, []string{"FOOTNOTE_TEST_URL=" + srv.URL, "FOOTNOTE_TEST_KEY=" + adasKey}, node, "--test-reporter=tap", "openai.test.js")
 	if !strings.Contains(out, "# fail 0") || strings.Contains(out, "# pass 0") {
 		t.Errorf("no sign that the tests ran:\n%s", out)
 	}
+}
+
+// installed reports whether the packages that package.json pins are there.
+func installed(t *testing.T, dir string) bool {
+	t.Helper()
+	var want struct{ Dependencies map[string]string }
+	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, version := range want.Dependencies {
+		var got struct{ Version string }
+		data, err := os.ReadFile(filepath.Join(dir, "node_modules", name, "package.json"))
+		if err != nil || json.Unmarshal(data, &got) != nil || got.Version != version {
+			return false
+		}
+	}
+	return true
 }
 
 func run(t *testing.T, dir string, limit time.Duration, env []string, name string, args ...string) string {
