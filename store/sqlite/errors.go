@@ -55,6 +55,8 @@ func message(err error) (string, time.Duration) {
 		return msgFull, retryAfter
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return msgReadOnly, 0
+	case errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
+		return msgOpen, 0
 	case errors.Is(err, syscall.EIO):
 		return msgIO, retryAfter
 	}

@@ -18,6 +18,17 @@ type statements struct {
 	insertEvent, insertBlob, insertRef                  *sql.Stmt
 	setCursor, ping                                     *sql.Stmt
 	deleteBlobs, deleteRefs, deleteEvents, deleteStream *sql.Stmt
+
+	all []*sql.Stmt
+}
+
+// close must come before the connection's: database/sql leaves the statements of
+// a single connection open, and SQLite such a connection with all its locks.
+func (q *statements) close() {
+	for _, stmt := range q.all {
+		_ = stmt.Close() // it reports the statement's last failure, which was seen
+	}
+	*q = statements{}
 }
 
 func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
@@ -51,6 +62,7 @@ func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.sql); err != nil {
 			return err
 		}
+		q.all = append(q.all, *p.stmt)
 	}
 	return nil
 }
@@ -113,7 +125,7 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 
 func (w *writer) create(ctx context.Context, s store.Stream, now time.Time) error {
 	title := store.CleanTitle(s.Title)
-	_, err := w.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant,
+	_, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant,
 		title, store.Fold(title), now.UnixMicro())
 	if unique(err) {
 		return store.ErrTaken(s.ID)
@@ -170,7 +182,7 @@ func (p *pending) exec(ctx context.Context, w *writer) error {
 
 // write advances the head when the writer is up to date, and inserts the events.
 func (p *pending) write(ctx context.Context, w *writer) error {
-	res, err := w.advance.ExecContext(ctx, len(p.a.Bodies), p.now.UnixMicro(), p.a.Stream, p.a.After)
+	res, err := w.stmts.advance.ExecContext(ctx, len(p.a.Bodies), p.now.UnixMicro(), p.a.Stream, p.a.After)
 	if err != nil {
 		return err
 	}
@@ -186,7 +198,7 @@ func (p *pending) write(ctx context.Context, w *writer) error {
 // It returns nil when neither is so.
 func (w *writer) exists(ctx context.Context, a store.Append) error {
 	var last int64
-	err := w.selectLast.QueryRowContext(ctx, a.Stream).Scan(&last)
+	err := w.stmts.selectLast.QueryRowContext(ctx, a.Stream).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.ErrNoStream(a.Stream)
 	}
@@ -200,18 +212,18 @@ func (p *pending) insert(ctx context.Context, w *writer) error {
 	a, micros := p.a, p.now.UnixMicro()
 	for i, b := range a.Bodies {
 		seq := a.After + int64(i) + 1
-		if _, err := w.insertEvent.ExecContext(ctx, seq, micros, a.Run, p.kinds[i], p.data[i], a.Stream); err != nil {
+		if _, err := w.stmts.insertEvent.ExecContext(ctx, seq, micros, a.Run, p.kinds[i], p.data[i], a.Stream); err != nil {
 			return err
 		}
 		p.events[i] = footnote.Event{Stream: a.Stream, Seq: seq, Time: p.now, Run: a.Run, Body: b}
 	}
 	if c := p.change; c.SetRun {
-		if _, err := w.setRun.ExecContext(ctx, c.Run, c.RunState, micro(c.Deadline), a.Stream); err != nil {
+		if _, err := w.stmts.setRun.ExecContext(ctx, c.Run, c.RunState, micro(c.Deadline), a.Stream); err != nil {
 			return err
 		}
 	}
 	if c := p.change; c.SetTitle {
-		if _, err := w.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), a.Stream); err != nil {
+		if _, err := w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), a.Stream); err != nil {
 			return err
 		}
 	}
@@ -223,10 +235,10 @@ func (w *writer) putBlobs(ctx context.Context, a store.Append) error {
 		if data == nil {
 			data = []byte{} // empty, not NULL
 		}
-		if _, err := w.insertBlob.ExecContext(ctx, d, data); err != nil {
+		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil {
 			return err
 		}
-		if _, err := w.insertRef.ExecContext(ctx, a.Stream, d); err != nil {
+		if _, err := w.stmts.insertRef.ExecContext(ctx, a.Stream, d); err != nil {
 			return err
 		}
 	}
@@ -241,12 +253,12 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.do(ctx, "delete "+id, &request{
 		exec: func(ctx context.Context, w *writer) error {
 			var last int64
-			if err := w.selectLast.QueryRowContext(ctx, id).Scan(&last); errors.Is(err, sql.ErrNoRows) {
+			if err := w.stmts.selectLast.QueryRowContext(ctx, id).Scan(&last); errors.Is(err, sql.ErrNoRows) {
 				return store.ErrNoStream(id)
 			} else if err != nil {
 				return err
 			}
-			for _, stmt := range []*sql.Stmt{w.deleteBlobs, w.deleteRefs, w.deleteEvents, w.deleteStream} {
+			for _, stmt := range []*sql.Stmt{w.stmts.deleteBlobs, w.stmts.deleteRefs, w.stmts.deleteEvents, w.stmts.deleteStream} {
 				if _, err := stmt.ExecContext(ctx, id); err != nil {
 					return err
 				}
@@ -289,7 +301,7 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 		return err
 	}
 	return s.do(ctx, "set cursor "+name, &request{exec: func(ctx context.Context, w *writer) error {
-		_, err := w.setCursor.ExecContext(ctx, name, position)
+		_, err := w.stmts.setCursor.ExecContext(ctx, name, position)
 		return err
 	}})
 }
@@ -305,7 +317,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return nil
 	}
 	return s.do(ctx, "ping", &request{exec: func(ctx context.Context, w *writer) error {
-		_, err := w.ping.ExecContext(ctx, now.UnixMicro())
+		_, err := w.stmts.ping.ExecContext(ctx, now.UnixMicro())
 		return err
 	}})
 }

@@ -74,21 +74,21 @@ func (s *Store) do(ctx context.Context, doing string, r *request) error {
 // writer is the connection that writes, with its statements. All of it belongs to
 // the goroutine of serve.
 type writer struct {
-	s    *Store
-	conn *sql.Conn
-	statements
+	s       *Store
+	conn    *sql.Conn
+	stmts   statements
 	deleted bool // since the last time the WAL was emptied
 }
 
 func newWriter(ctx context.Context, s *Store) (*writer, error) {
 	w := &writer{s: s}
 	if err := w.connect(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.close())
 	}
 	if err := migrate(ctx, w.conn); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	if err := w.prepare(ctx, w.conn); err != nil {
+	if err := w.stmts.prepare(ctx, w.conn); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
@@ -104,6 +104,7 @@ func (w *writer) connect(ctx context.Context) (err error) {
 
 // reconnect replaces a connection that an error left in an unknown state.
 func (w *writer) reconnect(ctx context.Context) error {
+	w.stmts.close()
 	if w.conn != nil {
 		_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // out of the pool
 		_ = w.conn.Close()
@@ -112,10 +113,11 @@ func (w *writer) reconnect(ctx context.Context) error {
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	return w.prepare(ctx, w.conn)
+	return w.stmts.prepare(ctx, w.conn)
 }
 
 func (w *writer) close() error {
+	w.stmts.close()
 	if w.conn == nil {
 		return nil
 	}
@@ -201,7 +203,7 @@ func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
 			return r.err
 		}
 	}
-	if _, err := w.commitTx.ExecContext(ctx); err != nil {
+	if _, err := w.stmts.commitTx.ExecContext(ctx); err != nil {
 		w.rollback(ctx)
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -220,22 +222,22 @@ func (w *writer) begin(ctx context.Context) error {
 		// SQLite would go on writing to a file that nobody finds again.
 		return &footnote.Error{Code: footnote.StorageUnavailable, Message: msgGone, Err: err}
 	}
-	if w.conn != nil {
-		if _, err = w.beginTx.ExecContext(ctx); err == nil {
+	if w.stmts.beginTx != nil {
+		if _, err = w.stmts.beginTx.ExecContext(ctx); err == nil {
 			return nil
 		}
 	}
 	if err := w.reconnect(ctx); err != nil {
 		return err
 	}
-	_, err = w.beginTx.ExecContext(ctx)
+	_, err = w.stmts.beginTx.ExecContext(ctx)
 	return err
 }
 
 // rollback undoes the transaction. SQLite has often done so already; a connection
 // on which it did not work is replaced at the next begin.
 func (w *writer) rollback(ctx context.Context) {
-	_, _ = w.rollbackTx.ExecContext(ctx)
+	_, _ = w.stmts.rollbackTx.ExecContext(ctx)
 }
 
 // emptyWAL removes the last copies of what was deleted. Readers can be in the way;

@@ -1,0 +1,386 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+func TestOpenTwice(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir)
+	_, err := Open(t.Context(), filepath.Join(dir, "footnote.db"), Options{})
+	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), fmt.Sprint("process ", os.Getpid(), " on ")) {
+		t.Fatalf("second open: %v", err)
+	}
+}
+
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // has no such modes
+	}
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	s := open(t, dir)
+	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{
+		".": 0o700, "..": 0o700, "footnote.db": 0o600, "footnote.db-wal": 0o600, "footnote.db-shm": 0o600, "footnote.db.lock": 0o600,
+	} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v: %v", name, st.Mode(), want, err)
+		}
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	for _, name := range []string{"a b", "100%", "q?x=1", "#1", "ü", "%41", "a&b", "+", ";"} {
+		if runtime.GOOS == "windows" && strings.Contains(name, "?") {
+			continue // not a name there
+		}
+		dir := filepath.Join(t.TempDir(), name)
+		path := filepath.Join(dir, name)
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*"))
+		if st, err2 := os.Stat(path); err != nil || err2 != nil || st.Size() == 0 || len(files) != 1 {
+			t.Errorf("%s: %v %v %v", name, files, err, err2)
+		}
+	}
+}
+
+// TestDurability checks what the promise rests on, on every connection that
+// writes: SQLite documents that WAL with synchronous=FULL syncs at each commit.
+func TestDurability(t *testing.T) {
+	s := open(t, t.TempDir())
+	for range 2 {
+		if err := checkDurable(t.Context(), s.writer.conn); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.writer.reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.read.ExecContext(t.Context(), "DELETE FROM streams"); err == nil {
+		t.Fatal("a connection for reading wrote")
+	}
+}
+
+// TestLostConnection breaks the writer's connection in the middle of a
+// transaction; the next write does not notice.
+func TestLostConnection(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := t.Context()
+	if err := s.Create(ctx, store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
+		t.Fatal(err)
+	}
+	for i, breakIt := range []func(*writer){
+		func(w *writer) { _, _ = w.conn.ExecContext(ctx, "BEGIN; UPDATE streams SET title = 'half'") },
+		func(w *writer) { _ = w.conn.Close() },
+	} {
+		err := s.do(ctx, "break", &request{exec: func(_ context.Context, w *writer) error { return nil }, done: func() { breakIt(s.writer) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Append(ctx, store.Append{Stream: "c", After: int64(i), Bodies: []footnote.Body{footnote.UserMessage{}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h, err := s.Get(ctx, "c"); err != nil || h.Title != "" || h.Last != 2 {
+		t.Fatalf("%+v, %v", h, err)
+	}
+}
+
+// TestHardFailure puts a request that breaks the transaction between others.
+func TestHardFailure(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx := t.Context()
+	broken := func(ctx context.Context, w *writer) error {
+		if err := w.create(ctx, store.Stream{ID: "half", Kind: "k"}, time.Now()); err != nil {
+			return err
+		}
+		_, err := w.conn.ExecContext(ctx, "INSERT INTO nowhere VALUES (1)")
+		return err
+	}
+	batch := []*request{}
+	for i := range 5 {
+		r := &request{finished: make(chan struct{}), exec: broken}
+		if i != 2 {
+			r.exec = func(ctx context.Context, w *writer) error {
+				return w.create(ctx, store.Stream{ID: fmt.Sprint("c", i), Kind: "k"}, time.Now())
+			}
+		}
+		batch = append(batch, r)
+	}
+	// From within the writer's goroutine, so that the five are one batch.
+	if err := s.do(ctx, "batch", &request{exec: func(context.Context, *writer) error { return nil }, done: func() { s.writer.commit(batch) }}); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range batch {
+		<-r.finished
+		if (r.err != nil) != (i == 2) {
+			t.Errorf("request %d: %v", i, r.err)
+		}
+		if _, err := s.Get(ctx, fmt.Sprint("c", i)); (err != nil) != (i == 2) {
+			t.Errorf("stream %d: %v", i, err)
+		}
+	}
+	if _, err := s.Get(ctx, "half"); footnote.CodeOf(err) != footnote.NotFound {
+		t.Errorf("half of a request was written: %v", err)
+	}
+}
+
+// TestRefusedFiles opens what is not, or no longer, a data file of this version.
+func TestRefusedFiles(t *testing.T) {
+	other := func(path, script string) error {
+		db, err := sql.Open("sqlite", dsn(path, nil))
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		_, err = db.Exec(script)
+		return err
+	}
+	for name, c := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"newer":   {func(p string) error { return other(p, "PRAGMA user_version = 99") }, "newer version"},
+		"foreign": {func(p string) error { return other(p, "CREATE TABLE songs (title); PRAGMA application_id = 0") }, "another program"},
+		"text":    {func(p string) error { return os.WriteFile(p, bytes.Repeat([]byte("not a database. "), 1000), 0o600) }, "damaged"},
+		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "footnote.db")
+			if name == "newer" {
+				s, err := Open(t.Context(), path, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Close()
+			}
+			if err := c.make(path); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the lock is given back
+				_, err := Open(t.Context(), path, Options{})
+				if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), c.want) {
+					t.Fatalf("open: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedFile overwrites pages behind the header.
+func TestDamagedFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "footnote.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageSize = 4096
+	for i := 2 * pageSize; i < len(data); i++ {
+		data[i] = 0xa5
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(t.Context(), path, Options{})
+	if err == nil {
+		defer s.Close()
+		_, err = s.Get(t.Context(), "c")
+	}
+	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), "damaged") {
+		t.Fatalf("a damaged file: %v", err)
+	}
+}
+
+// TestMovedFile takes the file away from a running store, which must not go on
+// to write where nobody finds it.
+func TestMovedFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // does not let an open file be moved
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "footnote.db")
+	s := open(t, dir)
+	if err := s.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Append(t.Context(), store.Append{Stream: "c", Bodies: []footnote.Body{footnote.UserMessage{}}})
+	if footnote.CodeOf(err) != footnote.StorageUnavailable || !strings.Contains(footnote.MessageOf(err), "moved") {
+		t.Fatalf("append: %v", err)
+	}
+	if err := s.Ping(t.Context()); footnote.CodeOf(err) != footnote.StorageUnavailable {
+		t.Fatalf("ping: %v", err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), store.Append{Stream: "c", Bodies: []footnote.Body{footnote.UserMessage{}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeleteLeavesNothing looks for deleted words in the bytes of the files.
+func TestDeleteLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	ctx := t.Context()
+	secret := []byte("very-secret-words")
+	big := bytes.Repeat(secret, 2000)
+	st := store.Stream{ID: "c", Kind: store.Conversation, Title: string(secret), ClientID: string(secret)}
+	if _, err := s.CreateAppend(ctx, st, store.Append{Bodies: []footnote.Body{footnote.UserMessage{Text: string(secret)}, footnote.UserMessage{Text: string(big)}},
+		Blobs: map[footnote.Digest][]byte{store.DigestOf(big): big}}); err != nil {
+		t.Fatal(err)
+	}
+	found := func() bool {
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name + "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, "-wal") || strings.HasSuffix(name, ".db") {
+				if bytes.Contains(data, secret) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if !found() {
+		t.Fatal("the words are not in the files; what is this test looking at?")
+	}
+	if err := s.Delete(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	// The writer empties the WAL when it has nothing else to do, and before it
+	// takes the next request.
+	if err := s.SetCursor(ctx, "x", 1); err != nil {
+		t.Fatal(err)
+	}
+	if found() {
+		t.Fatal("deleted words are still in the files")
+	}
+}
+
+// TestClock runs leases on a clock of their own.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, t.TempDir())
+		ctx := t.Context()
+		a := store.Append{Stream: "c", Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}}, Take: &footnote.Take{Owner: "me", TTL: time.Minute}}
+		events, err := s.CreateAppend(ctx, store.Stream{ID: "c", Kind: store.Conversation}, a)
+		if err != nil || !events[0].Time.Equal(time.Now()) {
+			t.Fatalf("%v, %v", events, err)
+		}
+		a = store.Append{Stream: "c", After: 1, Lease: 1, Bodies: []footnote.Body{footnote.UserMessage{}}}
+		time.Sleep(time.Minute - time.Nanosecond)
+		if _, err := s.Append(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if heads, err := s.Unfinished(ctx, time.Now(), 1); err != nil || len(heads) != 0 {
+			t.Fatalf("%v, %v", heads, err)
+		}
+		time.Sleep(time.Nanosecond)
+		a.After = 2
+		if _, err := s.Append(ctx, a); footnote.CodeOf(err) != footnote.Conflict {
+			t.Fatalf("append under an expired lease: %v", err)
+		}
+		if heads, err := s.Unfinished(ctx, time.Now(), 1); err != nil || len(heads) != 1 {
+			t.Fatalf("%v, %v", heads, err)
+		}
+	})
+}
+
+// TestCloseWaits closes while many write: each append was done or refused, and
+// what was done is there.
+func TestCloseWaits(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "footnote.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		id   string
+		last int64
+		err  error
+	}
+	results := make(chan result)
+	started := make(chan struct{}, 16)
+	for i := range 16 {
+		go func() {
+			id := fmt.Sprint("c", i)
+			err := s.Create(context.Background(), store.Stream{ID: id, Kind: store.Conversation})
+			started <- struct{}{}
+			var last int64
+			for err == nil {
+				if _, err = s.Append(context.Background(), store.Append{Stream: id, After: last, Bodies: []footnote.Body{footnote.UserMessage{}}}); err == nil {
+					last++
+				}
+			}
+			results <- result{id, last, err}
+		}()
+	}
+	for range 16 {
+		<-started
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{}
+	for range 16 {
+		r := <-results
+		if footnote.CodeOf(r.err) != footnote.StorageUnavailable {
+			t.Errorf("append to a closed store: %v", r.err)
+		}
+		want[r.id] = r.last
+	}
+	s = open(t, dir)
+	for id, last := range want {
+		if h, err := s.Get(t.Context(), id); err != nil || h.Last != last {
+			t.Errorf("%s ends at %d, want %d: %v", id, h.Last, last, err)
+		}
+	}
+}
