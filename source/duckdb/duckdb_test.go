@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -20,7 +21,28 @@ import (
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.OpenFunc{Kind: OpenEngine})
+	if path := os.Getenv(holdMarker); path != "" { // see TestLocked
+		hold(path)
+	}
 	os.Exit(m.Run())
+}
+
+const holdMarker = "FOOTNOTE_TEST_HOLD"
+
+// hold keeps a database open for writing until standard input ends.
+func hold(path string) {
+	db, err := sql.Open("duckdb", path)
+	if err == nil {
+		_, err = db.Exec("SELECT 1")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("open")
+	io.Copy(io.Discard, os.Stdin)
+	db.Close()
+	os.Exit(0)
 }
 
 // write runs statements on a database file that may be written.

@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -92,7 +93,8 @@ func loadError(f inputFile, err error) error {
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + ": " + e.Reason}
 	}
 	if d, ok := errors.AsType[*duckdb.Error](err); ok {
-		text, _, _ := strings.Cut(strings.ReplaceAll(d.Msg, f.Path, base), "\n")
+		text := strings.NewReplacer(f.Path, base, filepath.Dir(f.Path), "…", os.TempDir(), "…").Replace(d.Msg)
+		text, _, _ = strings.Cut(text, "\n")
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text), Err: err}
 	}
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
@@ -247,8 +249,13 @@ func (l *loader) comment(ctx context.Context, name, text string, rows int64) err
 }
 
 func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
+	path, remove, err := literalPath(f.Path)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	name := l.unique(f.Table)
-	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(escapeGlob(f.Path))+")"); err != nil {
+	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_parquet("+literal(path)+")"); err != nil {
 		return err
 	}
 	return l.finish(ctx, name, "read from Parquet")
@@ -273,24 +280,40 @@ func (l *loader) finish(ctx context.Context, name, comment string) error {
 	return l.comment(ctx, name, comment, rows)
 }
 
-// escapeGlob keeps a path from being read as a pattern.
-func escapeGlob(path string) string {
-	var b strings.Builder
-	for _, r := range path {
-		if strings.ContainsRune("*?[", r) {
-			b.WriteString("[" + string(r) + "]")
-			continue
-		}
-		b.WriteRune(r)
+// literalPath is the path of a file for a function that takes patterns. DuckDB has
+// no way to write a * or [ that means itself, so such a file is copied. The
+// caller must call remove.
+func literalPath(path string) (plain string, remove func(), err error) {
+	if !strings.ContainsAny(path, "*?[\\") {
+		return path, func() {}, nil
 	}
-	return b.String()
+	in, err := os.Open(path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp("", "input-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.Remove(out.Name()) }
+	if _, err := io.Copy(out, in); err != nil {
+		remove()
+		return "", nil, errors.Join(err, out.Close())
+	}
+	return out.Name(), remove, out.Close()
 }
 
 // loadJSON loads an array of objects, one object for each line, or an object that
 // holds an array of objects.
 func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
+	path, remove, err := literalPath(f.Path)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	name := l.unique(f.Table)
-	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(escapeGlob(f.Path))+
+	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(path)+
 		", sample_size = -1, maximum_object_size = 268435456, map_inference_threshold = -1)"); err != nil {
 		return err
 	}
