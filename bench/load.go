@@ -133,7 +133,7 @@ func post(ctx context.Context, t target, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer bench")
+	req.Header.Set("Authorization", "Bearer bench-key")
 	req.Header.Set("Anthropic-Version", "2026-10-21")
 	res, err := client.Do(req)
 	if err != nil {
