@@ -24,11 +24,13 @@ type reads struct {
 	get, find, list, events, blob, exists, unfinished, tail, cursor *sql.Stmt
 }
 
-func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		sql  string
-	}{
+type query struct {
+	stmt **sql.Stmt
+	sql  string
+}
+
+func readQueries(q *reads) []query {
+	return []query{
 		{&q.get, `SELECT ` + headColumns + ` FROM streams WHERE id = ?`},
 		{&q.find, `SELECT ` + headColumns + ` FROM streams WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`},
 		{&q.list, `SELECT ` + headColumns + ` FROM streams
@@ -44,7 +46,11 @@ func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
 		{&q.tail, `SELECT e.position, s.id, s.org, s.user, e.seq, e.time, e.run, e.kind, e.body
 			FROM events e CROSS JOIN streams s ON s.n = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`},
 		{&q.cursor, `SELECT position FROM cursors WHERE name = ?`},
-	} {
+	}
+}
+
+func (q *reads) prepare(ctx context.Context, db *sql.DB) error {
+	for _, p := range readQueries(q) {
 		var err error
 		if *p.stmt, err = db.PrepareContext(ctx, p.sql); err != nil {
 			return err

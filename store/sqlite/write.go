@@ -31,11 +31,8 @@ func (q *statements) close() {
 	*q = statements{}
 }
 
-func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		sql  string
-	}{
+func writeQueries(q *statements) []query {
+	return []query{
 		{&q.beginTx, `BEGIN IMMEDIATE`},
 		{&q.commitTx, `COMMIT`},
 		{&q.rollbackTx, `ROLLBACK`},
@@ -57,7 +54,11 @@ func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
 		{&q.deleteRefs, `DELETE FROM blob_refs WHERE stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.deleteEvents, `DELETE FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.deleteStream, `DELETE FROM streams WHERE id = ?`},
-	} {
+	}
+}
+
+func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
+	for _, p := range writeQueries(q) {
 		var err error
 		if *p.stmt, err = conn.PrepareContext(ctx, p.sql); err != nil {
 			return err
