@@ -1,5 +1,7 @@
 package cite
 
+import "sort"
+
 // How a numeral finds its subject. Within a sentence each column of labels is
 // looked at by itself (a city, a month), and the label that the numeral belongs to
 // is, in this order: the one a preposition ties to it ("1,204 in Berlin"), the
@@ -35,6 +37,7 @@ func (r *resolver) bind(n *numeral) []binding {
 	b := &p.blocks[p.tokens[n.from].blck]
 	picks := map[dim]*mention{}
 	level := said
+	own := r.ownColumns(n)
 	if b.kind == tableRow {
 		r.pickCells(n, b, picks)
 	} else {
@@ -45,6 +48,9 @@ func (r *resolver) bind(n *numeral) []binding {
 	}
 	byTable := map[int][]pick{}
 	for d, m := range picks {
+		if own[d] {
+			continue // a label is not bound by another of its kind
+		}
 		if h := m.hit(d); h != nil && !h.wide {
 			byTable[d.table] = append(byTable[d.table], pick{m, h})
 		}
@@ -56,6 +62,19 @@ func (r *resolver) bind(n *numeral) []binding {
 		}
 	}
 	return out
+}
+
+// ownColumns are the columns of labels that the numeral itself is a label of.
+func (r *resolver) ownColumns(n *numeral) map[dim]bool {
+	own := map[dim]bool{}
+	for _, m := range r.near(n) {
+		if m.overlaps(n) {
+			for _, h := range m.hits {
+				own[dim{h.table, h.col}] = true
+			}
+		}
+	}
+	return own
 }
 
 type pick struct {
@@ -89,11 +108,30 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 	}
 	if g := r.group[ps[0].m]; g != nil && level == said && out.by[0] == ps[0].m {
 		d := dim{t, ps[0].h.col}
+		if len(g) == 2 && r.prose.low(g[0].from-1) == "between" && len(ps) == 1 {
+			out.rows = rowRange(g[0].hit(d), g[1].hit(d), out.rows)
+			return out
+		}
 		for _, m := range g {
 			if h := m.hit(d); h != nil {
 				out.group = union(out.group, h.rows)
 			}
 		}
+	}
+	return out
+}
+
+// rowRange is the rows from one label to another: "between Monday and Thursday".
+func rowRange(a, b *hit, rows []int32) []int32 {
+	if a == nil || b == nil {
+		return rows
+	}
+	var out []int32
+	for i := a.rows[0]; i <= b.rows[0] && len(out) < maxHits; i++ {
+		out = append(out, i)
+	}
+	if out == nil {
+		return rows
 	}
 	return out
 }
@@ -167,7 +205,7 @@ func (m *mention) overlaps(n *numeral) bool { return m.from < n.to && n.from < m
 // column's header.
 func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 	p := r.prose
-	for _, m := range r.bySentence[p.tokens[n.from].sentence] {
+	for _, m := range r.near(n) {
 		if m.overlaps(n) || m.date && r.columnOfCell(m.from) != 0 {
 			continue
 		}
@@ -225,7 +263,7 @@ func (p *prose) headerCell(b, c int) (int, int) {
 // pickSentence binds a numeral of prose within its sentence.
 func (r *resolver) pickSentence(n *numeral, picks map[dim]*mention) {
 	byDim := map[dim][]*mention{}
-	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+	for _, m := range r.near(n) {
 		if m.overlaps(n) {
 			continue
 		}
@@ -255,7 +293,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 		switch {
 		case m.from >= n.to && next == nil:
 			next = m
-		case m.to <= n.from && (!r.comparand(m) || r.rightBehind(m, n)):
+		case m.to <= n.from && (!r.comparand(m) || r.rightBehind(m, n) || r.sameBracket(m, n)):
 			prev = m
 		}
 	}
@@ -352,12 +390,25 @@ func (r *resolver) comparand(m *mention) bool {
 	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
 		return false // ", which …": spoken of after all
 	}
-	return comparandWords[w] || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
+	return comparandWords[w] || w == "as" && i >= 2 && p.low(i-2) == "as" || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
 }
 
 // rightBehind: the number follows the label at once: "Hamburg (980)".
 func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 	return n.from-m.to <= 4 && !r.numeralBetween(m.to, n.from)
+}
+
+// sameBracket: "above Hamburg (980 from 12 shops)": the 12 are Hamburg's too.
+func (r *resolver) sameBracket(m *mention, n *numeral) bool {
+	if n.from-m.to > 16 || r.prose.low(m.to) != "(" {
+		return false
+	}
+	for i := m.to; i < n.from; i++ {
+		if r.prose.low(i) == ")" {
+			return false
+		}
+	}
+	return true
 }
 
 // pickContext binds a numeral whose sentence names nothing: to the subject of an
@@ -397,7 +448,7 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 // subject takes the first label of each column that is not merely compared with.
 func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
 	found := false
-	for _, m := range ms {
+	for _, m := range ms[:min(len(ms), maxNear)] {
 		if r.comparand(m) {
 			continue
 		}
@@ -531,7 +582,7 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	}
 	s := p.tokens[n.from].sentence
 	var prev, far, next *columnMention
-	for _, m := range r.colBySentence[s] {
+	for _, m := range r.nearColumns(n) {
 		switch {
 		case m.from >= n.to:
 			if next == nil {
@@ -547,15 +598,96 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	if next != nil && r.unitOf(n, next) {
 		return columnBinding{next.cols, true}
 	}
+	if cols := r.moneyColumns(n); prev == nil && cols != nil {
+		return columnBinding{cols, true}
+	}
 	switch {
 	case prev != nil:
-		return columnBinding{prev.cols, true}
+		return columnBinding{prev.cols, !r.partOf(n)}
 	case far != nil:
-		return columnBinding{far.cols, false}
+		return columnBinding{far.cols, r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
 	}
 	return r.columnContext(s, p.tokens[n.from].blck)
+}
+
+// partOf: in "120 of 500" the 500 is of another column than the 120.
+func (r *resolver) partOf(n *numeral) bool {
+	p := r.prose
+	i := n.from - 1
+	for i >= 0 && (articles[p.low(i)] || !p.tokens[i].word && p.low(i) != ",") {
+		i--
+	}
+	if w := p.low(i); w != "of" && w != "against" {
+		return false
+	}
+	if p.low(i-1) == "out" {
+		i--
+	}
+	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.named(i-1))
+}
+
+// named says whether token i is part of a column's name.
+func (r *resolver) named(i int) bool {
+	ms := r.colBySentence[r.prose.tokens[i].sentence]
+	k := sort.Search(len(ms), func(k int) bool { return ms[k].to > i })
+	return k < len(ms) && ms[k].from <= i
+}
+
+// onlyColumn: the sentence names this column and no other.
+func (r *resolver) onlyColumn(n *numeral, m *columnMention) bool {
+	for _, o := range r.nearColumns(n) {
+		if o != m && !sameColumns(o.cols, m.cols) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameColumns(a, b []colRef) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ownNoun: the number counts things no column is called after.
+func (r *resolver) ownNoun(n *numeral) bool {
+	w := r.prose.low(n.to)
+	return n.to < len(r.prose.tokens) && r.prose.tokens[n.to].word && !measures[w] && !linkWords[w] && !conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
+}
+
+var (
+	moneyVerbs = set("earned earns earn generated generates grossed brought took made makes")
+	moneyWords = set("revenue sale income gross turnover amount mrr earning proceed umsatz")
+)
+
+// moneyColumns: "Berlin earned 1,204" speaks of the revenue column.
+func (r *resolver) moneyColumns(n *numeral) []colRef {
+	if !r.says(n, moneyVerbs) || n.percent || len(r.near(n)) == 0 {
+		return nil
+	}
+	var cols []colRef
+	for t := range r.tables {
+		for ci, c := range r.tables[t].cols {
+			if c.role != roleNumber {
+				continue
+			}
+			for _, w := range nameWords(c.name) {
+				if moneyWords[w] {
+					cols = append(cols, colRef{t, ci})
+					break
+				}
+			}
+		}
+	}
+	return cols
 }
 
 func (r *resolver) columnContext(s, bi int) columnBinding {

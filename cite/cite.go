@@ -44,13 +44,14 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 	r.direct()
 	r.derived()
 	r.doubtDates()
+	r.doubtParts()
 	for i := range r.numerals {
 		n := &r.numerals[i]
 		if c := r.found[i]; c != nil && c.conf >= minConfidence {
 			cites = append(cites, r.footnote(n, c))
 			continue
 		}
-		if n.quiet && r.reasons[i] == "" {
+		if n.quiet && r.reasons[i] == "" && !(r.strictly(i) && n.kind == number && r.measured(n)) {
 			continue
 		}
 		open = append(open, footnote.Unresolved{Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i)})
@@ -115,6 +116,16 @@ type column struct {
 	scale    int // power of ten the cells are written in
 	total    *total
 	distinct int
+}
+
+// integerID: the column's numbers name things, they are not years or months.
+func (c *column) integerID() bool {
+	for _, w := range nameWords(c.name) {
+		if idNames[w] {
+			return true
+		}
+	}
+	return false
 }
 
 type table struct {
@@ -242,6 +253,8 @@ func hasWord(sql, w string) bool {
 	return false
 }
 
+var idNames = set("id no nr number code zip key sku plz")
+
 var keyNames = set("id year no nr number code zip key jahr ano week month quarter hour sku plz")
 
 func newColumn(c footnote.Column, ci int, rows [][]any) column {
@@ -252,7 +265,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 	words := nameWords(c.Name)
 	for i, w := range words {
 		out.percent = out.percent || percentNames[w]
-		out.key = out.key || keyNames[w] && (i == len(words)-1 || w == "year") && len(words) <= 3
+		out.key = out.key || keyNames[w] && (len(words) == 1 || i == len(words)-1 && idNames[w])
 		switch w {
 		case "musd", "meur", "mio", "million", "mgbp", "mm":
 			out.scale = 6
@@ -263,7 +276,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		}
 	}
 	switch out.role {
-	case roleText:
+	case roleText, roleDate:
 		seen := map[string]bool{}
 		for _, row := range rows {
 			if s, ok := row[ci].(string); ok && len(seen) < 10000 {

@@ -152,7 +152,7 @@ func scanWordDate(s string) (date, int) {
 			return d, m[7]
 		}
 		end := m[5]
-		if rest := s[end:]; len(rest) >= 2 && set("st nd rd th")[strings.ToLower(rest[:2])] {
+		if rest := s[end:]; len(rest) >= 2 && ordinalEndings[strings.ToLower(rest[:2])] {
 			end += 2
 		}
 		return d, end

@@ -3,6 +3,7 @@ package cite
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -77,6 +78,9 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.points || n.times {
 		return nil
 	}
+	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
+		return r.wholeShare(k)
+	}
 	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n)
 	wantAvg := r.saysSentence(n, averageCues)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
@@ -123,6 +127,17 @@ func (r *resolver) aggregate(k int) *candidate {
 		}
 	}
 	return best
+}
+
+// wholeShare is the 100 % in the last row of a table.
+func (r *resolver) wholeShare(k int) *candidate {
+	t := len(r.tables) - 1
+	cols, _ := r.numericColumns(k, t)
+	if len(cols) == 0 {
+		return nil
+	}
+	sum := "sum(" + r.ref(t, -1, r.tables[t].cols[cols[0]].name) + ")"
+	return &candidate{table: t, formula: sum + " / " + sum, value: "1", conf: 0.7}
 }
 
 func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Rat, conf float64, keep func(*candidate)) {
@@ -203,7 +218,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	tab := &r.tables[t]
 	s := r.prose.tokens[n.from].sentence
 	for ci, c := range tab.cols {
-		if c.role == roleBool && r.namesColumn(s, t, ci) && r.count(t, ci, "=", nil) == want {
+		if c.role == roleBool && r.namesColumn(n, t, ci) && r.count(t, ci, "=", nil) == want {
 			return r.countIf(t, ci, "= true", want, 0.85)
 		}
 	}
@@ -214,7 +229,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 				break
 			}
 			for _, op := range r.comparison(m) {
-				for _, ci := range r.columnsNear(s, t) {
+				for _, ci := range r.columnsNear(n, t) {
 					if r.count(t, ci, op, m.readings[0].val) == want {
 						return r.countIf(t, ci, op+" "+ratText(m.readings[0].val), want, 0.8)
 					}
@@ -235,7 +250,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 			}
 		}
 	}
-	for _, m := range r.bySentence[s] {
+	for _, m := range r.near(n) {
 		for _, h := range m.hits {
 			if h.table == t && tab.cols[h.col].role == roleText && !tab.cols[h.col].unique && len(h.rows) == want && !h.wide && distance(m, n) <= 6 {
 				label, _ := tab.rows[h.rows[0]][h.col].(string)
@@ -247,6 +262,7 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 }
 
 var (
+	shareWords = set("share as")
 	profitCues = set("profit profitable positive grew gained growth increase increased rose gains surplus black")
 	lossCues   = set("loss losses negative fell declined decline dropped decreased shrank deficit red lost")
 )
@@ -268,8 +284,8 @@ func (r *resolver) signed(t, ci int) bool {
 	return tot.n > 0 && tot.minF < 0 && tot.maxF > 0
 }
 
-func (r *resolver) namesColumn(s, t, ci int) bool {
-	for _, m := range r.colBySentence[s] {
+func (r *resolver) namesColumn(n *numeral, t, ci int) bool {
+	for _, m := range r.nearColumns(n) {
 		for _, c := range m.cols {
 			if c == (colRef{t, ci}) {
 				return true
@@ -280,11 +296,11 @@ func (r *resolver) namesColumn(s, t, ci int) bool {
 }
 
 // columnsNear are the numeric columns a sentence names, or all.
-func (r *resolver) columnsNear(s, t int) []int {
+func (r *resolver) columnsNear(n *numeral, t int) []int {
 	var cols []int
-	for _, m := range r.colBySentence[s] {
+	for _, m := range r.nearColumns(n) {
 		for _, c := range m.cols {
-			if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
+			if c.table == t && !slices.Contains(cols, c.col) && r.tables[t].cols[c.col].role == roleNumber {
 				cols = append(cols, c.col)
 			}
 		}
@@ -302,17 +318,28 @@ func (r *resolver) columnsNear(s, t int) []int {
 
 // comparison reads the words before a threshold.
 func (r *resolver) comparison(m *numeral) []string {
+	w, before := r.wordBefore(m)
 	switch {
-	case r.within(m, set("least minimum"), 3):
+	case (w == "least" && before == "at") || w == "minimum":
 		return []string{">="}
-	case r.within(m, set("most maximum"), 3) && !r.within(m, set("more"), 3):
+	case w == "most" && before == "at" || w == "maximum":
 		return []string{"<="}
-	case r.within(m, aboveCues, 4):
+	case aboveCues[w], w == "than" && before == "more":
 		return []string{">", ">="}
-	case r.within(m, belowCues, 4):
+	case belowCues[w], w == "than" && (before == "less" || before == "fewer"):
 		return []string{"<", "<="}
 	}
 	return nil
+}
+
+// wordBefore gives the last two words before a number, articles passed over.
+func (r *resolver) wordBefore(n *numeral) (w, before string) {
+	p := r.prose
+	i := n.from - 1
+	for i >= 0 && (articles[p.low(i)] || p.low(i) == "$" || p.low(i) == "€" || p.low(i) == "£") {
+		i--
+	}
+	return p.low(i), p.low(i - 1)
 }
 
 // count counts rows; v nil means: the boolean column is true.
@@ -484,7 +511,12 @@ func (r *resolver) activity(k, back int) active {
 		}
 	}
 	for q := s; q >= 0 && q >= s-back; q-- {
-		ms := append([]*mention{}, r.bySentence[q]...)
+		ms := r.near(n)
+		if q != s {
+			ms = r.bySentence[q]
+			ms = ms[:min(len(ms), maxNear)]
+		}
+		ms = append([]*mention{}, ms...)
 		sort.SliceStable(ms, func(i, j int) bool { return distance(ms[i], n) < distance(ms[j], n) })
 		for _, m := range ms {
 			for _, h := range m.hits {
@@ -493,7 +525,12 @@ func (r *resolver) activity(k, back int) active {
 				}
 			}
 		}
-		for _, m := range r.colBySentence[q] {
+		cs := r.nearColumns(n)
+		if q != s {
+			cs = r.colBySentence[q]
+			cs = cs[:min(len(cs), maxNear)]
+		}
+		for _, m := range cs {
 			for _, c := range m.cols {
 				if r.tables[c.table].cols[c.col].role == roleNumber {
 					a.cols[dim{c.table, c.col}] = true
@@ -601,7 +638,7 @@ func (r *resolver) pairCells(k int, op operation, a active, conf float64) *candi
 
 func (r *resolver) shareTalk(k int) bool {
 	n := &r.numerals[k]
-	return r.prose.low(n.to) == "of" || r.says(n, set("share as"))
+	return r.prose.low(n.to) == "of" || r.says(n, shareWords)
 }
 
 // pairRows pairs the named rows in the columns the sentence is about.
@@ -633,6 +670,9 @@ func (r *resolver) activeColumns(k, t int, a active) []int {
 		if c.table == t && r.tables[t].cols[c.col].role == roleNumber {
 			cols = append(cols, c.col)
 		}
+	}
+	if len(cols) > 0 && r.columnsOf[k].strong {
+		return cols
 	}
 	for ci, c := range r.tables[t].cols {
 		if a.cols[dim{t, ci}] && c.role == roleNumber {
@@ -777,7 +817,7 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 	if !ok1 || !ok2 || a.Cmp(b) == 0 && op.name != "ratio" {
 		return nil
 	}
-	if n.points && !r.pointsFit(x, y) {
+	if n.points && !r.pointsFit(x, y) || !r.involves(k, x, y) || op.name == "growth" && !r.comparable(n, x, y) {
 		return nil
 	}
 	up, down := r.says(n, upCues) || n.sign > 0, r.says(n, downCues) || n.sign < 0
@@ -795,6 +835,47 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 		a, b, x, y = b, a, y, x
 	}
 	return nil
+}
+
+// involves: a formula about a row that the text names has a cell of that row.
+func (r *resolver) involves(k int, x, y cellRef) bool {
+	for _, b := range r.bindings[k] {
+		if b.strength < inherited || len(b.rows) != 1 {
+			continue
+		}
+		if b.table == x.table && contains(b.rows, x.row) || b.table == y.table && contains(b.rows, y.row) {
+			return true
+		}
+		if b.table == x.table || b.table == y.table {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	changeVerbs  = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk increased decreased improved climbed jumped growth")
+	comparatives = set("than above below ahead behind over compared versus vs more less higher lower exceeded exceeds fewer")
+)
+
+// comparable: what "grew" has grown over time, so two rows must be two times;
+// "more than" compares any two.
+func (r *resolver) comparable(n *numeral, x, y cellRef) bool {
+	if x.table != y.table || x.row == y.row || !r.says(n, changeVerbs) || r.says(n, comparatives) {
+		return true
+	}
+	tab := &r.tables[x.table]
+	for ci, c := range tab.cols {
+		if c.role == roleDate || c.role == roleNumber && c.key && !c.integerID() {
+			return true
+		}
+		if c.role == roleText {
+			if _, ok := cellDate(tab.rows[x.row][ci]); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // pointsFit: percentage points are differences of percents.
@@ -864,10 +945,9 @@ func (r *resolver) ratioOf(k int) *candidate {
 	if n.percent || n.points || !r.saysSentence(n, perCues) {
 		return nil
 	}
-	s := r.prose.tokens[n.from].sentence
 	for _, row := range r.boundRows(k) {
-		for _, x := range r.columnsNear(s, row.table) {
-			for _, y := range r.columnsNear(s, row.table) {
+		for _, x := range r.columnsNear(n, row.table) {
+			for _, y := range r.columnsNear(n, row.table) {
 				if x == y {
 					continue
 				}
@@ -930,7 +1010,11 @@ func (r *resolver) daysOf(k int) *candidate {
 			}
 			v := big.NewRat(b-a, unit)
 			if q, ok := n.fits(v, false); ok && b > a {
-				return &candidate{table: x.table, formula: fmt.Sprintf("days(%s, %s)", r.refOf(x), r.refOf(y)), value: strconv.FormatInt(b-a, 10), conf: 0.85 * q, rows: rowsOf(x, y)}
+				formula := fmt.Sprintf("days(%s, %s)", r.refOf(x), r.refOf(y))
+				if unit > 1 {
+					formula += fmt.Sprintf(" / %d", unit)
+				}
+				return &candidate{table: x.table, formula: formula, value: ratText(v), conf: 0.85 * q, rows: rowsOf(x, y)}
 			}
 		}
 	}
@@ -1004,6 +1088,8 @@ func (r *resolver) loose(k int) *candidate {
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
 			q *= 0.9
+		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].name, averageCues), r.says(n, totalCues) && !hasAny(t.cols[h.col].name, totalCues):
+			continue
 		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradicts(n, h):
 			continue
 		case bound[h.col] && n.sig >= 2:
@@ -1018,6 +1104,15 @@ func (r *resolver) loose(k int) *candidate {
 		}
 	}
 	return best
+}
+
+func hasAny(name string, words map[string]bool) bool {
+	for _, w := range nameWords(name) {
+		if words[w] {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *resolver) namesNumber(cb columnBinding, t int) bool {

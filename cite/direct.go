@@ -32,7 +32,7 @@ func (r *resolver) direct() {
 // labelled resolves numerals that are part of a name: the 22 of "Midnight 22".
 func (r *resolver) labelled(k int) bool {
 	n := &r.numerals[k]
-	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+	for _, m := range r.near(n) {
 		if !m.overlaps(n) || m.date {
 			continue
 		}
@@ -58,10 +58,23 @@ func (r *resolver) namesOther(k int, h hit) bool {
 			continue
 		}
 		m := b.by[0]
+		if !r.unique(m, b.table) {
+			continue
+		}
 		near := m.from >= n.to && r.tied(n, m) ||
 			m.to <= n.from && r.prose.tokens[m.from].clause == r.prose.tokens[n.from].clause && !r.numeralBetween(m.to, n.from)
 		if near && len(intersect(b.rows, h.rows)) == 0 {
 			r.conflict[k] = r.cell(h.table, int(h.rows[0]), h.col, 0)
+			return true
+		}
+	}
+	return false
+}
+
+// unique says whether a mention names rows by a column in which no two are alike.
+func (r *resolver) unique(m *mention, t int) bool {
+	for _, h := range m.hits {
+		if c := r.tables[h.table].cols[h.col]; h.table == t && (c.unique || c.role == roleNumber) {
 			return true
 		}
 	}
@@ -142,7 +155,7 @@ func (r *resolver) dated(k int) {
 // yearIsCount: "2,021" is never a year, and "2021 units" is a number of units.
 func (r *resolver) yearIsCount(k int) bool {
 	n := &r.numerals[k]
-	for _, m := range r.colBySentence[r.prose.tokens[n.from].sentence] {
+	for _, m := range r.nearColumns(n) {
 		if m.from >= n.to {
 			return m.from == n.to && r.anchored(k) != nil
 		}
@@ -172,7 +185,7 @@ func (r *resolver) bindingOf(k, t int) *binding {
 // rows it is bound to.
 func (r *resolver) dateHits(n *numeral) []hit {
 	var out []hit
-	for _, m := range r.bySentence[r.prose.tokens[n.from].sentence] {
+	for _, m := range r.near(n) {
 		if m.overlaps(n) {
 			out = append(out, m.hits...)
 		}
@@ -248,12 +261,20 @@ func (r *resolver) ranked(k int) {
 			}
 		}
 		ci, certain := r.measure(b.table, cb)
-		if ci >= 0 && (r.rankBy(b.table, row, ci, true) == rank || r.says(n, minCues) && r.rankBy(b.table, row, ci, false) == rank) {
-			conf := 0.8
+		if ci >= 0 {
+			conf, formula := 0.8, ""
 			if certain {
 				conf = 0.95
 			}
-			r.better(k, &candidate{table: b.table, formula: fmt.Sprintf("rank(%s)", r.ref(b.table, row, t.cols[ci].name)), value: strconv.Itoa(rank), conf: conf, rows: b.rows})
+			switch {
+			case r.rankBy(b.table, row, ci, true) == rank:
+				formula = fmt.Sprintf("rank(%s)", r.ref(b.table, row, t.cols[ci].name))
+			case r.says(n, minCues) && r.rankBy(b.table, row, ci, false) == rank:
+				formula = fmt.Sprintf("rank(%s, ascending)", r.ref(b.table, row, t.cols[ci].name))
+			}
+			if formula != "" {
+				r.better(k, &candidate{table: b.table, formula: formula, value: strconv.Itoa(rank), conf: conf, rows: b.rows})
+			}
 		}
 		if r.found[k] == nil && t.ordered && row+1 == rank {
 			r.better(k, &candidate{table: b.table, formula: fmt.Sprintf("row(%s[%d])", t.id, row), value: strconv.Itoa(rank), conf: 0.85, rows: b.rows})
@@ -431,7 +452,7 @@ func (r *resolver) unitWord(w string) bool { return measures[w] }
 
 // measured: the noun is a numeric column, so the number is a cell of it.
 func (r *resolver) measured(n *numeral) bool {
-	for _, m := range r.colBySentence[r.prose.tokens[n.from].sentence] {
+	for _, m := range r.nearColumns(n) {
 		if m.from >= n.to && r.unitOf(n, m) {
 			for _, c := range m.cols {
 				if r.tables[c.table].cols[c.col].role == roleNumber {

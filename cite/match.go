@@ -260,6 +260,8 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 				continue
 			}
 			switch {
+			case r.superseded(n, b.table, ci):
+				continue
 			case bound[ci]:
 			case said && cb.strong:
 				continue
@@ -282,6 +284,50 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 		best.conf *= 0.9
 	}
 	return best
+}
+
+var (
+	earlierWords = set("last previous prior old before start opening prev")
+	endWords     = set("went ended moved ends")
+	laterWords   = set("this current new after end closing latest")
+)
+
+// superseded: "grew to 2,400" is not about revenue_2023 when there is a
+// revenue_2024, and "from 2,880" not about the later of the two.
+func (r *resolver) superseded(n *numeral, t, ci int) bool {
+	w, _ := r.wordBefore(n)
+	if w != "to" && w != "from" && !(w == "at" && r.says(n, endWords)) || !r.says(n, changeVerbs) && !r.says(n, endWords) {
+		return false
+	}
+	age, base := columnAge(r.tables[t].cols[ci].name)
+	if age == 0 {
+		return false
+	}
+	for o, c := range r.tables[t].cols {
+		other, name := columnAge(c.name)
+		if o != ci && other != 0 && name == base && (w == "from") == (other < age) && other != age {
+			return true
+		}
+	}
+	return false
+}
+
+// columnAge places revenue_2023 before revenue_2024, and last_year before
+// this_year; base is the name without the time. An age of 0 is no time at all.
+func columnAge(name string) (age int, base string) {
+	for _, w := range nameWords(name) {
+		switch y, ok := digits(w); {
+		case ok && y >= 1900 && y <= 2100:
+			age = y
+		case earlierWords[w]:
+			age = 1
+		case laterWords[w]:
+			age = 2
+		default:
+			base += w + " "
+		}
+	}
+	return age, base
 }
 
 func boundIn(cb columnBinding, t int) map[int]bool {

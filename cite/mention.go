@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -125,6 +126,18 @@ func labelKey(dst []byte, s string) []byte {
 func (r *resolver) textLabels(ti, ci int, index map[string][]wordKey, found map[wordKey]*mention) {
 	t := &r.tables[ti]
 	var buf []byte
+	byKey := map[string]*rowSet{}
+	put := func(key []byte, ri int, cell string) {
+		if len(index[string(key)]) == 0 {
+			return
+		}
+		set := byKey[string(key)]
+		if set == nil {
+			set = &rowSet{cell: cell}
+			byKey[string(key)] = set
+		}
+		set.add(ri)
+	}
 	for ri, row := range t.rows {
 		if !r.spend(1) {
 			return
@@ -133,15 +146,53 @@ func (r *resolver) textLabels(ti, ci int, index map[string][]wordKey, found map[
 		if !ok || len(s) == 0 || len(s) > maxLabelBytes {
 			continue
 		}
-		buf = labelKey(buf[:0], strings.ReplaceAll(s, "_", " "))
-		places := index[string(buf)]
 		if strings.Contains(s, "_") {
-			places = append(places[:len(places):len(places)], index[strings.ToLower(s)]...)
+			put([]byte(strings.ToLower(s)), ri, s)
+			s = strings.ReplaceAll(s, "_", " ")
 		}
-		for _, at := range places {
-			if r.names(at, s) {
-				found[at] = add(found[at], at, hit{table: ti, col: ci}, ri)
-			}
+		buf = labelKey(buf[:0], s)
+		put(buf, ri, s)
+	}
+	for key, set := range byKey {
+		r.place(index[key], set, dim{ti, ci}, found, func(at wordKey) bool { return r.names(at, set.cell) })
+	}
+}
+
+// rowSet is the rows in which one label stands.
+type rowSet struct {
+	cell string
+	rows []int32
+	wide bool
+}
+
+func (s *rowSet) add(ri int) {
+	if len(s.rows) >= maxRowsPerHit {
+		s.wide = true
+		return
+	}
+	if n := len(s.rows); n == 0 || s.rows[n-1] != int32(ri) {
+		s.rows = append(s.rows, int32(ri))
+	}
+}
+
+// place records that all these places name the rows. The rows are shared.
+func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey]*mention, keep func(wordKey) bool) {
+	for _, at := range places {
+		if !r.spend(1) {
+			return
+		}
+		if !keep(at) {
+			continue
+		}
+		m := found[at]
+		if m == nil {
+			m = &mention{from: at.from, to: at.to}
+			found[at] = m
+		}
+		if h := m.hit(d); h == nil {
+			m.hits = append(m.hits, hit{table: d.table, col: d.col, rows: set.rows, wide: set.wide})
+		} else {
+			h.rows = union(h.rows, set.rows)
 		}
 	}
 }
@@ -156,13 +207,21 @@ func (r *resolver) names(at wordKey, cell string) bool {
 	t := p.tokens[at.from]
 	c, _ := utf8.DecodeRuneInString(p.text[t.start:])
 	d, _ := utf8.DecodeRuneInString(cell)
+	if k := r.numeralAt[at.from]; k >= 0 && r.numerals[k].to-r.numerals[k].from > 1 && r.numerals[k].kind == calendar {
+		return false // the 2023 of 30.06.2023
+	}
 	if isDigits(t.low) {
 		return len(t.low) > 3 || p.glued(at.from)
 	}
 	if unicode.IsLower(c) && unicode.IsUpper(d) && !t.code {
 		return !common(t.low) && !r.columnWords[stem(t.low)]
 	}
-	return !common(t.low) || unicode.IsUpper(c) && !p.firstWord(at.from) || t.code
+	return !common(t.low) || t.code || unicode.IsUpper(c) && !(p.firstWord(at.from) && functional(t.low))
+}
+
+// functional words begin sentences for reasons of their own.
+func functional(w string) bool {
+	return stop[w] || linkWords[w] || articles[w] || pronouns[w] || conjunctions[w] || w == "no" || w == "all" || w == "most" || w == "other"
 }
 
 func common(w string) bool {
@@ -173,53 +232,40 @@ func (p *prose) firstWord(i int) bool {
 	return p.sentences[p.tokens[i].sentence].from == i
 }
 
-// add records that the place names row ri.
-func add(m *mention, at wordKey, h hit, ri int) *mention {
-	if m == nil {
-		m = &mention{from: at.from, to: at.to}
-	}
-	for i := range m.hits {
-		if g := &m.hits[i]; g.table == h.table && g.col == h.col {
-			switch {
-			case len(g.rows) >= maxRowsPerHit:
-				g.wide = true
-			case g.rows[len(g.rows)-1] != int32(ri):
-				g.rows = append(g.rows, int32(ri))
-			}
-			return m
-		}
-	}
-	h.rows = []int32{int32(ri)}
-	m.hits = append(m.hits, h)
-	return m
-}
-
 // dateLabels finds the dates and months of the text among the cells of a column.
 func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
 	if len(r.dates) == 0 {
 		return
 	}
+	sets := make([]rowSet, len(r.dates))
+	text := r.tables[ti].cols[ci].role == roleText
 	for ri, row := range r.tables[ti].rows {
 		s, ok := row[ci].(string)
-		if !ok {
+		if !ok || s == "" {
 			continue
 		}
 		if !r.spend(1 + len(r.dates)/4) {
 			return
 		}
-		if c := s + " "; r.tables[ti].cols[ci].role == roleText && (c[0] < '0' || c[0] > '9') && len(s) > 9 {
+		if text && (s[0] < '0' || s[0] > '9') && len(s) > 9 {
 			continue
 		}
 		d, ok := cellDate(s)
 		if !ok {
 			continue
 		}
-		for _, td := range r.dates {
-			if td.date.covers(d) {
-				for _, at := range td.places {
-					m := add(found[at], at, hit{table: ti, col: ci}, ri)
+		for i := range r.dates {
+			if r.dates[i].date.covers(d) {
+				sets[i].add(ri)
+			}
+		}
+	}
+	for i := range sets {
+		if len(sets[i].rows) > 0 {
+			r.place(r.dates[i].places, &sets[i], dim{ti, ci}, found, func(wordKey) bool { return true })
+			for _, at := range r.dates[i].places {
+				if m := found[at]; m != nil {
 					m.date = true
-					found[at] = m
 				}
 			}
 		}
@@ -282,15 +328,20 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	if len(places) == 0 {
 		return
 	}
+	sets := map[int64]*rowSet{}
 	for ri, row := range r.tables[ti].rows {
 		if !r.spend(1) {
 			return
 		}
-		if v, ok := row[ci].(int64); ok {
-			for _, at := range places[v] {
-				found[at] = add(found[at], at, hit{table: ti, col: ci}, ri)
+		if v, ok := row[ci].(int64); ok && len(places[v]) > 0 {
+			if sets[v] == nil {
+				sets[v] = &rowSet{}
 			}
+			sets[v].add(ri)
 		}
+	}
+	for v, set := range sets {
+		r.place(places[v], set, dim{ti, ci}, found, func(wordKey) bool { return true })
 	}
 }
 
@@ -348,7 +399,7 @@ func nameWords(name string) []string {
 }
 
 func weight(w string) int {
-	if generic[w] || isDigits(w) {
+	if generic[w] || isDigits(w) && len(w) != 4 {
 		return 1
 	}
 	return 3
@@ -444,4 +495,21 @@ func fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]ma
 		return nil
 	}
 	return m
+}
+
+// maxNear is how many mentions on either side of a numeral are considered.
+const maxNear = 24
+
+// near gives the labels around a numeral in its sentence, in text order.
+func (r *resolver) near(n *numeral) []*mention {
+	ms := r.bySentence[r.prose.tokens[n.from].sentence]
+	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
+	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
+}
+
+// nearColumns gives the column names around a numeral in its sentence.
+func (r *resolver) nearColumns(n *numeral) []*columnMention {
+	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
+	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
+	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
 }

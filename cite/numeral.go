@@ -116,6 +116,7 @@ func scanNumerals(p *prose) (found []numeral, more bool) {
 			continue
 		}
 		n.from = i
+		i++
 		for i < len(p.tokens) && p.tokens[i].start < n.end {
 			i++
 		}
@@ -178,7 +179,7 @@ func (p *prose) scanDigits(i int, rest string) (numeral, bool) {
 		return n, true
 	}
 	if run.version {
-		return numeral{start: n.end, end: n.end}, false
+		return numeral{start: n.end, end: n.end}, true
 	}
 	n.readings = run.readings(p.comma)
 	n.sig = run.significant()
@@ -304,8 +305,8 @@ func (r *run) isVersion() bool {
 	if len(r.seps) < 2 || r.seps[0] != "." || r.seps[1] != "." {
 		return false
 	}
-	for _, g := range r.groups[1:] {
-		if len(g) != 3 {
+	for i, g := range r.groups[1:] {
+		if r.seps[i] == "." && len(g) != 3 {
 			return true
 		}
 	}
@@ -594,7 +595,7 @@ func (p *prose) meansRank(i int) bool {
 	if superlatives[next] {
 		return true
 	}
-	if next == "of" || next == "quarter" || next == "half" || next == "time" {
+	if next == "of" && !strings.HasPrefix(p.low(i-1), "rank") && p.low(i-1) != "place" && p.low(i-1) != "came" || next == "quarter" || next == "half" || next == "time" {
 		return false
 	}
 	return i > 0 && rankCues[p.low(i-1)] && p.tokens[i-1].sentence == p.tokens[i].sentence && (next == "" || !p.tokens[i+1].word || linkWords[next] || next == "with" || next == "and")

@@ -190,7 +190,7 @@ func wordAt(s string, i int) bool {
 	return i >= 0 && i < len(s) && (s[i] >= 0x80 || isWord(rune(s[i])))
 }
 
-var abbreviations = set("st dr mr mrs ms vs approx ca no nr e.g i.e g e mio mrd tsd inc corp co ltd bzw z b etc")
+var abbreviations = set("st dr mr mrs vs approx ca no nr e.g i.e g e mio mrd tsd inc corp co ltd bzw z b etc")
 
 // structure closes blocks, finds their parents and cuts sentences and clauses.
 func (p *prose) structure() {
@@ -266,7 +266,7 @@ func (p *prose) endsSentence(i, to int) bool {
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[next.start:])
-	return !unicode.IsLower(r) || t.low != "."
+	return next.code || !unicode.IsLower(r) || t.low != "."
 }
 
 var clauseWords = set("while whereas but although though während aber enquanto mas")

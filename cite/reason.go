@@ -53,6 +53,21 @@ func contains(rows []int32, row int) bool {
 	return false
 }
 
+// doubtParts: in "120 of the 120" one of the two is wrong.
+func (r *resolver) doubtParts() {
+	for k := 0; k+1 < len(r.numerals); k++ {
+		a, b := r.found[k], r.found[k+1]
+		if a == nil || b == nil || a.formula != "" || (a.table != b.table || a.row != b.row || a.col != b.col || b.formula != "") {
+			continue
+		}
+		n, m := &r.numerals[k], &r.numerals[k+1]
+		if r.partOf(m) && m.from-n.to <= 4 {
+			r.found[k] = nil
+			r.reasons[k] = fmt.Sprintf("%s would be a part of itself", r.prose.text[n.start:n.end])
+		}
+	}
+}
+
 // doubtDates takes back the footnote of a date when the figure beside it is that
 // of another date: one of the two is wrong, and nothing says which.
 func (r *resolver) doubtDates() {

@@ -28,6 +28,8 @@ var foreignCardinals = map[string]int64{
 	"dez": 10, "doze": 12,
 }
 
+var ordinalEndings = set("st nd rd th")
+
 var ordinals = map[string]int64{
 	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
 	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
@@ -73,7 +75,7 @@ var (
 	totalCues   = set("total totals overall altogether together combined sum sums all across whole entire insgesamt gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative")
 	averageCues = set("average avg mean averages averaged averaging durchschnitt durchschnittlich média médio schnitt")
 	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
-	minCues     = set("lowest minimum min least smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
+	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
 
 	diffCues = set("more less fewer higher lower ahead behind difference gap by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower")
 	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
@@ -85,7 +87,7 @@ var (
 
 	// prepositions after which a label belongs to the number before it.
 	linkWords = set("in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
-	articles  = set("the a an der die das dem den o os as la le all each every our their its")
+	articles  = set("the a an der die das dem den os la le all each every our their its")
 	// comparands are what follows "than": measured against, not spoken of.
 	comparandCues = set("than unlike behind versus vs over against exceeded exceeds beats beat compared ahead trails trailing above below trail surpasses surpassed outsold outsells toward towards of with to")
 	pronouns      = set("it its they their this that these there he she which where")

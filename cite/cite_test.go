@@ -1,0 +1,334 @@
+package cite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/cite"
+)
+
+func regions() []cite.Table {
+	return []cite.Table{{
+		ID: "r1", SQL: "SELECT region, revenue, orders, since FROM regions WHERE orders > 5 ORDER BY revenue DESC", RowCount: 3,
+		Result: footnote.Result{
+			Columns: []footnote.Column{{Name: "region", Kind: footnote.KindText}, {Name: "revenue", Kind: footnote.KindDecimal},
+				{Name: "orders", Kind: footnote.KindInteger}, {Name: "since", Kind: footnote.KindDate}},
+			Rows: [][]any{{"Berlin", "1204.50", int64(120), "2021-03-05"}, {"Hamburg", "980.25", int64(98), "2022-11-30"}, {"Bremen", "0.1", int64(7), nil}},
+		},
+	}}
+}
+
+func TestResolveGivesTheCell(t *testing.T) {
+	cites, open := cite.Resolve("Berlin made 1,204.50.", regions(), "")
+	if len(cites) != 1 || len(open) != 0 {
+		t.Fatalf("Resolve = %v, %v", cites, open)
+	}
+	c := cites[0]
+	if c.Result != "r1" || c.Row == nil || *c.Row != 0 || c.Column != "revenue" || c.Value != "1204.5" || c.Confidence != 1 && c.Confidence < 0.9 {
+		t.Errorf("cite = %+v", c)
+	}
+}
+
+func TestReasonNamesTheOtherRow(t *testing.T) {
+	for text, want := range map[string]string{
+		"Berlin made 980.25.":               "980.25 is in the row of Hamburg, not Berlin",
+		"Berlin had orders of 1,204.50.":    "1,204.50 is the revenue of Berlin, not its orders",
+		"Berlin made 7,777.":                "no cell and no formula of the results gives 7,777",
+		"Berlin has been there since 2022.": "2022 is in the row of Hamburg, not Berlin",
+	} {
+		cites, open := cite.Resolve(text, regions(), "")
+		if len(open) != 1 || open[0].Reason != want {
+			t.Errorf("Resolve(%q) = %v, %v; want reason %q", text, cites, open, want)
+		}
+	}
+}
+
+func TestNumerals(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"1,234.5 and 1 234 and 1'234.50", "1234.5 1234 1234.5"},
+		{"Der Umsatz war 1.234,5 und die Kosten 1.234.567,89", "1234.5 1234567.89"},
+		{"$1.2M, 3k, 2 bn, 1.2 million, 5 thousand", "1200000 3000 2000000000 1200000 5000"},
+		{"12.3 % and 4 percent", "12.3 4"},
+		{"on 2024-03-05, 5 March 2024, Mar 5, 05.03.2024, Q1 2024", "2024-03-05 2024-03-05 0 2024-03-05 2024-Q1"},
+		{"`42` is code, 1.2.3 a version, p95 a name, 3D too", ""},
+		{"1. first item\n2. second item 7", "7"},
+		{"between 10 and 20, 10–20", "10 20 10 20"},
+		{"twenty-five of a dozen", "25 12"},
+		{"1e3 and 1e999999999", "1000 "},
+		{"−4 °C and -7.5", "4 7.5"},
+		{"$-5 and -$5 and (€5)", "5 5 5"},
+	} {
+		var got []string
+		for _, n := range cite.Numerals(tc.text) {
+			got = append(got, n.Value)
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("Numerals(%q) = %q, want %q", tc.text, strings.Join(got, " "), tc.want)
+		}
+	}
+}
+
+func TestDecimalsAreExact(t *testing.T) {
+	tables := []cite.Table{{ID: "r1", Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "entity", Kind: footnote.KindText}, {Name: "balance", Kind: footnote.KindDecimal}},
+		Rows:    [][]any{{"Holding", "12345678901234567890.12"}, {"Trading", "0.10"}, {"Rest", "0.20"}},
+	}}}
+	for text, ok := range map[string]bool{
+		"Holding has 12,345,678,901,234,567,890.12.":  true,
+		"Holding has 12,345,678,901,234,567,890.13.":  false,
+		"Holding has 12,345,678,901,234,567,890.1.":   true,
+		"Trading and Rest together have 0.3.":         true,
+		"Trading and Rest together have 0.30.":        true,
+		"Trading and Rest together have 0.3000000001": false,
+	} {
+		_, open := cite.Resolve(text, tables, "")
+		if (len(open) == 0) != ok {
+			t.Errorf("Resolve(%q): unresolved = %v", text, open)
+		}
+	}
+}
+
+func TestTruncatedResultsHaveNoTotals(t *testing.T) {
+	for _, text := range []string{"In total, revenue is 2,184.85.", "There are 3 regions.", "On average, revenue is 728.28."} {
+		if _, open := cite.Resolve(text, regions(), ""); len(open) != 0 {
+			t.Errorf("Resolve(%q): unresolved = %v", text, open)
+		}
+		cut := regions()
+		cut[0].Result.Truncated = true
+		if cites, _ := cite.Resolve(text, cut, ""); len(cites) != 0 {
+			t.Errorf("Resolve(%q) over a truncated result = %v, want nothing", text, cites)
+		}
+	}
+}
+
+// TestVerify: everything Resolve says holds when checked apart; what was changed
+// afterwards does not.
+func TestVerify(t *testing.T) {
+	for _, tr := range loadCorpus(t, "*.txtar") {
+		cites, _ := cite.Resolve(tr.text, tr.results, tr.question)
+		for _, p := range cite.Verify(tr.text, cites, tr.results) {
+			t.Errorf("%s: %q %s %s: %s", tr.name, p.Cite.Text, p.Cite.Column, p.Cite.Formula, p.Reason)
+		}
+	}
+	text := "Berlin made 1,204.50."
+	row := 1
+	for _, c := range []footnote.Cite{
+		{Start: 12, End: 20, Text: "1,204.50", Result: "r1", Row: &row, Column: "revenue"},
+		{Start: 12, End: 20, Text: "1,204.50", Result: "r9", Row: &row, Column: "revenue"},
+		{Start: 12, End: 20, Text: "1,204.50", Result: "r1", Row: &row, Column: "nothing"},
+		{Start: 12, End: 20, Text: "1,204.50", Result: "r1"},
+		{Start: 11, End: 20, Text: "1,204.50", Formula: "r1[0].revenue"},
+		{Start: 12, End: 200, Text: "1,204.50", Formula: "r1[0].revenue"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "sum(r1.revenue)"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue / (r1[0].revenue - r1[0].revenue)"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: strings.Repeat("(", 4000)},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue > 5000"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "sql filter", Result: "r1"},
+		{Start: 12, End: 20, Text: "1,204.50", Formula: "system(r1)"},
+	} {
+		if got := cite.Verify(text, []footnote.Cite{c}, regions()); len(got) != 1 || got[0].Reason == "" {
+			t.Errorf("Verify(%+v) = %v, want one problem", c, got)
+		}
+	}
+	good := []footnote.Cite{{Start: 12, End: 20, Text: "1,204.50", Formula: "r1[0].revenue * (3 - 2)"}, {Start: 12, End: 20, Text: "1,204.50", Formula: "max(r1.revenue)"}}
+	if got := cite.Verify(text, good, regions()); len(got) != 0 {
+		t.Errorf("Verify = %v, want none", got)
+	}
+}
+
+// sound holds whatever the text is: offsets are rune boundaries in order, do not
+// overlap, and name their text.
+func sound(t *testing.T, text string, tables []cite.Table, question string) {
+	t.Helper()
+	cites, open := cite.Resolve(text, tables, question)
+	type piece struct {
+		start, end int
+		text       string
+	}
+	var lists [2][]piece
+	for _, c := range cites {
+		lists[0] = append(lists[0], piece{c.Start, c.End, c.Text})
+		if c.Confidence <= 0 || c.Confidence > 1 {
+			t.Errorf("confidence of %q = %v", c.Text, c.Confidence)
+		}
+	}
+	for _, u := range open {
+		lists[1] = append(lists[1], piece{u.Start, u.End, u.Text})
+		if u.Reason == "" {
+			t.Errorf("%q is unresolved without a reason", u.Text)
+		}
+	}
+	taken := map[int]bool{}
+	for _, list := range lists {
+		at := 0
+		for _, p := range list {
+			if p.start < at || p.end <= p.start || p.end > len(text) || text[p.start:p.end] != p.text {
+				t.Fatalf("piece %+v of %d bytes, after %d", p, len(text), at)
+			}
+			if !utf8.RuneStart(text[p.start]) || p.end < len(text) && !utf8.RuneStart(text[p.end]) {
+				t.Fatalf("piece %+v splits a rune", p)
+			}
+			if taken[p.start] {
+				t.Fatalf("piece %+v is in both lists", p)
+			}
+			taken[p.start] = true
+			at = p.end
+		}
+	}
+	for _, p := range cite.Verify(text, cites, tables) {
+		t.Errorf("%q %s %s does not verify: %s", p.Cite.Text, p.Cite.Column, p.Cite.Formula, p.Reason)
+	}
+}
+
+func TestSoundOnMangledTranscripts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	all := loadCorpus(t, "*.txtar")
+	for range 1500 {
+		tr := all[rng.IntN(len(all))]
+		other := all[rng.IntN(len(all))]
+		b := []byte(tr.text)
+		for range rng.IntN(8) {
+			i, j := rng.IntN(len(b)), rng.IntN(len(b))
+			switch rng.IntN(4) {
+			case 0:
+				b[i] = byte(rng.IntN(256))
+			case 1:
+				b[i], b[j] = b[j], b[i]
+			case 2:
+				b = append(b[:min(i, j)], b[max(i, j):]...)
+				b = append(b, ' ')
+			case 3:
+				b = append(b, other.text[rng.IntN(len(other.text)):]...)
+			}
+		}
+		tables := tr.results
+		if rng.IntN(3) == 0 {
+			tables = other.results
+		}
+		sound(t, strings.ToValidUTF8(string(b), "\ufffd"), tables, tr.question)
+	}
+}
+
+func TestHostileInputIsBounded(t *testing.T) {
+	big := cite.Table{ID: "r1", Result: footnote.Result{Columns: []footnote.Column{{Name: "name"}, {Name: "a"}, {Name: "b"}, {Name: "day", Kind: footnote.KindDate}}}}
+	for i := range 20000 {
+		big.Result.Rows = append(big.Result.Rows, []any{"Berlin", int64(i), float64(i) / 7, "2024-01-02"})
+	}
+	const mb = 1 << 20
+	for name, text := range map[string]string{
+		"digits":     strings.Repeat("1", mb),
+		"numbers":    strings.Repeat("1 ", mb/2),
+		"decimals":   strings.Repeat("1.5,", mb/4),
+		"exponents":  strings.Repeat("1e999999999 ", mb/12),
+		"signs":      strings.Repeat("-", mb),
+		"brackets":   strings.Repeat("(", mb) + "1",
+		"items":      strings.Repeat("- ", mb/2) + "1",
+		"indents":    indented(1000),
+		"labels":     strings.Repeat("Berlin ", mb/7),
+		"pairs":      strings.Repeat("Berlin 7, ", mb/10),
+		"columns":    strings.Repeat("a b ", mb/4) + " 5",
+		"percents":   strings.Repeat("Berlin grew 5 % more than a, ", mb/29),
+		"dates":      strings.Repeat("2024-01-02 ", mb/11),
+		"months":     strings.Repeat("May ", mb/4),
+		"table":      strings.Repeat("| 1 | 2 | 3 |\n", mb/14),
+		"bars":       strings.Repeat("|", mb),
+		"fences":     strings.Repeat("```\n1\n", mb/6),
+		"ticks":      strings.Repeat("`", mb) + "1",
+		"broken":     strings.Repeat("\xff1", mb/2),
+		"groups":     "1" + strings.Repeat(",234", mb/4),
+		"words":      strings.Repeat("twenty-five ", mb/12),
+		"ordinals":   strings.Repeat("Berlin ranked third ", mb/20),
+		"total":      strings.Repeat("in total 12345 ", mb/15),
+		"urls":       strings.Repeat("http://1.2/3 ", mb/13),
+		"combining":  strings.Repeat("a\u0301\u0301", mb/5),
+		"one letter": strings.Repeat("a", mb) + " 7",
+	} {
+		began := time.Now()
+		sound(t, text, []cite.Table{big}, "top 5 "+text[:min(len(text), 1000)])
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("%s took %v", name, took)
+		} else {
+			t.Logf("%-10s %v", name, took.Round(time.Millisecond))
+		}
+	}
+}
+
+func indented(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s- Berlin %d\n", strings.Repeat(" ", i), i)
+	}
+	return b.String()
+}
+
+func TestOddTables(t *testing.T) {
+	for _, tables := range [][]cite.Table{
+		nil,
+		{{}},
+		{{ID: "r1", RowCount: 5, Result: footnote.Result{Columns: []footnote.Column{{Name: "a"}}, Rows: [][]any{{}, {nil}, {"1e99999999"}, {true}}}}},
+		{{ID: "r1", Result: footnote.Result{Columns: []footnote.Column{{Name: ""}, {Name: `x "y" z`}}, Rows: [][]any{{"q", int64(5)}, {"Ünï", int64(6)}}}}},
+		{{ID: "r1", Result: footnote.Result{Rows: [][]any{{int64(1)}}}}},
+	} {
+		sound(t, "Total of 5 and 6, q has 5 and Ünï 6, 1e9 %, in total 11 on 2024-01-01.", tables, "5?")
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	for _, tr := range loadCorpus(f, "*.txtar") {
+		f.Add(tr.text, tr.question)
+	}
+	f.Add("1e999999999 1,234,567.8.9 $-−+5 1’234 Q1 2024 12:99 31.02.2024", "")
+	tables := append(regions(), cite.Table{ID: "r2", Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "x"}, {Name: "share_pct", Kind: footnote.KindNumber}},
+		Rows:    [][]any{{int64(5), 12.5}},
+	}})
+	f.Fuzz(func(t *testing.T, text, question string) {
+		sound(t, text, tables, question)
+	})
+}
+
+func FuzzVerifyFormula(f *testing.F) {
+	f.Add("sum(r1.revenue) / r1[0].orders - 1")
+	f.Add(`count(r1.region = "Berlin")`)
+	f.Add("days(r1[0].since, r1[1].since)")
+	f.Fuzz(func(t *testing.T, formula string) {
+		cite.Verify("7", []footnote.Cite{{Start: 0, End: 1, Text: "7", Formula: formula, Result: "r1"}}, regions())
+	})
+}
+
+func benchTable(rows int) cite.Table {
+	t := cite.Table{ID: "r1", SQL: "SELECT * FROM shops ORDER BY m0 DESC"}
+	t.Result.Columns = append(t.Result.Columns, footnote.Column{Name: "shop", Kind: footnote.KindText}, footnote.Column{Name: "opened", Kind: footnote.KindDate})
+	for c := range 8 {
+		t.Result.Columns = append(t.Result.Columns, footnote.Column{Name: fmt.Sprintf("metric_%c", 'a'+c), Kind: footnote.KindNumber})
+	}
+	for i := range rows {
+		row := []any{fmt.Sprintf("Shop %c%d", 'A'+i%26, i), fmt.Sprintf("20%02d-%02d-%02d", i%25, 1+i%12, 1+i%28)}
+		for c := range 8 {
+			row = append(row, float64(i*977%10007)+float64(c)/8)
+		}
+		t.Result.Rows = append(t.Result.Rows, row)
+	}
+	return t
+}
+
+func BenchmarkResolve(b *testing.B) {
+	for _, rows := range []int{20, 200, 10_000, 100_000} {
+		tables := []cite.Table{benchTable(rows)}
+		var text strings.Builder
+		for i := 0; text.Len() < 2048; i++ {
+			r := tables[0].Result.Rows[i%20]
+			fmt.Fprintf(&text, "%s reached a metric a of %.1f and a metric b of %.2f, which is %d %% more than before. ", r[0], r[2], r[3], i)
+		}
+		b.Run(fmt.Sprintf("%drows", rows), func(b *testing.B) {
+			for b.Loop() {
+				cite.Resolve(text.String(), tables, "Which shops did best?")
+			}
+		})
+	}
+}

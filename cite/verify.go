@@ -1,0 +1,566 @@
+package cite
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+// A Problem is a footnote that does not hold.
+type Problem struct {
+	Cite   footnote.Cite `json:"cite"`
+	Reason string        `json:"reason"`
+}
+
+// Verify checks given footnotes again, without looking for better ones: the
+// offsets are those of a numeral, the cell is there or the formula can be
+// evaluated, and its value, rounded as the text is, is what the text says. The
+// words around the numeral are not judged. A formula "question" is taken on
+// trust, for the question is not here.
+//
+// Formulas are cells r1[0].revenue, columns r1.revenue within sum, avg, min, max,
+// count, count(distinct …), count(column > 5), sum over rows sum(r1[0,2].revenue),
+// rank(cell), row(r1[0]), top(r1, 3), days(cell, cell), a comparison of a cell
+// with a number, and + - * / between them.
+func Verify(text string, cites []footnote.Cite, results []Table) []Problem {
+	v := &verifier{prose: parse(clip(text)), tables: map[string]*table{}}
+	found, _ := scanNumerals(v.prose)
+	v.numerals = map[int]*numeral{}
+	for i := range found {
+		v.numerals[found[i].start] = &found[i]
+	}
+	for _, t := range results {
+		tab := newTable(t)
+		v.tables[t.ID] = &tab
+	}
+	var out []Problem
+	for _, c := range cites {
+		if reason := v.check(text, c); reason != "" {
+			out = append(out, Problem{c, reason})
+		}
+	}
+	return out
+}
+
+type verifier struct {
+	prose    *prose
+	numerals map[int]*numeral
+	tables   map[string]*table
+}
+
+func (v *verifier) check(text string, c footnote.Cite) string {
+	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) || !boundary(text, c.End) || text[c.Start:c.End] != c.Text {
+		return "the offsets are not those of the text"
+	}
+	n := v.numerals[c.Start]
+	if n == nil || n.end != c.End {
+		n = v.parseAlone(c.Text)
+	}
+	switch {
+	case c.Formula != "":
+		return v.checkFormula(n, c)
+	case c.Row == nil || c.Column == "":
+		return "neither a cell nor a formula is named"
+	}
+	t := v.tables[c.Result]
+	if t == nil {
+		return fmt.Sprintf("there is no result %s", c.Result)
+	}
+	ci := t.column(c.Column)
+	if ci < 0 {
+		return fmt.Sprintf("%s has no column %s", c.Result, c.Column)
+	}
+	if *c.Row < 0 || *c.Row >= len(t.rows) {
+		return fmt.Sprintf("%s has no row %d", c.Result, *c.Row)
+	}
+	return v.checkCell(n, c, t, ci)
+}
+
+func boundary(s string, i int) bool { return i == len(s) || utf8.RuneStart(s[i]) }
+
+// parseAlone reads the numeral of a footnote whose bounds are not the scanner's.
+func (v *verifier) parseAlone(s string) *numeral {
+	found, _ := scanNumerals(parse(clip(s)))
+	if len(found) != 1 {
+		return nil
+	}
+	return &found[0]
+}
+
+func (t *table) column(name string) int {
+	for i, c := range t.cols {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) string {
+	cell := t.rows[*c.Row][ci]
+	if s, ok := cell.(string); ok && t.cols[ci].role != roleNumber {
+		key := string(labelKey(nil, s))
+		if said := string(labelKey(nil, c.Text)); said != "" && strings.Contains(key, said) {
+			return ""
+		}
+		if d, ok := cellDate(cell); ok && n != nil && !n.date.isZero() && n.date.covers(d) {
+			return ""
+		}
+		return fmt.Sprintf("the cell is %q", s)
+	}
+	val, ok := cellRat(cell)
+	if !ok {
+		return "the cell is not a number"
+	}
+	if n == nil || len(n.readings) == 0 {
+		return fmt.Sprintf("the cell is %s", ratText(val))
+	}
+	_, float := cell.(float64)
+	if _, ok := n.fitsColumn(val, &t.cols[ci], float); !ok {
+		if n.percent = true; v.tableCell(n) { // the unit stands in the header
+			if _, ok := n.fitsColumn(val, &t.cols[ci], float); ok {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the cell is %s", ratText(val))
+	}
+	if n.sign < 0 && val.Sign() > 0 {
+		return fmt.Sprintf("the cell is %s", ratText(val))
+	}
+	return ""
+}
+
+func (v *verifier) tableCell(n *numeral) bool {
+	return n.from < len(v.prose.tokens) && v.prose.blocks[v.prose.tokens[n.from].blck].kind == tableRow
+}
+
+func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
+	switch {
+	case c.Formula == "question":
+		return ""
+	case c.Formula == "sql filter":
+		return v.checkSQL(n, c)
+	case strings.HasPrefix(c.Formula, "column "):
+		if !strings.Contains(c.Formula, c.Text) {
+			return "the column's name does not say so"
+		}
+		return ""
+	}
+	e := &evaluator{tables: v.tables, in: c.Formula}
+	val, err := e.run()
+	if err != nil {
+		return err.Error()
+	}
+	if n == nil || len(n.readings) == 0 {
+		return fmt.Sprintf("the formula gives %s", ratText(val))
+	}
+	for _, f := range []*big.Rat{ratOne, ratHundred, pow10(3), pow10(6), pow10(9)} {
+		percent := f == ratHundred
+		if percent && !n.percent && !n.points && !v.tableCell(n) || !percent && f != ratOne && !n.scaled {
+			continue
+		}
+		if _, ok := n.fits(new(big.Rat).Mul(val, f), true); ok {
+			return ""
+		}
+	}
+	if e.compared != nil {
+		if _, ok := n.fits(e.compared, true); ok {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the formula gives %s", ratText(val))
+}
+
+// checkSQL looks for the numeral among the literals of the statement.
+func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
+	t := v.tables[c.Result]
+	if t == nil {
+		return fmt.Sprintf("there is no result %s", c.Result)
+	}
+	r := &resolver{tables: []table{*t}, prose: v.prose}
+	r.readEchoes("")
+	for _, e := range r.echoes {
+		if n == nil {
+			break
+		}
+		if !n.date.isZero() && !e.date.isZero() && n.date.covers(e.date) {
+			return ""
+		}
+		if e.val != nil && len(n.readings) > 0 {
+			if _, ok := n.fitsExactly(e.val); ok {
+				return ""
+			}
+		}
+	}
+	return "the SQL has no such literal"
+}
+
+// evaluator computes a formula. It is a small recursive descent with bounds on
+// depth and length; it never looks outside the given tables.
+type evaluator struct {
+	tables   map[string]*table
+	in       string
+	at       int
+	depth    int
+	compared *big.Rat // the right side of a comparison
+}
+
+const (
+	maxFormula = 4096
+	maxDepth   = 20
+)
+
+func (e *evaluator) run() (*big.Rat, error) {
+	if len(e.in) > maxFormula {
+		return nil, fmt.Errorf("the formula is too long")
+	}
+	v, err := e.sum()
+	if err != nil {
+		return nil, err
+	}
+	if op := e.operator(); op != "" {
+		right, err := e.sum()
+		if err != nil {
+			return nil, err
+		}
+		if !holds(v.Cmp(right), op) {
+			return nil, fmt.Errorf("%s does not hold: the cell is %s", e.in, ratText(v))
+		}
+		e.compared = right
+	}
+	if e.skip(); e.at < len(e.in) {
+		return nil, fmt.Errorf("the formula cannot be read at %q", e.in[e.at:])
+	}
+	return v, nil
+}
+
+func (e *evaluator) skip() {
+	for e.at < len(e.in) && e.in[e.at] == ' ' {
+		e.at++
+	}
+}
+
+func (e *evaluator) take(s string) bool {
+	e.skip()
+	if strings.HasPrefix(e.in[e.at:], s) {
+		e.at += len(s)
+		return true
+	}
+	return false
+}
+
+func (e *evaluator) operator() string {
+	for _, op := range []string{">=", "<=", ">", "<", "="} {
+		if e.take(op) {
+			return op
+		}
+	}
+	return ""
+}
+
+func (e *evaluator) sum() (*big.Rat, error) {
+	v, err := e.product()
+	for err == nil {
+		var w *big.Rat
+		switch {
+		case e.take("+"):
+			if w, err = e.product(); err == nil {
+				v = new(big.Rat).Add(v, w)
+			}
+		case e.take("-"):
+			if w, err = e.product(); err == nil {
+				v = new(big.Rat).Sub(v, w)
+			}
+		default:
+			return v, nil
+		}
+	}
+	return nil, err
+}
+
+func (e *evaluator) product() (*big.Rat, error) {
+	v, err := e.factor()
+	for err == nil {
+		var w *big.Rat
+		switch {
+		case e.take("*"):
+			if w, err = e.factor(); err == nil {
+				v = new(big.Rat).Mul(v, w)
+			}
+		case e.take("/"):
+			if w, err = e.factor(); err == nil {
+				if w.Sign() == 0 {
+					return nil, fmt.Errorf("the formula divides by zero")
+				}
+				v = new(big.Rat).Quo(v, w)
+			}
+		default:
+			return v, nil
+		}
+	}
+	return nil, err
+}
+
+func (e *evaluator) factor() (*big.Rat, error) {
+	if e.depth++; e.depth > maxDepth*10 {
+		return nil, fmt.Errorf("the formula is too deep")
+	}
+	e.skip()
+	if e.take("(") {
+		v, err := e.sum()
+		if err == nil && !e.take(")") {
+			err = fmt.Errorf("a bracket is open in %s", e.in)
+		}
+		return v, err
+	}
+	if e.at < len(e.in) && (e.in[e.at] >= '0' && e.in[e.at] <= '9') {
+		return e.number()
+	}
+	id := e.ident()
+	if e.take("(") {
+		return e.call(id)
+	}
+	c, err := e.path(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.rows) != 1 || c.col < 0 {
+		return nil, fmt.Errorf("%s is not one cell", id)
+	}
+	v, ok := cellRat(c.table.rows[c.rows[0]][c.col])
+	if !ok {
+		return nil, fmt.Errorf("a cell of %s is not a number", id)
+	}
+	return v, nil
+}
+
+func (e *evaluator) number() (*big.Rat, error) {
+	e.skip()
+	start := e.at
+	for e.at < len(e.in) && (e.in[e.at] >= '0' && e.in[e.at] <= '9' || e.in[e.at] == '.' || e.at == start && e.in[e.at] == '-') {
+		e.at++
+	}
+	v, ok := parseRat(e.in[start:e.at])
+	if !ok {
+		return nil, fmt.Errorf("the formula cannot be read at %q", e.in[start:])
+	}
+	return v, nil
+}
+
+func (e *evaluator) ident() string {
+	e.skip()
+	start := e.at
+	for e.at < len(e.in) {
+		r, size := utf8.DecodeRuneInString(e.in[e.at:])
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		e.at += size
+	}
+	return e.in[start:e.at]
+}
+
+// path is a place in a result: r1, r1.col, r1[0], r1[0,2].col.
+type path struct {
+	table *table
+	rows  []int // nil: all
+	col   int   // -1: none
+}
+
+func (e *evaluator) path(id string) (path, error) {
+	p := path{table: e.tables[id], col: -1}
+	if p.table == nil {
+		return p, fmt.Errorf("there is no result %q", id)
+	}
+	if e.take("[") {
+		for {
+			v, err := e.number()
+			if err != nil {
+				return p, err
+			}
+			if !v.IsInt() || !v.Num().IsInt64() || v.Num().Int64() < 0 || v.Num().Int64() >= int64(len(p.table.rows)) {
+				return p, fmt.Errorf("%s has no row %s", id, ratText(v))
+			}
+			p.rows = append(p.rows, int(v.Num().Int64()))
+			if e.take("]") {
+				break
+			}
+			if !e.take(",") {
+				return p, fmt.Errorf("a bracket is open in %s", e.in)
+			}
+		}
+	}
+	if !e.take(".") {
+		return p, nil
+	}
+	name := ""
+	if e.at < len(e.in) && e.in[e.at] == '"' {
+		q, err := strconv.QuotedPrefix(e.in[e.at:])
+		if err != nil {
+			return p, fmt.Errorf("a name is not closed in %s", e.in)
+		}
+		e.at += len(q)
+		name, _ = strconv.Unquote(q) // QuotedPrefix made sure
+	} else {
+		name = e.ident()
+	}
+	if p.col = p.table.column(name); p.col < 0 {
+		return p, fmt.Errorf("%s has no column %s", id, name)
+	}
+	return p, nil
+}
+
+func (e *evaluator) call(name string) (*big.Rat, error) {
+	distinct := name == "count" && e.take("distinct ")
+	p, err := e.path(e.ident())
+	if err != nil {
+		return nil, err
+	}
+	var v *big.Rat
+	switch name {
+	case "count":
+		v, err = e.counted(p, distinct)
+	case "sum", "avg", "min", "max":
+		v, err = reduce(name, p)
+	case "rank":
+		v, err = e.rank(p)
+	case "row":
+		if len(p.rows) != 1 {
+			return nil, fmt.Errorf("row needs one row")
+		}
+		v = big.NewRat(int64(p.rows[0]+1), 1)
+	case "top":
+		if !e.take(",") {
+			return nil, fmt.Errorf("top needs a number")
+		}
+		if v, err = e.number(); err == nil && v.Cmp(big.NewRat(int64(len(p.table.rows)), 1)) > 0 {
+			err = fmt.Errorf("the result has only %d rows", len(p.table.rows))
+		}
+	case "days":
+		v, err = e.days(p)
+	default:
+		err = fmt.Errorf("there is no function %q", name)
+	}
+	if err == nil && !e.take(")") {
+		err = fmt.Errorf("a bracket is open in %s", e.in)
+	}
+	return v, err
+}
+
+func (p path) cells() [][]any {
+	if p.rows == nil {
+		return p.table.rows
+	}
+	var out [][]any
+	for _, i := range p.rows {
+		out = append(out, p.table.rows[i])
+	}
+	return out
+}
+
+func reduce(name string, p path) (*big.Rat, error) {
+	if p.col < 0 {
+		return nil, fmt.Errorf("%s needs a column", name)
+	}
+	if p.rows == nil && !p.table.whole {
+		return nil, fmt.Errorf("the result is not complete, so %s cannot be known", name)
+	}
+	t := newTotal()
+	for _, row := range p.cells() {
+		t.add(row[p.col])
+	}
+	if t.n == 0 {
+		return nil, fmt.Errorf("the column has no numbers")
+	}
+	switch name {
+	case "sum":
+		return t.sum(), nil
+	case "avg":
+		return t.avg(), nil
+	case "min":
+		return t.min, nil
+	}
+	return t.max, nil
+}
+
+func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
+	if !p.table.whole {
+		return nil, fmt.Errorf("the result is not complete, so its rows cannot be counted")
+	}
+	if p.col < 0 {
+		return big.NewRat(int64(p.table.rowCount), 1), nil
+	}
+	if distinct {
+		return big.NewRat(int64(p.table.cols[p.col].distinct), 1), nil
+	}
+	op := e.operator()
+	if op == "" {
+		return nil, fmt.Errorf("count needs a condition")
+	}
+	var keep func(cell any) bool
+	switch {
+	case e.take("true"):
+		keep = func(c any) bool { b, ok := c.(bool); return ok && b }
+	case strings.HasPrefix(strings.TrimLeft(e.in[e.at:], " "), `"`):
+		e.skip()
+		q, err := strconv.QuotedPrefix(e.in[e.at:])
+		if err != nil {
+			return nil, fmt.Errorf("a text is not closed in %s", e.in)
+		}
+		e.at += len(q)
+		want, _ := strconv.Unquote(q) // QuotedPrefix made sure
+		keep = func(c any) bool { s, ok := c.(string); return ok && s == want }
+	default:
+		limit, err := e.number()
+		if err != nil {
+			return nil, err
+		}
+		keep = func(c any) bool { x, ok := cellRat(c); return ok && holds(x.Cmp(limit), op) }
+	}
+	n := 0
+	for _, row := range p.table.rows {
+		if keep(row[p.col]) {
+			n++
+		}
+	}
+	return big.NewRat(int64(n), 1), nil
+}
+
+// rank is the 1-based place of a cell in its column, the largest first unless
+// "ascending" is said.
+func (e *evaluator) rank(p path) (*big.Rat, error) {
+	if len(p.rows) != 1 || p.col < 0 {
+		return nil, fmt.Errorf("rank needs one cell")
+	}
+	descending := !e.take(", ascending")
+	r := &resolver{tables: []table{*p.table}, work: maxCells}
+	return big.NewRat(int64(r.rankBy(0, p.rows[0], p.col, descending)), 1), nil
+}
+
+func (e *evaluator) days(p path) (*big.Rat, error) {
+	if !e.take(",") {
+		return nil, fmt.Errorf("days needs two dates")
+	}
+	q, err := e.path(e.ident())
+	if err != nil {
+		return nil, err
+	}
+	var at [2]int64
+	for i, c := range []path{p, q} {
+		if len(c.rows) != 1 || c.col < 0 {
+			return nil, fmt.Errorf("days needs two dates")
+		}
+		d, ok := cellDate(c.table.rows[c.rows[0]][c.col])
+		t, whole := d.time()
+		if !ok || !whole {
+			return nil, fmt.Errorf("days needs two dates")
+		}
+		at[i] = t.Unix() / 86400
+	}
+	return big.NewRat(at[1]-at[0], 1), nil
+}
