@@ -185,8 +185,11 @@ func bytesText(b []byte, typ string) string {
 	return fmt.Sprintf("blob, %d bytes", len(b))
 }
 
-func timeText(t time.Time, typ string) string {
+func timeText(t time.Time, typ string) any {
 	base, _, _ := strings.Cut(typ, "(")
+	if y := t.Year(); y > 294_000 || y < -290_000 {
+		return nil // an infinity
+	}
 	switch {
 	case base == "DATE":
 		return t.UTC().Format("2006-01-02")

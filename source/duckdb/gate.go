@@ -430,12 +430,25 @@ func (g *gate) qualified(m map[string]any, name string) error {
 // unknown says that a function is not there, or may not be called.
 func (g *gate) unknown(name string) error {
 	if !g.catalog.functions[name] {
+		if instead := elsewhere[name]; instead != "" {
+			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. In DuckDB it is %s.", name, instead)}
+		}
 		if near := nearest(name); near != "" {
 			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. Did you mean %s?", name, near)}
 		}
 		return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s.", name)}
 	}
 	return source.Refusef("The function %s is not allowed: only functions that compute from their arguments are.", name)
+}
+
+// elsewhere are functions of other databases, and what DuckDB has instead.
+var elsewhere = map[string]string{
+	"to_char": "strftime(x, '%Y-%m')", "date_format": "strftime(x, '%Y-%m')", "format_datetime": "strftime(x, '%Y-%m')",
+	"to_date": "strptime(text, '%d.%m.%Y')::DATE", "str_to_date": "strptime(text, '%d.%m.%Y')", "parse_date": "strptime(text, '%d.%m.%Y')::DATE",
+	"isnull": "coalesce(x, y)", "nvl": "coalesce(x, y)", "iif": "if(condition, a, b)", "iff": "if(condition, a, b)",
+	"getdate": "now()", "sysdate": "now()", "curdate": "current_date", "dateadd": "date + INTERVAL 1 DAY", "adddate": "date + INTERVAL 1 DAY",
+	"charindex": "strpos(text, part)", "locate": "strpos(text, part)", "substring_index": "split_part(text, ',', 1)",
+	"unix_timestamp": "epoch(x)", "from_unixtime": "to_timestamp(x)", "safe_divide": "x / nullif(y, 0)", "julianday": "julian(x)", "convert": "CAST(x AS type)",
 }
 
 // nearest is an allowed function with a name like the given one.

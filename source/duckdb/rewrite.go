@@ -18,6 +18,9 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 	if len(list) > 0 && list[0].word == "ANALYZE" {
 		list, prefix = list[1:], "EXPLAIN ANALYZE "
 	}
+	if n := explainOptions(text, list); n > 0 {
+		list = list[n:] // (FORMAT json): the plan is text all the same
+	}
 	if len(list) == 0 {
 		return admitted{}, source.Refusef("EXPLAIN needs a statement.")
 	}
@@ -34,6 +37,20 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 	return q, err
 }
 
+// explainOptions counts the tokens of options in parentheses.
+func explainOptions(text string, list []token) int {
+	if len(list) < 3 || text[list[0].from:list[0].to] != "(" || (list[1].word != "FORMAT" && list[1].word != "ANALYZE") {
+		return 0
+	}
+	for i, t := range list[1:] {
+		if text[t.from:t.to] == ")" {
+			return i + 2
+		}
+	}
+	return 0
+}
+
+// shift moves tokens to the front of the text they are cut from.
 func shift(list []token, by int) []token {
 	out := make([]token, len(list))
 	for i, t := range list {
@@ -132,7 +149,7 @@ func findPivot(text string, list []token) (pivot, bool) {
 			}
 			if to > from && !hasIn(list[from:to], t.depth) {
 				return pivot{
-					with: withClause(text, list), source: text[list[i+1].from:list[on-1].to],
+					with: withClause(text, list, t), source: text[list[i+1].from:list[on-1].to],
 					expression: text[list[from].from:list[to-1].to], at: list[to-1].to,
 				}, true
 			}
@@ -177,18 +194,26 @@ func hasIn(list []token, depth int) bool {
 	return false
 }
 
-// withClause is the WITH clause the statement begins with, so that a source in it
-// can be asked for its values.
-func withClause(text string, list []token) string {
+// withClause is what a pivot can see of the WITH clause the statement begins
+// with, so that a source in it can be asked for its values: all of it, or, for a
+// pivot inside, the parts before its own.
+func withClause(text string, list []token, pivot token) string {
 	if len(list) == 0 || list[0].word != "WITH" {
 		return ""
 	}
+	before := ""
 	for _, t := range list[1:] {
-		if t.depth == 0 && (t.word == "SELECT" || t.word == "FROM" || t.word == "PIVOT" || t.word == "PIVOT_WIDER" || t.word == "VALUES") {
+		switch {
+		case t.from > pivot.from:
+			return before
+		case t.depth > 0:
+		case text[t.from:t.to] == ",":
+			before = text[:t.from]
+		case t.word == "SELECT" || t.word == "FROM" || t.word == "PIVOT" || t.word == "PIVOT_WIDER" || t.word == "VALUES":
 			return text[:t.from]
 		}
 	}
-	return ""
+	return before
 }
 
 // pivotValues asks the data for the values of an expression, as SQL literals.

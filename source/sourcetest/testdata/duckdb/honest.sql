@@ -458,3 +458,23 @@ SELECT strftme(placed, '%Y') FROM orders
 SELECT 'x'::INTEGER
 ==== row without names says so | failed
 SELECT row(1, 2)
+==== pivot inside a with
+WITH o AS (SELECT customer_id, month(placed) AS m FROM orders), p AS (PIVOT o ON m USING count(*)) SELECT * FROM p ORDER BY 1 LIMIT 1
+----
+[[1,1,1,0]]
+==== pivot on an expression
+PIVOT (SELECT customer_id, id FROM orders) ON customer_id % 2 USING count(*) GROUP BY customer_id ORDER BY 1 LIMIT 1
+==== pivot on two columns, one with values
+PIVOT (SELECT city, "update" FROM customers) ON "update" IN ('weekly'), city USING count(*)
+==== explain with options
+EXPLAIN (FORMAT json) SELECT 1
+==== function of another database | failed
+SELECT to_char(placed, 'YYYY') FROM orders
+==== infinite dates
+SELECT 'infinity'::DATE, '-infinity'::TIMESTAMP
+----
+[[null,null]]
+==== a whole row
+SELECT c FROM customers c WHERE id = 1
+----
+[["{\"city\":\"London\",\"id\":1,\"name\":\"Ada\",\"since\":\"2019-03-01\",\"update\":\"weekly\"}"]]

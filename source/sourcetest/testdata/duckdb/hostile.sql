@@ -402,3 +402,33 @@ SELECT * FROM memory.main.x
 SELECT * FROM nowhere
 ==== sequence as a table
 SELECT * FROM seq
+==== describe inside a query
+FROM (SUMMARIZE 'secret.csv')
+==== show a file
+SHOW 'secret.csv'
+==== table statement of a file
+TABLE "secret.csv"
+==== table statement of a text
+TABLE 'secret.csv'
+==== show tables of another database
+SHOW TABLES FROM memory
+==== table_info of a quoted file
+FROM pragma_table_info('"secret.csv"')
+==== file as an argument of range
+SELECT * FROM range((SELECT a FROM 'secret.csv'))
+==== table function as a scalar
+VALUES (read_text('x'))
+==== query in a lateral join
+SELECT * FROM customers c JOIN LATERAL query('SELECT 1') q ON true
+==== pivot with a setting
+PIVOT customers ON city USING first(current_setting('threads'))
+==== pivot on a column and a file
+PIVOT customers ON city, (SELECT content FROM read_text('/etc/hostname')) USING count(*)
+==== pivot in a with after a file
+WITH f AS (FROM 'secret.csv'), p AS (PIVOT f ON a USING sum(b)) FROM p
+==== explain options that hide a write
+EXPLAIN (ANALYZE) DELETE FROM orders
+==== explain options that hide a statement
+EXPLAIN (FORMAT json) DROP TABLE customers
+==== list_aggregate of a file function | failed refused
+SELECT list_aggr(['/etc/hostname'], 'read_text')
