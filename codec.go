@@ -13,6 +13,8 @@ func KindOf(b Body) string {
 		return "opened"
 	case UserMessage:
 		return "user_message"
+	case Imported:
+		return "imported"
 	case AssistantMessage:
 		return "assistant_message"
 	case ToolResult:
@@ -72,6 +74,8 @@ func DecodeBody(kind string, data []byte) (Body, error) {
 		return decode[Opened](kind, data)
 	case "user_message":
 		return decode[UserMessage](kind, data)
+	case "imported":
+		return decode[Imported](kind, data)
 	case "assistant_message":
 		return decode[AssistantMessage](kind, data)
 	case "tool_result":

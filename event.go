@@ -36,9 +36,20 @@ type Opened struct {
 // UserMessage is what a person said. Context is text of our own that stands
 // after it for the model and is not shown (a changed schema, today's date).
 type UserMessage struct {
-	Text     string `json:"text"`
-	Context  string `json:"context,omitempty"`
-	Imported bool   `json:"imported,omitempty"` // came as history from a client, not typed now
+	Text    string `json:"text"`
+	Context string `json:"context,omitempty"`
+}
+
+// Imported is what was said before a conversation came to us, as its client tells
+// it: text, and nothing else of it is believed. One event holds it all.
+type Imported struct {
+	Turns []TextTurn `json:"turns"`
+}
+
+// TextTurn is something that was said.
+type TextTurn struct {
+	Role string `json:"role"` // "user" or "assistant"
+	Text string `json:"text"`
 }
 
 // AssistantMessage is one complete model call: its blocks exactly as they came.
@@ -52,7 +63,6 @@ type AssistantMessage struct {
 	StopReason string            `json:"stop_reason"`
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
-	Imported   bool              `json:"imported,omitempty"`
 }
 
 // ToolResult answers one tool call. Whoever closes an open call appends it.
@@ -185,6 +195,7 @@ type DrawingChanged struct {
 
 func (Opened) isBody()           {}
 func (UserMessage) isBody()      {}
+func (Imported) isBody()         {}
 func (AssistantMessage) isBody() {}
 func (ToolResult) isBody()       {}
 func (ApprovalAsked) isBody()    {}

@@ -79,7 +79,9 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error)
 	if title := title(t.Text); title != "" {
 		bodies = append(bodies, footnote.Titled{Title: title})
 	}
-	bodies = append(bodies, imported(t.History)...)
+	if len(t.History) > 0 {
+		bodies = append(bodies, footnote.Imported{Turns: t.History})
+	}
 	return e.begin(r, t, blobs, bodies)
 }
 
@@ -97,22 +99,6 @@ func title(text string) string {
 		out = strings.TrimSpace(out + " " + w)
 	}
 	return out
-}
-
-// imported turns a client's own history into events: text, and nothing else of it
-// is believed.
-func imported(turns []Imported) []footnote.Body {
-	var bodies []footnote.Body
-	for _, t := range turns {
-		switch t.Role {
-		case "user":
-			bodies = append(bodies, footnote.UserMessage{Text: t.Text, Imported: true})
-		case "assistant":
-			block := marshal(map[string]string{"type": "text", "text": t.Text})
-			bodies = append(bodies, footnote.AssistantMessage{Blocks: []json.RawMessage{block}, StopReason: EndTurn, Imported: true})
-		}
-	}
-	return bodies
 }
 
 // start begins a run in a conversation that exists. The stream must be locked.

@@ -81,9 +81,6 @@ func put[V any](m *map[string]V, k string, v V) {
 }
 
 func (s *state) message(m footnote.AssistantMessage) {
-	if m.Imported {
-		return
-	}
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)
 	s.calls = nil

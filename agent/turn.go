@@ -42,7 +42,7 @@ type Turn struct {
 
 	// A message: text turns to import before it when the conversation is new, the
 	// message itself, and more text for the model that is not shown.
-	History   []Imported
+	History   []footnote.TextTurn
 	Text      string
 	Context   string
 	MaxTokens int // output limit for each model call; 0: the model's own
@@ -50,12 +50,6 @@ type Turn struct {
 	// Or answers to calls of the parked or running run.
 	Answers   []Answer
 	Approvals []Approval
-}
-
-// Imported is a text turn of a client's own history.
-type Imported struct {
-	Role string // "user" or "assistant"
-	Text string
 }
 
 // Answer is the result of a client tool.

@@ -212,7 +212,8 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
 
 func (a *Audit) write(ctx context.Context, sink Sink, end store.Positioned) error {
 	var events []footnote.Event
-	for ev, err := range a.opts.Log.Events(ctx, end.Stream, 0) {
+	// A run has far fewer events than that; a long conversation is not read whole.
+	for ev, err := range a.opts.Log.Events(ctx, end.Stream, max(0, end.Seq-10_000)) {
 		if footnote.CodeOf(err) == footnote.NotFound {
 			return nil // deleted meanwhile, as its owner wished
 		}
@@ -244,15 +245,13 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 		e.Timestamp = ev.Time.UTC().Format(time.RFC3339Nano)
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
-			if b.Text != "" && !b.Imported {
+			if b.Text != "" {
 				e.Question = b.Text
 			}
 		case footnote.RunStarted:
 			e.Door, e.RequestID = b.Door, b.RequestID
 		case footnote.AssistantMessage:
-			if !b.Imported {
-				e.message(b, inputs)
-			}
+			e.message(b, inputs)
 		case footnote.ToolResult:
 			e.result(b, inputs[b.CallID], verbose)
 		case footnote.Answered:

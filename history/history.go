@@ -109,12 +109,29 @@ func (b *builder) add(body footnote.Body) {
 		b.close(Unanswered)
 		b.user(text(v.Text))
 		b.user(text(v.Context))
+	case footnote.Imported:
+		b.imported(v.Turns)
 	case footnote.AssistantMessage:
 		if v.StopReason != "refusal" {
 			b.assistant(v.Blocks)
 		}
 	case footnote.ToolResult:
 		b.answer(v)
+	}
+}
+
+// imported adds what was said before the conversation came to us.
+func (b *builder) imported(turns []footnote.TextTurn) {
+	b.close(Unanswered)
+	for _, t := range turns {
+		block := text(t.Text)
+		switch {
+		case block == nil:
+		case t.Role == "assistant":
+			b.assistant([]json.RawMessage{block})
+		default:
+			b.user(block)
+		}
 	}
 }
 

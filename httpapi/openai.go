@@ -70,7 +70,7 @@ func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req openai.Req
 		RequestID: RequestIDOf(ctx), Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens,
 	}
 	for _, m := range req.History {
-		t.History = append(t.History, agent.Imported{Role: m.Role, Text: m.Text})
+		t.History = append(t.History, footnote.TextTurn{Role: m.Role, Text: m.Text})
 	}
 	if req.Conversation == "" {
 		return t, nil

@@ -221,9 +221,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	case footnote.RunStarted, footnote.RunResumed:
 		dst = e.start(dst, ev.Run)
 	case footnote.AssistantMessage:
-		if !b.Imported {
-			dst = e.message(e.start(dst, ev.Run), b)
-		}
+		dst = e.message(e.start(dst, ev.Run), b)
 	case footnote.ToolResult:
 		dst = e.result(dst, b)
 	case footnote.Answered:

@@ -207,9 +207,6 @@ func (c *Collector) Event(ev footnote.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case footnote.AssistantMessage:
-		if b.Imported {
-			return
-		}
 		text, thinking := texts(b.Blocks)
 		c.messages = append(c.messages, b.Blocks)
 		c.text = paragraph(c.text, text)

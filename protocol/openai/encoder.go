@@ -193,9 +193,6 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 
 // message shows a complete message, unless it was seen growing.
 func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
-	if m.Imported {
-		return dst
-	}
 	e.messages, e.last = append(e.messages, m.Blocks), m.Step
 	if e.live == m.Step {
 		return dst

@@ -132,7 +132,7 @@ func everyBody() []footnote.Body {
 	row := 0
 	return []footnote.Body{
 		footnote.Opened{Assistant: "a", Model: "m", Sources: []string{"s"}, System: store.DigestOf(nil), Tools: store.DigestOf(nil)},
-		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c", Imported: true},
+		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c"}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{Step: 1, Upstream: "u", Request: "r", Model: "m", StopReason: "end_turn",
 			Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`)},
 			Usage:  footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
