@@ -276,7 +276,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range files {
-			data, err := os.ReadFile(name + "")
+			data, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,8 +294,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	if err := s.Delete(ctx, "c"); err != nil {
 		t.Fatal(err)
 	}
-	// The writer empties the WAL when it has nothing else to do, and before it
-	// takes the next request.
+	// The writer empties the WAL before it takes the next request.
 	if err := s.SetCursor(ctx, "x", 1); err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func (w *writer) serve(queue <-chan *request) {
 			}
 		}
 		w.commit(batch)
-		if w.deleted && len(queue) == 0 {
+		if w.deleted {
 			w.emptyWAL()
 		}
 		clear(batch)
