@@ -1,0 +1,189 @@
+// Package compare decides whether the table of an answer says what the table of a
+// right answer says. The rules are those of the evaluation set's README, section
+// "Comparing an answer with gold"; the numbers in the comments here are its.
+package compare
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// kind is what a cell holds once the differences between engines are gone.
+type kind uint8
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+)
+
+// Cell is a value without its engine's way of writing it: every number is a
+// float64, a date is ISO text, and a timestamp at midnight is its day.
+type Cell struct {
+	kind kind
+	num  float64 // of a number; 0 or 1 of a boolean
+	text string
+}
+
+// Table is a result that can be compared.
+type Table struct {
+	Columns []string
+	Rows    [][]Cell // each as long as Columns
+}
+
+// New makes a table of what a query gave: cells as in a footnote.Result, read by
+// the kinds of their columns, or values as database/sql scans them. Missing cells
+// are NULL. The error names a value of a type that no query should give.
+func New(columns []footnote.Column, rows [][]any) (Table, error) {
+	t := Table{Rows: make([][]Cell, len(rows))}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Name)
+	}
+	for i, row := range rows {
+		t.Rows[i] = make([]Cell, len(columns))
+		for j := range columns {
+			if j >= len(row) {
+				continue
+			}
+			c, err := cellOf(row[j], columns[j].Kind)
+			if err != nil {
+				return Table{}, fmt.Errorf("row %d, column %q: %w", i+1, columns[j].Name, err)
+			}
+			t.Rows[i][j] = c
+		}
+	}
+	return t, nil
+}
+
+func cellOf(v any, columnKind string) (Cell, error) {
+	switch v := v.(type) {
+	case nil:
+		return Cell{}, nil
+	case bool:
+		if v {
+			return Cell{kind: boolean, num: 1}, nil
+		}
+		return Cell{kind: boolean}, nil
+	case float64:
+		return Cell{kind: number, num: v}, nil
+	case float32:
+		return Cell{kind: number, num: float64(v)}, nil
+	case int, int8, int16, int32, int64, uint8, uint16, uint32, uint64:
+		f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+		return Cell{kind: number, num: f}, err
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return Cell{kind: number, num: f}, nil
+	case interface{ Float64() float64 }: // DuckDB's decimal
+		return Cell{kind: number, num: v.Float64()}, nil
+	case time.Time:
+		return Cell{kind: text, text: dayOf(v.Format("2006-01-02 15:04:05.999999"))}, nil
+	case []byte:
+		return Cell{kind: text, text: string(v)}, nil
+	case string:
+		if columnKind == footnote.KindDecimal || columnKind == footnote.KindInteger || columnKind == footnote.KindNumber {
+			if f, err := strconv.ParseFloat(v, 64); err == nil {
+				return Cell{kind: number, num: f}, nil
+			}
+		}
+		return Cell{kind: text, text: dayOf(v)}, nil
+	default:
+		return Cell{}, fmt.Errorf("a value of type %T cannot be compared", v)
+	}
+}
+
+var timestamp = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]00(:?00)?)?$`)
+
+// dayOf writes a timestamp in one way, and one at midnight as its day (4). Other
+// text stays as it is.
+func dayOf(s string) string {
+	m := timestamp.FindStringSubmatch(s)
+	if m == nil {
+		return s
+	}
+	seconds, fraction := m[3], strings.TrimRight(m[4], ".0")
+	if seconds == "" {
+		seconds = ":00"
+	}
+	if m[2] == "00:00" && seconds == ":00" && fraction == "" {
+		return m[1]
+	}
+	return m[1] + " " + m[2] + seconds + fraction
+}
+
+// String is the cell as a person reads it.
+func (c Cell) String() string {
+	switch c.kind {
+	case null:
+		return "NULL"
+	case boolean:
+		return strconv.FormatBool(c.num == 1)
+	case number:
+		return strconv.FormatFloat(c.num, 'f', -1, 64)
+	default:
+		return c.text
+	}
+}
+
+// Number returns the one number of a table with a single cell.
+func (t Table) Number() (float64, bool) {
+	if len(t.Columns) != 1 || len(t.Rows) != 1 || t.Rows[0][0].kind != number {
+		return 0, false
+	}
+	return t.Rows[0][0].num, true
+}
+
+// Head is the first rows as text, for people.
+func (t Table) Head(n int) string {
+	var b strings.Builder
+	b.WriteString(strings.Join(t.Columns, " | "))
+	for i, row := range t.Rows {
+		b.WriteByte('\n')
+		if i == n {
+			fmt.Fprintf(&b, "… %d rows in all", len(t.Rows))
+			break
+		}
+		for j, c := range row {
+			if j > 0 {
+				b.WriteString(" | ")
+			}
+			b.WriteString(c.String())
+		}
+	}
+	return b.String()
+}
+
+// column is one column's cells.
+func (t Table) column(j int) []Cell {
+	cells := make([]Cell, len(t.Rows))
+	for i, row := range t.Rows {
+		cells[i] = row[j]
+	}
+	return cells
+}
+
+// Keys tells keys of entities from other columns: each element is one table, from
+// its key to the words of its row.
+type Keys []map[Cell][]string
+
+// Add takes in a table whose keys stand in column key.
+func (k *Keys) Add(t Table, key int) {
+	m := make(map[Cell][]string, len(t.Rows))
+	for _, row := range t.Rows {
+		var words []string
+		for j, c := range row {
+			if j != key && c.kind == text {
+				words = append(words, c.text)
+			}
+		}
+		m[row[key]] = words
+	}
+	*k = append(*k, m)
+}
