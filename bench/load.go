@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,13 +93,13 @@ func (s *sample) follow(ctx context.Context, t target, o order, history int) err
 		n, err := res.Body.Read(buf[len(buf):cap(buf)])
 		now := modeltest.Monotonic()
 		buf = buf[:len(buf)+n]
-		if next == 0 && n > 0 && bytes.Contains(buf, []byte("000000:")) {
+		if next == 0 && n > 0 && bytes.Contains(buf, []byte("aaaaaa:")) {
 			s.firstAfter(time.Since(begun))
 		}
 		used := 0
 		for {
-			number, written, end, ok := piece(buf[used:])
-			if !ok {
+			number, written, end := modeltest.NextTimed(buf[used:])
+			if end == 0 {
 				break
 			}
 			used += end
@@ -145,34 +144,6 @@ func post(ctx context.Context, t target, body []byte) (*http.Response, error) {
 		return nil, fmt.Errorf("status %d: %s", res.StatusCode, words)
 	}
 	return res, nil
-}
-
-// piece finds the next "000123:987654321 " and where it ends.
-func piece(b []byte) (number int, written int64, end int, ok bool) {
-	for at := 0; ; {
-		colon := bytes.IndexByte(b[at:], ':')
-		if colon < 0 {
-			return 0, 0, 0, false
-		}
-		colon += at
-		at = colon + 1
-		if colon < 6 {
-			continue
-		}
-		n, err := strconv.Atoi(string(b[colon-6 : colon]))
-		if err != nil {
-			continue
-		}
-		space := bytes.IndexByte(b[at:], ' ')
-		if space < 0 {
-			return 0, 0, 0, false
-		}
-		t, err := strconv.ParseInt(string(b[at:at+space]), 10, 64)
-		if err != nil || space < 10 {
-			continue
-		}
-		return n, t, at + space + 1, true
-	}
 }
 
 func (s *sample) firstAfter(d time.Duration) {

@@ -50,7 +50,7 @@ type Block struct {
 
 	Deltas int           `yaml:"deltas"` // in how many pieces Text or Input comes; 0: one per word, or per 24 characters of input
 	Gap    time.Duration `yaml:"gap"`    // from one piece to the next, by the clock and not by when the last was written
-	// Timed makes a text block of Deltas pieces "000123:987654321 ": the piece's
+	// Timed makes a text block of Deltas pieces as AppendTimed writes them: the piece's
 	// number and Monotonic when it was written.
 	Timed bool `yaml:"timed"`
 	// Repeat makes a text block of Deltas pieces, each of them Text.

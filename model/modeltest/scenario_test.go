@@ -2,7 +2,6 @@ package modeltest
 
 import (
 	"bufio"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -118,10 +117,9 @@ func TestManyTimedStreams(t *testing.T) {
 				if !ok {
 					continue
 				}
-				var n int
-				var at int64
-				if _, err := fmt.Sscanf(text, "%d:%d ", &n, &at); err != nil || n != next || at <= before || at > Monotonic() {
-					t.Errorf("piece %q after %d at %d: %v", text, next, before, err)
+				n, at, end := NextTimed([]byte(text))
+				if end == 0 || n != next || at <= before || at > Monotonic() {
+					t.Errorf("piece %q after %d at %d", text, next, before)
 					return
 				}
 				next, before = n+1, at

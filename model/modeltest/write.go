@@ -331,10 +331,8 @@ func (w *writer) deltas(index int, p piece) {
 		switch {
 		case p.Timed:
 			w.buf = append(w.buf, `{"type":"text_delta","text":"`...)
-			w.buf = appendPadded(w.buf, i)
-			w.buf = append(w.buf, ':')
-			w.buf = strconv.AppendInt(w.buf, Monotonic(), 10)
-			w.buf = append(w.buf, ` "}`...)
+			w.buf = AppendTimed(w.buf, i, Monotonic())
+			w.buf = append(w.buf, `"}`...)
 		case p.Repeat:
 			w.buf = append(w.buf, repeat...)
 		default:
@@ -347,14 +345,6 @@ func (w *writer) deltas(index int, p piece) {
 			return
 		}
 	}
-}
-
-// appendPadded appends i with six digits.
-func appendPadded(dst []byte, i int) []byte {
-	for d := 100_000; d > 1 && i < d; d /= 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, int64(i), 10)
 }
 
 // until waits for a moment; false means that the client left.
