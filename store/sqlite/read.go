@@ -72,6 +72,14 @@ func (s *Store) usable(ctx context.Context) error {
 	return nil
 }
 
+// writable is usable for what only the owner of the file can do.
+func (s *Store) writable(ctx context.Context) error {
+	if s.readOnly {
+		return errReader
+	}
+	return s.usable(ctx)
+}
+
 // micro is t as it is stored; the zero time is 0.
 func micro(t time.Time) int64 {
 	if t.IsZero() {
@@ -158,7 +166,7 @@ func (s *Store) heads(ctx context.Context, limit int, keep func(store.Stream) bo
 
 // Unfinished implements store.Store.
 func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]store.Stream, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.writable(ctx); err != nil { // a reader does not know the leases
 		return nil, err
 	}
 	free := func(h store.Stream) bool { return h.RunState == "parked" || !s.leases.Held(h.ID, now) }

@@ -12,7 +12,8 @@ import (
 )
 
 // OpenReader opens a data file for reading only, beside the process that has it
-// open for writing, if there is one. Methods that write fail. A file that is not
+// open for writing, if there is one. Methods that write fail, and so do those
+// about leases, which only that process knows. A file that is not
 // there is NotFound; one of another version is StorageUnavailable.
 func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {

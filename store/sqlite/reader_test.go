@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
@@ -33,6 +34,15 @@ func TestAReaderReadsBesideTheWriter(t *testing.T) {
 	_, err = reader.Append(t.Context(), store.Append{Stream: "s", After: 1, Bodies: []footnote.Body{footnote.Titled{Title: "y"}}})
 	if footnote.CodeOf(err) != footnote.StorageUnavailable {
 		t.Errorf("a write: CodeOf(%v), want storage_unavailable", err)
+	}
+	_, unfinished := reader.Unfinished(t.Context(), time.Now(), 1)
+	for what, err := range map[string]error{
+		"renew": reader.Renew(t.Context(), "s", 1, time.Second), "release": reader.Release(t.Context(), "s", 1),
+		"ping": reader.Ping(t.Context()), "unfinished": unfinished, "delete": reader.Delete(t.Context(), "s"),
+	} {
+		if footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("%s: CodeOf(%v), want storage_unavailable", what, err)
+		}
 	}
 	if err := reader.Close(); err != nil {
 		t.Error(err)

@@ -278,7 +278,7 @@ func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.
 	if err := store.CheckTTL(ttl); err != nil {
 		return err
 	}
-	if err := s.usable(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	if !s.leases.Renew(stream, token, ttl, s.now()) {
@@ -289,7 +289,7 @@ func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.
 
 // Release implements store.Store. It touches no disk.
 func (s *Store) Release(ctx context.Context, stream string, token int64) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	s.leases.Release(stream, token)
@@ -310,7 +310,7 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 // Ping implements store.Store: it writes, unless something was written within the
 // last second.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	now := s.now()
