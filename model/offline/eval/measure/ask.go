@@ -1,0 +1,227 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/cite"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/model/offline/eval/compare"
+	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/tool/chart"
+	"github.com/footnotehq/footnote/tool/profile"
+	"github.com/footnotehq/footnote/tool/query"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// askTime is how long one turn may take.
+const askTime = time.Minute
+
+// runQuery is the tool whose last result is the table of an answer.
+const runQuery = "run_query"
+
+// figures are the tools that bring figures out of the data.
+var figures = []string{runQuery, "get_column_stats", "get_value_distribution"}
+
+// said is what came of one turn.
+type said struct {
+	text    string
+	called  bool // a tool that brings figures was called
+	sql     string
+	table   *compare.Table // of the last run_query that brought rows
+	failure string         // of the last run_query, or of the run
+	uncited int            // numerals of the text without a footnote
+	elapsed time.Duration  // from the question to the end of the run
+}
+
+// asker holds one assistant for each source.
+type asker struct {
+	engine  *agent.Engine
+	log     *store.Mem
+	unsound atomic.Int64 // footnotes of the model that do not hold
+}
+
+func newAsker(ctx context.Context, model agent.Model, sources Sources) (*asker, error) {
+	tools := slices.Concat(query.New(query.Options{Sources: sources}), profile.New(profile.Options{Sources: sources}), []agent.Tool{chart.New()})
+	specs := make([]agent.Spec, len(tools))
+	for i, t := range tools {
+		specs[i] = t.Spec()
+	}
+	validate, err := schema.Validator(specs)
+	if err != nil {
+		return nil, fmt.Errorf("tool schemas: %w", err)
+	}
+	a := &asker{log: store.NewMem()}
+	var assistants []*agent.Assistant
+	for name, src := range sources {
+		s, err := src.Schema(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", name, err)
+		}
+		system := prompt.Blocks(prompt.Build(prompt.Options{
+			Sources: []prompt.Source{{Name: name, Dialect: src.Dialect(), Schema: s}}, Charts: true,
+		}))
+		assistants = append(assistants, &agent.Assistant{
+			Name: name, Model: model, ModelName: "offline", Tools: tools,
+			Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+				return system, []string{name}, nil
+			},
+		})
+	}
+	a.engine, err = agent.New(agent.Options{Log: a.log, Hub: hub.New(), Assistants: assistants, Resolve: a.resolve, Validate: validate})
+	return a, err
+}
+
+func (a *asker) close(ctx context.Context) {
+	now, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	cancel()
+	a.engine.Drain(now)
+}
+
+// resolve finds footnotes as the server does, and counts those of the model that
+// do not hold.
+func (a *asker) resolve(text, question string, tables []agent.Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
+	results := make([]cite.Table, len(tables))
+	for i, t := range tables {
+		results[i] = cite.Table{ID: t.ID, SQL: t.SQL, RowCount: t.RowCount, Result: footnote.Result{Columns: t.Columns, Rows: t.Rows, Truncated: t.Truncated}}
+	}
+	bad := cite.Verify(text, hints, results)
+	a.unsound.Add(int64(len(bad)))
+	holds := func(start, end int) bool {
+		return slices.ContainsFunc(hints, func(h footnote.Cite) bool {
+			return start < h.End && h.Start < end && !slices.ContainsFunc(bad, func(p cite.Problem) bool { return p.Cite.Start == h.Start && p.Cite.End == h.End })
+		})
+	}
+	found, open := cite.Resolve(text, results, question)
+	open = slices.DeleteFunc(open, func(u footnote.Unresolved) bool { return holds(u.Start, u.End) })
+	return found, open
+}
+
+// ask asks a task in a conversation of its own; of a pair, the second turn counts.
+func (a *asker) ask(ctx context.Context, t task) (said, error) {
+	conversation := ""
+	if t.first != "" {
+		_, ticket, err := a.turn(ctx, t.source, "", t.first)
+		if err != nil {
+			return said{}, fmt.Errorf("the first turn: %w", err)
+		}
+		conversation = ticket.Conversation
+	}
+	got, _, err := a.turn(ctx, t.source, conversation, t.question)
+	return got, err
+}
+
+// turn asks one thing and waits for the end of its run.
+func (a *asker) turn(ctx context.Context, source, conversation, text string) (said, agent.Ticket, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errors.New("the answer took longer than a minute"))
+	defer cancel()
+	begun := time.Now()
+	ticket, err := a.engine.Submit(ctx, agent.Turn{
+		Assistant: source, Conversation: conversation, Text: text, Door: "eval", OnDisconnect: agent.Continue,
+		Principal: footnote.Principal{Org: "local", User: "eval"},
+	})
+	if err != nil {
+		return said{}, ticket, err
+	}
+	reader := a.engine.Subscribe(ticket)
+	defer reader.Close()
+	var out said
+	var last *footnote.StoredResult
+	for {
+		batch, err := reader.Next(ctx)
+		if err != nil {
+			return out, ticket, err
+		}
+		for _, entry := range batch {
+			if entry.Event == nil || entry.Event.Run != ticket.Run {
+				continue
+			}
+			if result, ok := entry.Event.Body.(footnote.ToolResult); ok && result.Name == runQuery && result.Result != nil {
+				last = result.Result
+			}
+			if out.take(entry.Event.Body) {
+				out.elapsed = time.Since(begun)
+				return out, ticket, a.fill(ctx, ticket.Conversation, last, &out)
+			}
+		}
+	}
+}
+
+// take reads one event of the run and reports whether it was the last.
+func (s *said) take(body footnote.Body) bool {
+	switch b := body.(type) {
+	case footnote.ToolResult:
+		s.called = s.called || slices.Contains(figures, b.Name)
+		if b.Name == runQuery {
+			s.failure = ""
+			if b.IsError {
+				s.failure = "run_query: " + b.Content
+			}
+		}
+	case footnote.Answered:
+		s.text, s.uncited = b.Text, len(b.Unresolved)
+	case footnote.RunFailed:
+		s.failure = fmt.Sprintf("the run failed: %s: %s", b.Code, b.Message)
+	case footnote.RunStopped:
+		s.failure = "the run was stopped by " + b.By
+	case footnote.RunParked:
+		s.failure = "the run waits for somebody"
+		return true
+	}
+	return footnote.Terminal(body)
+}
+
+// fill reads the rows of the answer's table.
+func (a *asker) fill(ctx context.Context, conversation string, r *footnote.StoredResult, out *said) error {
+	if r == nil {
+		return nil
+	}
+	out.sql = r.SQL
+	var rows [][]any
+	for _, c := range r.Chunks {
+		data, err := a.log.Blob(ctx, conversation, c.Digest)
+		if err != nil {
+			return fmt.Errorf("read the rows of %s: %w", r.ID, err)
+		}
+		chunk, err := footnote.DecodeRows(data, r.Columns)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, chunk...)
+	}
+	table, err := compare.New(r.Columns, rows)
+	if err != nil {
+		return err
+	}
+	out.table = &table
+	return nil
+}
+
+// noCause matches words that say that figures are not an explanation.
+var noCause = regexp.MustCompile(`(?i)(\bnot\b|n't\b|\bcannot\b|\bno\b)[^.!?]{0,80}\b(cause[sd]?|why|reasons?|explain(s|ed)?|explanation)\b`)
+
+// judgeRefusal decides about the answer to a question that has none. What asks for
+// a cause may be shown the figures behind it, if the text says that they are no
+// cause.
+func judgeRefusal(t task, s said) (outcome, why string) {
+	switch {
+	case s.called && t.kind == "unanswerable_why" && noCause.MatchString(s.text):
+		return Declined, "figures, said not to be the cause"
+	case s.called:
+		return Wrong, "the data was queried for a question it cannot answer"
+	case s.failure != "":
+		return Failed, s.failure
+	case s.text == "":
+		return Failed, "nothing was said"
+	}
+	return Declined, ""
+}

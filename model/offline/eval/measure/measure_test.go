@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/model/offline/evalset"
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine})
+	os.Exit(m.Run())
+}
+
+// pupil is a model that runs the SQL it has for a question, and then says what the
+// query gave. Without SQL it declines.
+type pupil struct {
+	sql func(source, question string) string
+	say func(result string) string
+}
+
+func (p pupil) Step(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+	var blocks []struct {
+		Type, Text string
+		Content    json.RawMessage
+	}
+	last := req.Messages[len(req.Messages)-1]
+	if err := json.Unmarshal(last.Content, &blocks); err != nil {
+		return agent.Reply{}, err
+	}
+	if blocks[0].Type == "tool_result" {
+		return reply(map[string]any{"type": "text", "text": p.say(string(blocks[0].Content))}, agent.EndTurn), nil
+	}
+	sql := p.sql(req.Sources[0], blocks[0].Text)
+	if sql == "" {
+		return reply(map[string]any{"type": "text", "text": "That cannot be answered from this data."}, agent.EndTurn), nil
+	}
+	call := map[string]any{"type": "tool_use", "id": "call_1", "name": "run_query", "input": map[string]string{"sql": sql}}
+	return reply(call, agent.ToolUse), nil
+}
+
+func reply(block any, stop string) agent.Reply {
+	data, err := json.Marshal(block)
+	if err != nil {
+		panic(err) // a map of strings
+	}
+	return agent.Reply{Message: footnote.AssistantMessage{Model: "pupil", Blocks: []json.RawMessage{data}, StopReason: stop}}
+}
+
+// median matches a median over a column.
+var median = regexp.MustCompile(`MEDIAN\(("[^"]*"|\w+)\)`)
+
+// goldSQL is the SQL of a right answer. Gold is written for floating columns, but
+// files of money are loaded as DECIMAL, and DuckDB cuts the median of decimals to
+// their scale.
+func goldSQL(source, question string) string {
+	for _, q := range evalset.Questions() {
+		if q.Source == source && q.Question == question {
+			return median.ReplaceAllString(q.Gold, "MEDIAN(CAST($1 AS DOUBLE))")
+		}
+	}
+	for _, p := range evalset.Pairs() {
+		if p.Source == source && p.Second == question {
+			return p.Gold
+		}
+	}
+	return ""
+}
+
+func run(t *testing.T, p pupil, o Options) Report {
+	t.Helper()
+	if p.say == nil {
+		p.say = func(result string) string { return result }
+	}
+	o.Model, o.Dir = func(Sources) agent.Model { return p }, t.TempDir()
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Gold itself, through the tools, the gates and the loader of dirty files, must be
+// right everywhere: otherwise the measure is wrong, or one of these is.
+func TestGoldIsRight(t *testing.T) {
+	r := run(t, pupil{sql: goldSQL}, Options{})
+	for _, a := range r.Answers {
+		if !a.Good() {
+			t.Errorf("%s is %s: %s\n%s\nanswer %s\nright  %s", a.ID, a.Outcome, a.Why, a.SQL, a.Table, a.GoldTable)
+		}
+	}
+	if want := len(evalset.Questions()) + len(evalset.Pairs()); len(r.Answers) != want && len(r.Left) == 0 {
+		t.Errorf("%d answers, want %d", len(r.Answers), want)
+	}
+}
+
+func TestNonsenseIsWrong(t *testing.T) {
+	r := run(t, pupil{sql: func(string, string) string { return "SELECT 'x' AS a, -7 AS b" }}, Options{Source: "saas"})
+	for _, a := range r.Answers {
+		if a.Outcome != Wrong || a.Good() {
+			t.Errorf("%s is %s, want wrong", a.ID, a.Outcome)
+		}
+	}
+	for _, g := range r.Goals() {
+		if g.Met != (g.Name == "latency") {
+			t.Errorf("goal %s: met is %v: %s", g.Name, g.Met, g.Text)
+		}
+	}
+}
+
+func TestSilenceIsDeclined(t *testing.T) {
+	r := run(t, pupil{sql: func(string, string) string { return "" }}, Options{Source: "clinic"})
+	for _, a := range r.Answers {
+		if a.Outcome != Declined || a.Good() == a.Answerable {
+			t.Errorf("%s is %s, want declined", a.ID, a.Outcome)
+		}
+	}
+	for _, g := range r.Goals() {
+		if g.Met != (g.Name != "right") {
+			t.Errorf("goal %s: met is %v: %s", g.Name, g.Met, g.Text)
+		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	const number, why = "clinic-001", "clinic-050"
+	fixed := func(sql string) func(string, string) string { return func(string, string) string { return sql } }
+	text := func(s string) func(string) string { return func(string) string { return s } }
+	for _, tt := range []struct {
+		name, id string
+		pupil    pupil
+		want     string
+	}{
+		{"the number is not said", number, pupil{sql: goldSQL, say: text("There are some.")}, Unsaid},
+		{"another number is said", number, pupil{sql: goldSQL, say: text("There are 7.")}, Unsaid},
+		{"the query fails", number, pupil{sql: fixed("SELECT nothing FROM nowhere")}, Failed},
+		{"a write is refused", "clinic-052", pupil{sql: fixed("DELETE FROM appointments")}, Wrong},
+		{"figures as a cause", why, pupil{sql: fixed("SELECT 1"), say: text("It went up because of 1.")}, Wrong},
+		{"figures that are no cause", why, pupil{sql: fixed("SELECT 1"), say: text("It was 1. That does not say why.")}, Declined},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if a := run(t, tt.pupil, Options{ID: tt.id}).Answers[0]; a.Outcome != tt.want {
+				t.Errorf("%s is %s (%s), want %s", tt.id, a.Outcome, a.Why, tt.want)
+			}
+		})
+	}
+}
+
+func TestRunOfNothing(t *testing.T) {
+	_, err := Run(t.Context(), Options{ID: "none", Dir: t.TempDir(), Model: func(Sources) agent.Model { return pupil{} }})
+	if err == nil {
+		t.Error("an id that is not in the set was measured")
+	}
+}
+
+func TestWrite(t *testing.T) {
+	r := Report{Answers: []Answer{
+		{ID: "a-1", Source: "a", Kind: "count", Answerable: true, Outcome: Right, Millis: 10, First: true},
+		{ID: "a-2", Source: "a", Kind: "sum", Answerable: true, Outcome: Wrong, Why: "the answer has 2 rows, not 1", SQL: "SELECT\n1", Gold: "SELECT 2", Millis: 900},
+		{ID: "b-1", Source: "b", Kind: "unanswerable_why", Outcome: Declined, Millis: 30},
+	}}
+	var b bytes.Buffer
+	if err := r.Write(&b, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"a-2 (sum): WRONG: the answer has 2 rows, not 1", "gold      SELECT 2", "p50 30.0, p95 900.0 over all; first of each source: p50 10.0",
+		"MISSED  1 of 2 answerable questions are right (50.0 %), want at least 80 %", "MISSED  1 of 3 answers are confidently wrong (33.3 %), want at most 3 %",
+		"met     1 of 1 unanswerable questions are declined (100.0 %)", "MISSED  p95 of the answers is 900 ms",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report does not have %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "a-1 (") || r.Met() {
+		t.Errorf("a right answer has details, or the goals are met:\n%s", b.String())
+	}
+}
