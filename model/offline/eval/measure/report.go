@@ -138,12 +138,13 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-// Write prints the report as tables; with details, what is not good as well.
+// Write prints the report as tables; with details, what is not good as well, and
+// a single answer whatever it is.
 func (r Report) Write(w io.Writer, details bool) error {
 	var b strings.Builder
 	if details {
 		for _, a := range r.Answers {
-			if !a.Good() {
+			if !a.Good() || len(r.Answers) == 1 {
 				a.write(&b)
 			}
 		}
