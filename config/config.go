@@ -65,6 +65,8 @@ type Config struct {
 	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's own
 	Prices    string   `yaml:"prices"`     // file that overrides the price table
 
+	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout"` // longest silence within a model's answer
+
 	InputMaxChars int           `yaml:"input_max_chars"`
 	MaxTurns      int           `yaml:"max_turns"`
 	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
@@ -111,7 +113,7 @@ type Key struct {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8787", Data: "data", Sources: map[string]string{},
-		Model: "claude-sonnet-5-5", MaxTokens: 16_000,
+		Model: "claude-sonnet-5-5", MaxTokens: 16_000, ModelIdleTimeout: 2 * time.Minute,
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
 		BodyLimit: 1 << 20,
@@ -404,6 +406,7 @@ func (c Config) Check() error {
 		{"input_max_chars", c.InputMaxChars > 0, c.InputMaxChars, "more than 0"},
 		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
 		{"max_budget_usd", c.MaxBudgetUSD > 0, c.MaxBudgetUSD, "more than 0"},
+		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
 		{"max_tokens", c.MaxTokens >= 256, c.MaxTokens, "256 or more"},
 		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
 		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+type doctorCmd struct{}
+
+// Help is shown by footnote doctor --help.
+func (doctorCmd) Help() string {
+	return `  footnote doctor --source shop.db
+Exit code 1 when a check fails.`
+}
+
+// check is one line of the table.
+type check struct {
+	what, state, words string
+}
+
+// The states of a check.
+const (
+	stateOK   = "ok"
+	stateWarn = "warn"
+	stateFail = "FAIL"
+)
+
+// Run executes the command.
+func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	c, err := s.load(e, nil)
+	if err != nil {
+		printChecks(std.out, []check{{"configuration", stateFail, err.Error()}})
+		return &exit{exitFailed, errors.New("the configuration is wrong")}
+	}
+	checks := []check{{"configuration", stateOK, "listens on " + c.Listen}}
+	checks = append(checks, checkData(c.Data), checkKeys(c))
+	checks = append(checks, checkModel(ctx, c, std)...)
+	checks = append(checks, checkSources(ctx, c, std)...)
+	printChecks(std.out, checks)
+	for _, k := range checks {
+		if k.state == stateFail {
+			return &exit{exitFailed, errors.New("something needs mending; see the table")}
+		}
+	}
+	return nil
+}
+
+func printChecks(w io.Writer, checks []check) {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "CHECK\tSTATE\tDETAIL")
+	for _, k := range checks {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", k.what, k.state, visible(k.words))
+	}
+	_ = t.Flush() // a broken standard output cannot be told
+}
+
+// checkData writes to the data folder and looks at its free space.
+func checkData(folder string) check {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return check{"data folder", stateFail, err.Error()}
+	}
+	probe := filepath.Join(folder, ".doctor")
+	if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
+		return check{"data folder", stateFail, err.Error()}
+	}
+	if err := os.Remove(probe); err != nil {
+		return check{"data folder", stateFail, err.Error()}
+	}
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return check{"data folder", stateWarn, "free space unknown: " + err.Error()}
+	}
+	free := int64(disk.Bavail) * disk.Bsize >> 20 //nolint:unconvert // the types differ between systems
+	state := stateOK
+	if free < 512 {
+		state = stateWarn
+	}
+	return check{"data folder", state, fmt.Sprintf("%s is writable, %d MB free", folder, free)}
+}
+
+func checkKeys(c config.Config) check {
+	if len(c.APIKeys) == 0 {
+		return check{"api keys", stateOK, "none: only programs on this machine can call"}
+	}
+	return check{"api keys", stateOK, fmt.Sprintf("%d", len(c.APIKeys))}
+}
+
+// checkModel asks the model's server whether it is there.
+func checkModel(ctx context.Context, c config.Config, std streams) []check {
+	if c.Upstream == config.Offline {
+		return []check{{"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL and FOOTNOTE_MODEL"}}
+	}
+	a := &app{cfg: c, log: logger(std.err, "error")}
+	if err := a.connect(); err != nil {
+		return []check{{"model", stateFail, err.Error()}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	key := check{"key", stateOK, "set"}
+	if c.APIKey == "" {
+		key.words = "none"
+	}
+	if err := a.check(ctx); err != nil {
+		return []check{key, {"model", stateFail, footnote.MessageOf(err)}}
+	}
+	return []check{key, {"model", stateOK, a.describe()}}
+}
+
+// checkSources opens each source and proves it read-only.
+func checkSources(ctx context.Context, c config.Config, std streams) []check {
+	if len(c.Sources) == 0 {
+		return []check{{"sources", stateWarn, "none; name one with --source or FOOTNOTE_SOURCES"}}
+	}
+	var checks []check
+	pool := child.NewPool(8)
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		checks = append(checks, checkSource(ctx, c, name, pool, std)...)
+	}
+	return checks
+}
+
+func checkSource(ctx context.Context, c config.Config, name string, pool *child.Pool, std streams) []check {
+	what := "source " + name
+	src, err := openSource(ctx, c, name, c.Sources[name], pool, logger(std.err, "error"), loading(std.err))
+	if err != nil {
+		return []check{{what, stateFail, err.Error()}}
+	}
+	defer src.Close()
+	checks := []check{{what, stateOK, "opened as " + src.Dialect()}}
+	if s, err := src.Schema(ctx); err != nil {
+		checks = append(checks, check{what, stateFail, err.Error()})
+	} else if len(s.Tables) == 0 {
+		checks = append(checks, check{what, stateWarn, "has no tables"})
+	} else {
+		checks = append(checks, check{what, stateOK, fmt.Sprintf("%d tables", len(s.Tables))})
+	}
+	switch err := src.Probe(ctx); {
+	case errors.Is(err, source.ErrWritable):
+		checks = append(checks, check{what, stateFail, err.Error()})
+	case err != nil:
+		checks = append(checks, check{what, stateFail, "read-only not proven: " + err.Error()})
+	default:
+		checks = append(checks, check{what, stateOK, "read-only: every way to write was refused"})
+	}
+	if confined, ok := src.(interface {
+		Status(context.Context) (child.Status, error)
+	}); ok {
+		if st, err := confined.Status(ctx); err == nil {
+			checks = append(checks, check{what, stateOK, "confined: " + st.Confinement.String()})
+		}
+	}
+	return checks
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+type fakeCmd struct {
+	Listen     string        `default:"127.0.0.1:8790" help:"Address and port."`
+	Scenario   string        `default:"auto" help:"A built-in scenario (${scenarios}) or a YAML file."`
+	SQL        string        `name:"sql" help:"Statement that the analyst scenario runs."`
+	Deltas     int           `help:"Pieces of text, for the text and timed scenarios."`
+	Gap        time.Duration `help:"Time from one piece to the next."`
+	Compatible bool          `help:"Play a server of another vendor, with its quirks."`
+	Lax        bool          `help:"Accept everything without reading it, for measuring."`
+	Key        string        `help:"The only key that is accepted."`
+}
+
+// Help is shown by footnote fake-model --help.
+func (fakeCmd) Help() string {
+	return `A strict imitation of the Messages API: it refuses what the real one refuses.
+  footnote fake-model --scenario analyst --sql "SELECT count(*) FROM orders" &
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8790 FOOTNOTE_MODEL=claude-sonnet-5-5 footnote ask "How many orders?"
+Ctrl+C prints what it was asked.`
+}
+
+// Run executes the command.
+func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
+	opts, err := cmd.options()
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	fake := modeltest.New(opts)
+	defer fake.Close()
+	listener, err := listen(ctx, cmd.Listen)
+	if err != nil {
+		return err
+	}
+	if err := printJSON(std.out, map[string]any{"ready": true, "listen": listener.Addr().String()}); err != nil {
+		return err
+	}
+	server := &http.Server{Handler: fake, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	fake.Close()
+	return errors.Join(server.Close(), printJSON(std.err, fake.Metrics()))
+}
+
+func (cmd *fakeCmd) options() (modeltest.Options, error) {
+	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") || strings.HasSuffix(cmd.Scenario, ".json") {
+		data, err := os.ReadFile(cmd.Scenario)
+		if err != nil {
+			return modeltest.Options{}, fmt.Errorf("scenario: %w", err)
+		}
+		s, err := modeltest.Load(data)
+		if err != nil {
+			return modeltest.Options{}, fmt.Errorf("%s: %w", cmd.Scenario, err)
+		}
+		opts := s.Options()
+		opts.Compatible, opts.Lax, opts.Key = cmd.Compatible, cmd.Lax, cmd.Key
+		return opts, nil
+	}
+	rule, err := modeltest.Builtin(cmd.Scenario, modeltest.Params{Deltas: cmd.Deltas, Gap: cmd.Gap, SQL: cmd.SQL})
+	return modeltest.Options{Rule: rule, Compatible: cmd.Compatible, Lax: cmd.Lax, Key: cmd.Key}, err
+}

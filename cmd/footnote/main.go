@@ -1,0 +1,161 @@
+// Command footnote is an AI data analyst that runs on your own machine: it answers
+// questions about a database and shows the query and the cell behind every number.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/model/modeltest"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+// The exit codes, stable for scripts.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3
+	exitLimit   = 4
+)
+
+// exit is an error that says with which code the command ends. An empty message
+// prints nothing.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+func main() {
+	child.Main(engines()) // never returns in the child that runs a database
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ())
+	stop()
+	os.Exit(code)
+}
+
+// streams are what a command reads and writes.
+type streams struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// cli is the command line.
+type cli struct {
+	settings `embed:""`
+
+	Serve     serveCmd    `cmd:"" help:"Serve the HTTP doors."`
+	Demo      demoCmd     `cmd:"" help:"Create the demo shop and serve it."`
+	Ask       askCmd      `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
+	Query     queryCmd    `cmd:"" help:"Run one statement exactly as the analyst would."`
+	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
+	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
+	SeedDemo  seedDemoCmd `cmd:"" name:"seed-demo" help:"Write the demo shop database to a file."`
+	Version   versionCmd  `cmd:"" help:"Print the version."`
+}
+
+// settings are the flags of every command.
+type settings struct {
+	Config  string            `help:"Configuration file (default: footnote.yaml, where there is one)." placeholder:"FILE"`
+	Data    string            `help:"Folder for conversations and loaded files." placeholder:"DIR"`
+	Source  []string          `help:"A source: a configured one's name, name=url-or-path or just a path. May be given several times." placeholder:"SOURCE" sep:"none"`
+	Model   string            `help:"Model to ask; offline needs no key." placeholder:"MODEL"`
+	Setting map[string]string `name:"set" help:"Any setting by its name, such as max_turns=5." placeholder:"NAME=VALUE"`
+}
+
+const description = `Ask questions about your data in plain words, and see where every number came from.
+
+  footnote demo                                     a shop database, a server, a first question
+  footnote ask --source sales.csv "sales by month"  one answer in the terminal
+  footnote serve --source shop=shop.db              the OpenAI-compatible API on 127.0.0.1:8787`
+
+// run executes one command and returns its exit code. Tests call it in-process.
+func run(ctx context.Context, args []string, std streams, environ []string) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("footnote"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(std.out, std.err), kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Vars{"scenarios": strings.Join(modeltest.Builtins(), ", ")},
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.Bind(env(environ)),
+	)
+	if err != nil {
+		panic(err) // the command line of this file is wrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "footnote: %v\nTry: footnote --help\n", err)
+		return exitUsage
+	}
+	err = parsed.Run(&c.settings)
+	if err == nil {
+		return exitDone
+	}
+	code := exitFailed
+	if e, ok := errors.AsType[*exit](err); ok {
+		code = e.code
+	}
+	if words := err.Error(); words != "" {
+		fmt.Fprintf(std.err, "footnote: %s\n", words)
+	}
+	return code
+}
+
+// env is the environment of the process.
+type env []string
+
+// load reads the configuration for a command. Flags of the command itself are
+// settings by name.
+func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
+	all := map[string]string{}
+	for name, value := range s.Setting {
+		all[name] = value
+	}
+	for name, value := range map[string]string{"data": s.Data, "model": s.Model} {
+		if value != "" {
+			all[name] = value
+		}
+	}
+	for name, value := range flags {
+		all[name] = value
+	}
+	c, err := config.Load(s.Config, e, all)
+	if err != nil {
+		return c, &exit{exitUsage, err}
+	}
+	if len(s.Source) > 0 {
+		// Sources that a command names stand alone: the configured ones are for the server.
+		if c.Sources, err = namedSources(s.Source, c.Sources); err != nil {
+			return c, &exit{exitUsage, err}
+		}
+	}
+	return c, nil
+}

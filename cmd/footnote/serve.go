@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/footnotehq/footnote/audit"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
+)
+
+// auditGrace is how long the audit may take to catch up when the server ends.
+const auditGrace = 5 * time.Second
+
+type serveCmd struct {
+	Listen string `help:"Address and port." placeholder:"ADDRESS"`
+}
+
+// Help is shown by footnote serve --help.
+func (serveCmd) Help() string {
+	return `  footnote serve --source shop=shop.db
+  curl -N http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \
+    -d '{"model":"analyst","stream":true,"messages":[{"role":"user","content":"How many orders?"}]}'
+The first line on standard output is {"ready":true,"listen":"…"}.`
+}
+
+// Run executes the command.
+func (cmd *serveCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	c, err := s.load(e, flag("listen", cmd.Listen))
+	if err != nil {
+		return err
+	}
+	return serve(ctx, c, std, nil)
+}
+
+// flag is a setting given by a flag, or none.
+func flag(name, value string) map[string]string {
+	if value == "" {
+		return nil
+	}
+	return map[string]string{name: value}
+}
+
+// serve runs the server until ctx ends, then lets the running answers end. Ready
+// is called with the address once it answers; it may be nil.
+func serve(ctx context.Context, c config.Config, std streams, ready func(address string)) error {
+	signal.Ignore(syscall.SIGPIPE) // who reads our output may end before us
+	log := logger(std.err, c.LogLevel)
+	listener, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	var follow *audit.Audit // no run ends before it is set
+	a, err := newApp(ctx, c, "", log, loading(std.err), func() { follow.Wake() })
+	if err != nil {
+		return err
+	}
+	stdout := &lines{w: std.out}
+	follow, err = a.audit(stdout)
+	if err == nil {
+		err = a.gauges(follow)
+	}
+	if err == nil {
+		err = a.serve(ctx, listener, stdout, std.err, follow, ready)
+	}
+	return errors.Join(err, a.close(ctx))
+}
+
+// serve serves what has been opened, until ctx ends and all that was running has
+// ended, too. The audit is followed for as long.
+func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr io.Writer, follow *audit.Audit, ready func(address string)) error {
+	api, err := a.doors()
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	if err := a.engine.Recover(ctx); err != nil {
+		return err
+	}
+	fmt.Fprint(stderr, a.assistant.Policy.Table(a.assistant.Tools))
+	server := api.HTTPServer(a.cfg.Listen)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }() // ended by shutdown
+	a.announce(stdout, listener.Addr().String())
+	if ready != nil {
+		ready(listener.Addr().String())
+	}
+
+	following, stopFollowing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopFollowing()
+	followed := make(chan struct{})
+	go func() { defer close(followed); follow.Run(following, auditGrace) }()
+
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		err = fmt.Errorf("serve: %w", err)
+	}
+	err = errors.Join(err, a.shutdown(server, api, a.cfg.DrainTimeout))
+	stopFollowing()
+	<-followed
+	return err
+}
+
+// announce tells scripts and people where the server answers.
+func (a *app) announce(stdout io.Writer, address string) {
+	if err := printJSON(stdout, struct {
+		Ready  bool   `json:"ready"`
+		Listen string `json:"listen"`
+	}{true, address}); err != nil {
+		a.log.Warn("standard output is closed", "err", err)
+	}
+	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
+	if len(a.sources) == 0 {
+		a.log.Warn("there are no sources: nothing can be asked about. Name one with --source or FOOTNOTE_SOURCES")
+	}
+}
+
+// shutdown refuses new work, lets the running answers end, and then the streams.
+func (a *app) shutdown(server *http.Server, api *httpapi.Server, drain time.Duration) error {
+	a.log.Info("shutting down", "drain", drain)
+	api.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	a.engine.Drain(ctx)
+	// The runs have ended; what is left is that readers see it. New connections
+	// are still taken until here, so that they are told instead of refused.
+	last, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	closed := make(chan error, 1)
+	go func() { closed <- server.Shutdown(last) }()
+	a.hub.Close()
+	if err := <-closed; err != nil {
+		return errors.Join(fmt.Errorf("end the connections: %w", err), server.Close())
+	}
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen is %q, but another program uses that port; choose another with --listen or FOOTNOTE_LISTEN", address)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("listen is %q, which this user may not use; choose a port above 1023", address)
+	default:
+		return nil, fmt.Errorf("listen is %q: %w", address, err)
+	}
+}
+
+// doors makes the HTTP edge.
+func (a *app) doors() (*httpapi.Server, error) {
+	return httpapi.New(httpapi.Options{
+		Engine: a.engine, Log: a.store, Hub: a.hub,
+		Keys: a.cfg.Principals(), AllowOrigins: a.cfg.Origins,
+		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
+		OnDisconnect: a.cfg.OnDisconnect, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+	})
+}
+
+// audit makes the audit of what is configured.
+func (a *app) audit(stdout io.Writer) (*audit.Audit, error) {
+	sinks := map[string]audit.Sink{}
+	if a.cfg.LogOutput == "stdout" || a.cfg.LogOutput == "both" {
+		sinks["stdout"] = audit.Stream{W: stdout}
+	}
+	if a.cfg.LogOutput == "file" || a.cfg.LogOutput == "both" {
+		sinks["file"] = audit.File{Path: a.cfg.AuditFile()}
+	}
+	secrets := []string{string(a.cfg.APIKey)}
+	for _, k := range a.cfg.APIKeys {
+		secrets = append(secrets, string(k.Key))
+	}
+	return audit.New(audit.Options{Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secrets, Logger: a.log})
+}
+
+func (a *app) gauges(follow *audit.Audit) error {
+	return errors.Join(
+		a.metrics.Gauge("footnote_audit_lag_events", "Events the audit is behind the log.", follow.Lag),
+		a.metrics.Gauge("footnote_live_readers", "Readers of live streams.", func() int64 { return int64(a.hub.Readers()) }),
+	)
+}
+
+// lines lets several writers share a stream line by line.
+type lines struct {
+	mu sync.Mutex // guards w
+	w  io.Writer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/source/duckdb"
+)
+
+// version is set by the release build.
+var version = "dev"
+
+type versionCmd struct{}
+
+// Run executes the command.
+func (versionCmd) Run(std streams) error {
+	revision := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " (" + s.Value[:min(12, len(s.Value))] + ")"
+			}
+		}
+	}
+	files := "with DuckDB: CSV, Parquet, JSON and XLSX files can be opened"
+	if !duckdb.Available {
+		files = "without DuckDB: SQLite files can be opened"
+	}
+	_, err := fmt.Fprintf(std.out, "footnote %s%s, %s, %s\n", version, revision, runtime.Version(), files)
+	return err
+}
+
+type seedDemoCmd struct {
+	Path string `arg:"" optional:"" default:"shop.db" help:"Where to write it."`
+}
+
+// Help is shown by footnote seed-demo --help.
+func (seedDemoCmd) Help() string {
+	return `The same bytes every time, read-only (mode 0444):
+  footnote seed-demo shop.db`
+}
+
+// Run executes the command.
+func (cmd *seedDemoCmd) Run(ctx context.Context, std streams) error {
+	if err := demo.Write(ctx, cmd.Path); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(std.out, cmd.Path)
+	return err
+}
+
+type demoCmd struct {
+	Listen string `help:"Address and port." placeholder:"ADDRESS"`
+}
+
+// Help is shown by footnote demo --help.
+func (demoCmd) Help() string {
+	return `Creates the shop database in the data folder, where there is none yet, and serves it.
+  footnote demo
+  footnote ask "Which city has the most customers?"`
+}
+
+// Run executes the command.
+func (cmd *demoCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	c, err := s.load(e, flag("listen", cmd.Listen))
+	if err != nil {
+		return err
+	}
+	if len(s.Source) == 0 {
+		if c.Sources, err = shop(ctx, c.Data); err != nil {
+			return err
+		}
+	}
+	return serve(ctx, c, std, func(address string) {
+		fmt.Fprintf(std.err, `
+The demo shop is being served at http://%s
+Ask it something:
+
+  curl -s http://%s/v1/chat/completions -H 'content-type: application/json' \
+    -d '{"model":"analyst","messages":[{"role":"user","content":%q}]}'
+
+or: bin/footnote ask --data %s %q        (stop the server with Ctrl+C)
+`, address, address, demo.Questions()[0], c.Data, demo.Questions()[0])
+	})
+}
+
+// shop is the demo database in a data folder, written where it is missing.
+func shop(ctx context.Context, data string) (map[string]string, error) {
+	path := filepath.Join(data, "shop.db")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, fmt.Errorf("data folder: %w", err)
+		}
+		if err := demo.Write(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]string{"shop": path}, nil
+}
+
+// sortCites puts footnotes in the order of the text.
+func sortCites(cites []footnote.Cite) {
+	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/sqlite"
+)
+
+// engines are the databases that run in child processes.
+func engines() map[string]child.OpenFunc {
+	return map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine}
+}
+
+// notName matches what the name of a source must not hold.
+var notName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+
+// namedSources reads the --source flags: the name of a configured source,
+// name=url-or-path, or an address alone, which gets its file's name.
+func namedSources(flags []string, configured map[string]string) (map[string]string, error) {
+	named := map[string]string{}
+	for _, f := range flags {
+		name, where, ok := strings.Cut(f, "=")
+		switch known, isName := configured[f]; {
+		case isName:
+			name, where = f, known
+		case !ok || name == "" || notName.MatchString(name):
+			name, where = nameOf(f), f
+		}
+		if where == "" || len(name) > 64 {
+			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path", f)
+		}
+		if _, twice := named[name]; twice {
+			return nil, fmt.Errorf("two sources are named %s; give one another name with --source name=path", name)
+		}
+		named[name] = where
+	}
+	return named, nil
+}
+
+// nameOf is a name for the source at an address: what its file is called.
+func nameOf(where string) string {
+	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
+		where, _, _ = strings.Cut(rest, "?")
+	}
+	if abs, err := filepath.Abs(where); err == nil {
+		where = abs // "." has a name, too
+	}
+	base := filepath.Base(where)
+	name := notName.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "_")
+	if name = name[:min(len(name), 64)]; strings.Trim(name, "_") == "" {
+		return "data"
+	}
+	return name
+}
+
+// sources are the opened databases by name.
+type sources map[string]source.Source
+
+// Source implements the tools' lookup. A name nobody configured is NotFound.
+func (s sources) Source(name string) (source.Source, error) {
+	if src, ok := s[name]; ok {
+		return src, nil
+	}
+	return nil, footnote.Errorf(footnote.NotFound, "There is no source named %q; there are %s.", name, strings.Join(s.names(), ", "))
+}
+
+func (s sources) names() []string { return slices.Sorted(maps.Keys(s)) }
+
+func (s sources) close() error {
+	var errs []error
+	for _, src := range s {
+		errs = append(errs, src.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// openSources opens the configured sources, side by side, and proves each of them
+// read-only. Progress tells how the loading of files goes; it may be nil.
+func openSources(ctx context.Context, c config.Config, log *slog.Logger, progress func(source, table string, rows int64)) (sources, error) {
+	pool := child.NewPool(8)
+	opened := make([]source.Source, len(c.Sources))
+	names := slices.Sorted(maps.Keys(c.Sources))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
+	for i, name := range names {
+		group.Go(func() error {
+			src, err := openSource(ctx, c, name, c.Sources[name], pool, log, progress)
+			if err != nil {
+				return err // it names the source
+			}
+			opened[i] = src
+			return prove(ctx, name, src)
+		})
+	}
+	err := group.Wait()
+	all := sources{}
+	for i, name := range names {
+		if opened[i] != nil {
+			all[name] = opened[i]
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, all.close())
+	}
+	return all, nil
+}
+
+// prove makes sure that a source refuses every write.
+func prove(ctx context.Context, name string, src source.Source) error {
+	if err := src.Probe(ctx); err != nil {
+		return fmt.Errorf("source %s: %w", name, err)
+	}
+	return nil
+}
+
+// openSource opens one database by its URL, or by what its path looks like.
+func openSource(ctx context.Context, c config.Config, name, where string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
+	if isSQLite(where) {
+		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Pool: pool, Logger: log})
+	}
+	o := duckdb.Options{Dir: filepath.Join(c.Data, "loaded"), Limits: limits, Pool: pool, Logger: log}
+	if progress != nil {
+		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
+	}
+	return duckdb.Open(ctx, name, where, o)
+}
+
+// isSQLite decides which engine opens an address: by its scheme, by what the file
+// begins with, or by how it is called.
+func isSQLite(where string) bool {
+	scheme, _, ok := strings.Cut(where, ":")
+	if ok && (scheme == "sqlite" || scheme == "file") {
+		return true
+	}
+	if ok && scheme == "duckdb" {
+		return false
+	}
+	file, err := os.Open(where)
+	if err == nil {
+		defer file.Close()
+		head := make([]byte, 16)
+		if n, _ := file.Read(head); n == len(head) && string(head) == "SQLite format 3\x00" {
+			return true
+		}
+	}
+	switch strings.ToLower(filepath.Ext(where)) {
+	case ".db", ".sqlite", ".sqlite3", ".db3":
+		return !beginsLikeDuckDB(where)
+	}
+	return false
+}
+
+// beginsLikeDuckDB reports whether a file is a DuckDB database, which has its mark
+// after eight bytes of checksum.
+func beginsLikeDuckDB(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 12)
+	n, _ := file.Read(head)
+	return n == len(head) && string(head[8:]) == "DUCK"
+}

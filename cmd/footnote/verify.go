@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/cite"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
+)
+
+type verifyCmd struct {
+	Conversation string `arg:"" optional:"" help:"Id of the conversation; default: the last one of the terminal."`
+	JSON         bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Help is shown by footnote verify --help.
+func (verifyCmd) Help() string {
+	return `Checks each footnote against the stored rows once more, and lists the numerals without one.
+  footnote verify conv_ABC --json
+Exit code 1 when a footnote does not hold.`
+}
+
+// verdict is what verify says of one answer.
+type verdict struct {
+	Seq        int64                 `json:"seq"`
+	Answer     string                `json:"answer"`
+	Footnotes  []footnote.Cite       `json:"footnotes"`
+	Unresolved []footnote.Unresolved `json:"unresolved"`
+	Problems   []problem             `json:"problems"`
+}
+
+type problem struct {
+	Start  int    `json:"start"`
+	End    int    `json:"end"`
+	Text   string `json:"text"`
+	Reason string `json:"reason"`
+}
+
+type verdicts struct {
+	Conversation string    `json:"conversation_id"`
+	Answers      []verdict `json:"answers"`
+}
+
+// Run executes the command.
+func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	log, id, err := findConversation(ctx, c.Data, cmd.Conversation)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	found, err := verify(ctx, log, id)
+	if err != nil {
+		return err
+	}
+	if cmd.JSON {
+		err = printJSON(std.out, found)
+	} else {
+		printVerdicts(std, found)
+	}
+	for _, v := range found.Answers {
+		if len(v.Problems) > 0 {
+			return errors.Join(err, &exit{exitFailed, errors.New("some footnotes do not hold")})
+		}
+	}
+	return err
+}
+
+// findConversation opens the log that has a conversation: the server's or the
+// terminal's. An empty id is the terminal's last one.
+func findConversation(ctx context.Context, data, id string) (store.Store, string, error) {
+	folders := []string{"", askFolder}
+	if id == "" {
+		folders = []string{askFolder}
+	}
+	for _, folder := range folders {
+		log, err := sqlite.OpenReader(ctx, filepath.Join(data, folder, "footnote.db"))
+		if footnote.CodeOf(err) == footnote.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		found, err := locate(ctx, log, id)
+		if err == nil {
+			return log, found, nil
+		}
+		if cerr := log.Close(); cerr != nil || footnote.CodeOf(err) != footnote.NotFound {
+			return nil, "", errors.Join(err, cerr)
+		}
+	}
+	return nil, "", &exit{exitFailed, fmt.Errorf("there is no conversation %q in %s", id, data)}
+}
+
+func locate(ctx context.Context, log store.Store, id string) (string, error) {
+	if id != "" {
+		_, err := log.Get(ctx, id)
+		return id, err
+	}
+	p := self()
+	heads, _, err := log.List(ctx, store.Page{Org: p.Org, User: p.User, Kind: "conversation", Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(heads) == 0 {
+		return "", footnote.Errorf(footnote.NotFound, "There is no conversation yet.")
+	}
+	return heads[0].ID, nil
+}
+
+// verify checks the footnotes of all answers of a conversation.
+func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
+	out := verdicts{Conversation: id, Answers: []verdict{}}
+	var tables []cite.Table
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return out, err
+		}
+		switch b := ev.Body.(type) {
+		case footnote.ToolResult:
+			if b.Result == nil {
+				continue
+			}
+			res, err := readResult(ctx, log, id, *b.Result)
+			if err != nil {
+				return out, err
+			}
+			tables = append(tables, cite.Table{ID: b.Result.ID, SQL: b.Result.SQL, Result: res, RowCount: b.Result.RowCount})
+		case footnote.Answered:
+			v := verdict{Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{}}
+			if v.Unresolved == nil {
+				v.Unresolved = []footnote.Unresolved{}
+			}
+			for _, p := range cite.Verify(b.Text, b.Cites, tables) {
+				v.Problems = append(v.Problems, problem{Start: p.Cite.Start, End: p.Cite.End, Text: p.Cite.Text, Reason: p.Reason})
+			}
+			out.Answers = append(out.Answers, v)
+		}
+	}
+	return out, nil
+}
+
+func printVerdicts(std streams, found verdicts) {
+	for _, v := range found.Answers {
+		fmt.Fprintf(std.out, "%s\n\n", strings.TrimSpace(safeText(v.Answer)))
+		for _, c := range v.Footnotes {
+			where := c.Formula
+			if where == "" && c.Row != nil {
+				where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
+			}
+			fmt.Fprintf(std.out, "  ok  %s = %s\n", safeText(c.Text), safeText(where))
+		}
+		for _, u := range v.Unresolved {
+			fmt.Fprintf(std.out, "  ??  %s: %s\n", safeText(u.Text), safeText(u.Reason))
+		}
+		for _, p := range v.Problems {
+			fmt.Fprintf(std.out, "  NO  %s: %s\n", safeText(p.Text), safeText(p.Reason))
+		}
+		fmt.Fprintln(std.out)
+	}
+}

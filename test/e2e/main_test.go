@@ -1,0 +1,57 @@
+// Package e2e tests the program as it is delivered: the built binary in processes
+// of its own, real sockets, real files, and a strict imitation of the Messages API
+// as its upstream. Processes are killed, disks fill up, files vanish.
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/footnotehq/footnote/demo"
+)
+
+// What TestMain makes for all tests.
+var (
+	binary string // the program
+	shopDB string // the demo shop
+	shared string // a folder that every user may read
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most tests wait for processes and clocks, not for a processor.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	code, err := prepare(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func prepare(m *testing.M) (code int, err error) {
+	if shared, err = os.MkdirTemp("", "footnote-e2e-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(shared)
+	if err := os.Chmod(shared, 0o755); err != nil { // tests run as other users, too
+		return 1, err
+	}
+	binary, shopDB = filepath.Join(shared, "footnote"), filepath.Join(shared, "shop.db")
+	if built := os.Getenv("FOOTNOTE_E2E_BINARY"); built != "" {
+		binary = built
+	} else if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/footnote").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	if err := demo.Write(context.Background(), shopDB); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
