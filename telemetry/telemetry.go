@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,9 @@ type Metrics struct {
 	cost     metric.Float64Counter
 	toolTime metric.Float64Histogram
 	requests metric.Int64Counter
+
+	requestTime metric.Float64Histogram
+	streams     metric.Int64UpDownCounter
 }
 
 // New makes the instruments.
@@ -58,7 +62,9 @@ func New() (*Metrics, error) {
 	m.tokens = b.counter("footnote_tokens", "Tokens, by model and kind.")
 	m.cost = b.money("footnote_cost_usd", "Money spent on models, in US dollars.")
 	m.toolTime = b.histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.")
-	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route and status.")
+	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
+	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
+	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by door.")
 	return m, b.err
 }
 
@@ -78,6 +84,12 @@ func (b *builder) counter(name, words string) metric.Int64Counter {
 	c, err := b.meter.Int64Counter(name, metric.WithDescription(words))
 	b.keep(err)
 	return c
+}
+
+func (b *builder) gauge(name, words string) metric.Int64UpDownCounter {
+	g, err := b.meter.Int64UpDownCounter(name, metric.WithDescription(words))
+	b.keep(err)
+	return g
 }
 
 func (b *builder) money(name, words string) metric.Float64Counter {
@@ -152,7 +164,24 @@ func (m *Metrics) ToolEnded(name, outcome string, d time.Duration) {
 	m.toolTime.Record(context.Background(), d.Seconds(), attrs("tool", name, "outcome", outcome))
 }
 
-// Request counts an HTTP request.
-func (m *Metrics) Request(route string, status int) {
-	m.requests.Add(context.Background(), 1, attrs("route", route, "status", fmt.Sprint(status)))
+// RequestEnded counts an HTTP request.
+func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration) {
+	ctx := context.Background()
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other" // a label must not grow with what callers make up
+	}
+	m.requests.Add(ctx, 1, attrs("route", route, "method", method, "status", strconv.Itoa(status)))
+	m.requestTime.Record(ctx, d.Seconds(), attrs("route", route))
+}
+
+// StreamOpened counts an open stream of a door.
+func (m *Metrics) StreamOpened(door string) {
+	m.streams.Add(context.Background(), 1, attrs("door", door))
+}
+
+// StreamClosed takes it back.
+func (m *Metrics) StreamClosed(door string) {
+	m.streams.Add(context.Background(), -1, attrs("door", door))
 }
