@@ -1,0 +1,158 @@
+package offline
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// decline says why a question is not answered, and what could be asked instead:
+// questions that were run and had an answer.
+func (pn *Planner) decline(ctx context.Context, source, words string, answer bool) (*reading, error) {
+	if !answer {
+		return &reading{source: source}, nil
+	}
+	hints, err := pn.Suggest(ctx, source, 3)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	return &reading{source: source, say: func(w *writer) {
+		w.echo(words)
+		if len(hints) == 0 {
+			return
+		}
+		w.text("\n\nYou could ask:\n")
+		for _, h := range hints {
+			w.text("- ")
+			w.echo(h)
+			w.text("\n")
+		}
+	}}, nil
+}
+
+var greetings = set("hi hello hey hallo hola ola moin servus yo greetings howdy")
+var thanks = set("thanks thank thx ty cheers great perfect nice cool ok okay bye goodbye")
+
+// smallTalk answers what is no question.
+func smallTalk(q string) (string, bool) {
+	ws, _ := tokenize(q)
+	if len(ws) == 0 {
+		return "There is no question in that. Ask me about the data in plain words: I count, add up, average, rank, filter by values and dates, and compare.", true
+	}
+	rest := []string{}
+	greeted, thanked := false, false
+	for _, w := range ws {
+		switch {
+		case greetings[w.low]:
+			greeted = true
+		case thanks[w.low]:
+			thanked = true
+		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot everyone team")[w.low]:
+			rest = append(rest, w.low)
+		}
+	}
+	joined := strings.Join(rest, " ")
+	help := joined == "help" || joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" || joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
+	switch {
+	case greeted && joined == "", help, greeted && help:
+		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer shows its SQL and how I read the question.", true
+	case thanked && joined == "":
+		return "You are welcome.", true
+	}
+	return "", false
+}
+
+var writeVerbs = set(`delete drop truncate update insert remove erase alter create add set change modify mark rename cancel replace merge grant revoke
+	purge wipe reset overwrite move assign fix correct make execute exec import upload write close reopen approve reject refund buy book send email call`)
+
+var writeAnywhere = regexp.MustCompile(`(?i)\b(drop\s+(table|database|view|index|column|schema)|delete\s+from|insert\s+into|truncate\s+table|alter\s+table|update\s+\S+\s+set)\b`)
+
+// refusal is for wishes to change data.
+func refusal(q string) (string, bool) {
+	const words = "I only read: nothing can be changed, added or deleted from here, and no SQL was run."
+	if writeAnywhere.MatchString(q) {
+		return words, true
+	}
+	ws, _ := tokenize(q)
+	i := 0
+	for i < len(ws) && set("please can could you would will kindly just now go ahead and i want to need let us me hey hi ok then also")[ws[i].low] {
+		i++
+	}
+	if i < len(ws) && writeVerbs[ws[i].low] && !(ws[i].low == "set" && i+1 == len(ws)) {
+		if i+1 < len(ws) && (ws[i+1].low == "rate" || ws[i+1].isNum) || ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] && slices.ContainsFunc(ws, func(w word) bool {
+			return w.low == "chart" || w.low == "line" || w.low == "bar" || w.low == "pie" || w.low == "list" || w.low == "table"
+		}) {
+			return "", false
+		}
+		return words, true
+	}
+	return "", false
+}
+
+// foreignWords answers in a language that the planner recognises but does not speak.
+func foreignWords(q string) (string, bool) {
+	ws, _ := tokenize(q)
+	best, bestN := "", 0
+	for _, lang := range []string{"Portuguese", "Spanish", "German", "French"} {
+		n := 0
+		for _, w := range ws {
+			if foreign[lang][w.low] {
+				n++
+			}
+		}
+		if n > bestN {
+			best, bestN = lang, n
+		}
+	}
+	english := 0
+	for _, w := range ws {
+		if englishSmall[w.low] {
+			english++
+		}
+	}
+	if bestN < 2 || bestN <= english {
+		if !nonLatin(q) {
+			return "", false
+		}
+		return "I understand questions in English only.", true
+	}
+	return map[string]string{
+		"Portuguese": "Sem um modelo de IA ligado, só percebo perguntas em inglês.",
+		"Spanish":    "Sin un modelo de IA conectado, solo entiendo preguntas en inglés.",
+		"German":     "Ohne angeschlossenes KI-Modell verstehe ich nur Fragen auf Englisch.",
+		"French":     "Sans modèle d’IA connecté, je ne comprends que les questions en anglais.",
+	}[best], true
+}
+
+func nonLatin(q string) bool {
+	other, all := 0, 0
+	for _, r := range q {
+		if wordRune(r) {
+			all++
+			if r > 0x24F {
+				other++
+			}
+		}
+	}
+	return all > 0 && other*2 > all
+}
+
+var (
+	causes  = regexp.MustCompile(`(?i)\b(why|what\s+(has\s+)?(caused|causes|is\s+causing)|cause[sd]?|reasons?|how\s+come|explain\s+why|because|root\s+cause|what\s+(is\s+)?(behind|driving|drove)|due\s+to)\b`)
+	futures = regexp.MustCompile(`(?i)\b(predict|prediction|forecast|projection|project\s+the|extrapolate|will\s+(we|i|they|it|there|be|the|our)|going\s+to\s+be|tomorrow|expected\s+to|estimate\s+(the\s+)?(next|future)|next\s+(week|month|quarter|year|season|spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october|november|december))\b`)
+	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
+)
+
+// causeOrFuture is for what no database holds.
+func causeOrFuture(q string) (string, bool) {
+	switch {
+	case causes.MatchString(q):
+		return "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed: ask for example “What changed most between the last two months, by category?” with a column of your data.", true
+	case futures.MatchString(q):
+		return "I do not predict: the data ends where it ends. I can show how a figure developed so far.", true
+	case opinion.MatchString(q):
+		return "That is a judgement, and I only report what the data holds.", true
+	}
+	return "", false
+}

@@ -1,0 +1,522 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// addFilters turns values, comparisons, booleans and absences into conditions.
+func (ps *parser) addFilters(pl *plan) *declined {
+	for k := range ps.items {
+		it := &ps.items[k]
+		var d *declined
+		switch {
+		case it.done && it.kind != itNumber:
+		case it.kind == itValue:
+			d = ps.valueFilter(pl, it)
+		case it.kind == itNumber:
+			d = ps.numberFilter(pl, it)
+		case it.kind == itTable:
+			d = ps.tableFilter(pl, it)
+		case it.kind == itColumn:
+			d = ps.columnFilter(pl, it)
+		}
+		if d != nil {
+			return d
+		}
+	}
+	if ps.never && !slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
+		return ps.neverUsed(pl)
+	}
+	if ps.excludeNil {
+		for _, d := range pl.dims {
+			if d.col != nil && d.bucket == "" {
+				pl.filters = append(pl.filters, filter{op: opNull, not: true, col: d.col, words: "with " + d.col.title()})
+			}
+		}
+	}
+	if len(ps.negAt) > 0 {
+		return decline("I could not tell what “%s” refers to.", ps.ws[ps.negAt[0]].raw)
+	}
+	return nil
+}
+
+// valueFilter keeps rows with a value; a second value of the same column widens
+// the first.
+func (ps *parser) valueFilter(pl *plan, it *item) *declined {
+	var cols []*column
+	for _, v := range it.vals {
+		if !slices.Contains(cols, v.col) {
+			cols = append(cols, v.col)
+		}
+	}
+	cols = ps.reachable(pl, cols)
+	if len(cols) == 0 {
+		return decline("“%s” is a value of %s, which %s do not lead to.", ps.said(it), it.vals[0].col.t.title(), pl.base.title())
+	}
+	// A value beside one of the same column is of that column.
+	for _, f := range pl.filters {
+		if f.op == opIn && f.not == it.neg && slices.Contains(cols, f.col) {
+			cols = []*column{f.col}
+		}
+	}
+	if ps.prev != nil {
+		for _, f := range ps.prev.filters {
+			if f.op == opIn && slices.Contains(cols, f.col) {
+				cols = []*column{f.col}
+			}
+		}
+	}
+	c, ok := ps.pick(cols, pl.base)
+	if !ok {
+		return ps.ambiguous(it)
+	}
+	if d := ps.reachFrom(pl, c.t); d != nil {
+		return d
+	}
+	it.done = true
+	var texts []string
+	for _, v := range it.vals {
+		if v.col == c && !slices.Contains(texts, v.text) {
+			texts = append(texts, v.text)
+		}
+	}
+	for k := range pl.filters {
+		if f := &pl.filters[k]; f.op == opIn && f.col == c && f.not == it.neg {
+			f.values = append(f.values, texts...)
+			return nil
+		}
+	}
+	pl.filters = append(pl.filters, filter{op: opIn, col: c, values: texts, not: it.neg})
+	return nil
+}
+
+// reachable keeps the columns whose tables the base leads to; all of them, when a
+// count may still move its base.
+func (ps *parser) reachable(pl *plan, cols []*column) []*column {
+	var near, far []*column
+	for _, c := range cols {
+		switch {
+		case pl.base.reaches(c.t):
+			near = append(near, c)
+		case len(pl.measures) == 1 && pl.measures[0].agg == aggCount && ps.p.lowest(pl.base, c.t) != nil:
+			far = append(far, c)
+		}
+	}
+	if len(near) > 0 {
+		return near
+	}
+	return far
+}
+
+func (ps *parser) numberFilter(pl *plan, it *item) *declined {
+	f := it.cond
+	switch {
+	case len(it.cols) > 0:
+		c, ok := ps.pick(measuresOf(it.cols), pl.base)
+		if !ok {
+			return ps.ambiguous(it)
+		}
+		if len(pl.dims) > 0 && len(pl.measures) == 1 && pl.measures[0].col == c {
+			pl.having = &f
+			return nil
+		}
+		if d := ps.reachFrom(pl, c.t); d != nil {
+			return d
+		}
+		f.col = c
+	case it.table() != nil:
+		if pl.kind == kindList || len(pl.measures) == 0 || it.table() == pl.base && len(pl.dims) == 0 {
+			return decline("I could not tell what “%s” is about.", ps.said(it))
+		}
+		pl.having = &f
+		return nil
+	case len(pl.dims) > 0 && len(pl.measures) == 1 && (ps.which || pl.order != 0):
+		pl.having = &f
+		return nil
+	default:
+		c := pl.base.money()
+		if c == nil || len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
+			return decline("I could not tell what “%s” is compared with.", ps.said(it))
+		}
+		f.col = c
+	}
+	pl.filters = append(pl.filters, f)
+	return nil
+}
+
+// tableFilter is a table that is neither counted nor grouped by: with "never" and
+// "without" it says what rows do not have; else it only names the context.
+func (ps *parser) tableFilter(pl *plan, it *item) *declined {
+	if len(it.tables) != 1 {
+		return nil
+	}
+	t := it.table()
+	neg := it.neg || ps.never
+	if !neg || t == pl.base {
+		it.done = true
+		if pl.kind == kindList && t != pl.base && !pl.base.reaches(t) && t.reaches(pl.base) {
+			pl.filters = append(pl.filters, filter{op: opNever, never: t, not: true, words: "with " + t.title()})
+		}
+		return nil
+	}
+	it.done = true
+	for _, e := range pl.base.parents {
+		if e.to.t == t && e.from.nullable {
+			pl.filters = append(pl.filters, filter{op: opNull, col: e.from, words: "without " + t.title()})
+			return nil
+		}
+	}
+	if t.path(pl.base) == nil {
+		if b := ps.p.lowest(t, pl.base); b != nil && b != pl.base {
+			t = b
+		} else {
+			return decline("I could not tell how %s and %s belong together.", pl.base.title(), t.title())
+		}
+	}
+	pl.filters = append(pl.filters, filter{op: opNever, never: t, words: "without " + t.title()})
+	return nil
+}
+
+// neverUsed is "which carriers have never been used": no row refers to them.
+func (ps *parser) neverUsed(pl *plan) *declined {
+	var child *table
+	for _, t := range ps.p.tables {
+		for _, e := range t.parents {
+			if e.to.t != pl.base {
+				continue
+			}
+			if ps.dateVerb(t) {
+				child = t
+			} else if child == nil {
+				child = t
+			} else if !ps.dateVerb(child) {
+				return decline("Several tables refer to %s; say what they never had.", pl.base.title())
+			}
+		}
+	}
+	if child == nil {
+		return decline("I could not tell what %s never had.", pl.base.title())
+	}
+	pl.filters = append(pl.filters, filter{op: opNever, never: child, words: "without " + child.title()})
+	return nil
+}
+
+func (ps *parser) dateVerb(t *table) bool {
+	for k := range ps.items {
+		if it := &ps.items[k]; it.kind == itColumn && it.col().role == roleDate && it.col().t == t {
+			it.done = true
+			return true
+		}
+	}
+	return false
+}
+
+// columnFilter is a column that is neither measured nor grouped by: a boolean, a
+// date that is there or not, or what is missing.
+func (ps *parser) columnFilter(pl *plan, it *item) *declined {
+	c, ok := ps.pick(ps.reachable(pl, it.cols), pl.base)
+	if !ok {
+		if len(ps.reachable(pl, it.cols)) == 0 {
+			return decline("“%s” is in %s, which %s do not lead to.", ps.said(it), it.col().t.title(), pl.base.title())
+		}
+		return ps.ambiguous(it)
+	}
+	switch {
+	case c.role == roleBool:
+		it.done = true
+		pl.filters = append(pl.filters, filter{op: opTrue, col: c, not: it.neg})
+	case it.neg && c.nullable:
+		it.done = true
+		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+	case it.neg:
+		return decline("Every row has %s.", c.title())
+	case c.role == roleDate && c.nullable && ps.pastVerb(it) && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
+		it.done = true
+		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+	case c.role == roleDate:
+		it.done = true
+	case ps.with(it) && c.nullable:
+		it.done = true
+		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+	case slices.Contains(pl.columns(), c), pl.kind == kindList && slices.Contains(pl.show, c):
+		it.done = true
+	}
+	return nil
+}
+
+func (ps *parser) pastVerb(it *item) bool {
+	return strings.HasSuffix(ps.ws[it.lo].low, "ed") || ps.ws[it.lo].low == "paid" || ps.ws[it.lo].low == "sent"
+}
+
+func (ps *parser) with(it *item) bool {
+	w := ps.at(it.lo - 1)
+	return w == "with" || (w == "a" || w == "an") && ps.at(it.lo-2) == "with"
+}
+
+// addPeriods adds the conditions on dates. Two calendar periods are compared.
+func (ps *parser) addPeriods(pl *plan) *declined {
+	its := ps.nouns(itPeriod)
+	if len(its) == 0 {
+		return nil
+	}
+	c := ps.dateFor(pl)
+	if c == nil {
+		return decline("There is no date in the data that “%s” could be about.", ps.said(its[0]))
+	}
+	if d := ps.reachFrom(pl, c.t); d != nil {
+		return d
+	}
+	var ps2 []period
+	for _, it := range its {
+		it.done = true
+		p, ok := it.period.resolve(c)
+		if !ok {
+			return decline("I could not tell which days “%s” means.", ps.said(it))
+		}
+		ps2 = append(ps2, p)
+	}
+	if len(ps2) == 1 {
+		pl.filters = append(pl.filters, filter{op: opPeriod, col: c, period: ps2[0]})
+		return nil
+	}
+	size := ps2[0].size
+	for _, p := range ps2 {
+		if p.size != size || size == "" || size == "day" || size == "week" {
+			return decline("I cannot combine those periods.")
+		}
+	}
+	pl.filters = append(pl.filters, filter{op: opPeriods, col: c, periods: ps2})
+	if !slices.ContainsFunc(pl.dims, func(d dim) bool { return d.bucket != "" }) && pl.kind == kindAggregate {
+		pl.dims = append([]dim{{col: c, bucket: size}}, pl.dims...)
+	}
+	return nil
+}
+
+// addRanking settles order and limit, and what compared values are grouped by.
+func (ps *parser) addRanking(pl *plan) *declined {
+	if pl.kind == kindAggregate && len(pl.dims) == 0 {
+		for _, f := range pl.filters {
+			if f.op == opIn && !f.not && len(f.values) > 1 && (ps.compare || ps.listedWithAnd(f)) {
+				pl.dims = append(pl.dims, columnDim(f.col))
+				break
+			}
+		}
+	}
+	if ps.compare && len(pl.dims) == 0 {
+		return decline("I could not tell what to compare.")
+	}
+	if pl.kind == kindAggregate && len(pl.dims) == 0 && (pl.order != 0 || pl.limit > 0) {
+		if ps.prev == nil {
+			return decline("I could not tell what to rank.")
+		}
+	}
+	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && ps.each == false && ps.orderAt >= 0 {
+		pl.limit = 1
+	}
+	if pl.having != nil && len(pl.dims) == 0 {
+		return decline("I could not tell what to compare with that number.")
+	}
+	return nil
+}
+
+// listedWithAnd reports whether values were named side by side, each to be told.
+func (ps *parser) listedWithAnd(filter) bool { return false }
+
+// addShare decides what a share is of: groups of the total, or the rows that a
+// condition picks out of the rest.
+func (ps *parser) addShare(pl *plan) *declined {
+	if !pl.share || pl.kind == kindList || len(pl.measures) == 0 {
+		if pl.share && pl.kind == kindList {
+			return decline("I could not tell what the share is of.")
+		}
+		return nil
+	}
+	m := pl.measures[0]
+	if m.agg != aggSum && m.agg != aggCount {
+		return decline("A share of an %s makes no sense.", m.agg)
+	}
+	if ps.prev != nil && len(pl.dims) == 0 && len(ps.prev.dims) > 0 {
+		return nil
+	}
+	var rest []filter
+	for _, f := range pl.filters {
+		single := f.op == opIn || f.op == opTrue || f.op == opNull || f.op == opCompare
+		if single && (len(pl.dims) == 0 || ps.predicate(f)) {
+			pl.shareOf = append(pl.shareOf, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	pl.filters = rest
+	if len(pl.dims) == 0 && len(pl.shareOf) == 0 {
+		return decline("I could not tell what the share is of.")
+	}
+	return nil
+}
+
+func (ps *parser) predicate(f filter) bool {
+	return slices.ContainsFunc(ps.items, func(it item) bool {
+		return it.pred && (it.kind == itValue && slices.ContainsFunc(it.vals, func(v *value) bool { return v.col == f.col }) || it.kind == itColumn && slices.Contains(it.cols, f.col))
+	})
+}
+
+// leftovers makes sure that no word with a meaning was passed over.
+func (ps *parser) leftovers(pl *plan) *declined {
+	var left []string
+	for k := range ps.items {
+		it := &ps.items[k]
+		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
+			left = append(left, ps.said(it))
+		}
+	}
+	for k, w := range ps.ws {
+		if ps.used[k] || filler[w.low] || ps.covered(pl, k, k+1) || w.isNum && ps.prev == nil && false {
+			continue
+		}
+		left = append(left, w.raw)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return &declined{reason: "", words: left}
+}
+
+// context1 reports whether a table that is only mentioned is part of the plan.
+func (ps *parser) context1(pl *plan, it *item) bool {
+	return len(it.tables) == 1 && pl.base.reaches(it.table())
+}
+
+// covered reports whether words only repeat what the plan already uses.
+func (ps *parser) covered(pl *plan, lo, hi int) bool {
+	for k := lo; k < hi; k++ {
+		ok := false
+		for _, c := range pl.columns() {
+			for _, name := range append(append([]string{}, c.words...), c.optional...) {
+				ok = ok || matchWord(ps.ws[k], name) > 1
+			}
+		}
+		for _, name := range pl.base.words {
+			ok = ok || matchWord(ps.ws[k], name) > 1
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// finish names the columns of the result and fills in what lists show.
+func (ps *parser) finish(pl *plan) (*plan, *declined) {
+	for _, w := range ps.ws {
+		if w.was != "" {
+			pl.notes = append(pl.notes, "“"+clip(w.was)+"” read as “"+w.raw+"”")
+		}
+	}
+	if pl.kind == kindList && len(pl.dims) == 0 {
+		pl.fillList()
+	}
+	pl.name()
+	return pl, nil
+}
+
+// fillList chooses the columns that a list of rows shows.
+func (pl *plan) fillList() {
+	named := pl.show
+	pl.show = nil
+	add := func(c *column) {
+		if c != nil && !slices.Contains(pl.show, c) && len(pl.show) < 12 {
+			pl.show = append(pl.show, c)
+		}
+	}
+	if len(pl.base.label) == 1 {
+		add(pl.base.label[0])
+	} else if len(pl.base.label) == 0 {
+		add(pl.base.key)
+	} else {
+		for _, c := range pl.base.label {
+			add(c)
+		}
+	}
+	for _, c := range named {
+		add(c)
+	}
+	add(pl.rankBy)
+	for _, c := range pl.base.cols {
+		if c.role != roleKey {
+			add(c)
+		}
+	}
+}
+
+// name gives every column of the result a name of its own.
+func (pl *plan) name() {
+	taken := map[string]bool{}
+	unique := func(s string) string {
+		s = strings.ReplaceAll(s, " ", "_")
+		for n := s; ; n += "_" {
+			if !taken[strings.ToLower(n)] {
+				taken[strings.ToLower(n)] = true
+				return n
+			}
+		}
+	}
+	for i := range pl.dims {
+		d := &pl.dims[i]
+		switch {
+		case d.bucket != "":
+			d.name = d.bucket
+		case d.entity != nil:
+			d.name = d.entity.title()
+		default:
+			d.name = d.col.title()
+		}
+		d.as = unique(d.name)
+	}
+	for i := range pl.measures {
+		m := &pl.measures[i]
+		if m.name == "" || m.col != nil && m.name == "revenue" && m.agg != aggSum {
+			m.name = m.describe()
+		}
+		as := strings.ReplaceAll(m.name, "count of ", "")
+		switch {
+		case m.agg == aggCount:
+			as = "number of " + as
+		case m.agg == aggMargin:
+			as = "gross margin"
+		case m.since != nil:
+			as = m.agg + " days"
+		}
+		if pl.share {
+			as = "share of " + as + " percent"
+		}
+		m.as = unique(as)
+	}
+}
+
+// describe is a measure in words.
+func (m measure) describe() string {
+	what := ""
+	if m.col != nil {
+		what = m.col.title()
+	}
+	if m.times != nil {
+		what = "revenue"
+	}
+	switch m.agg {
+	case aggSum:
+		return "total " + strings.TrimPrefix(what, "total ")
+	case aggAvg:
+		if m.per != nil {
+			return "average " + what + " per " + m.per.title()
+		}
+		return "average " + what
+	case aggMin:
+		return "lowest " + what
+	case aggMax:
+		return "highest " + what
+	case aggDistinct:
+		return "number of different " + what
+	}
+	return m.agg + " " + what
+}

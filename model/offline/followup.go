@@ -1,0 +1,260 @@
+package offline
+
+import (
+	"slices"
+)
+
+// leans reports whether a question plainly continues the one before.
+func leans(ws []word) bool {
+	if len(ws) == 0 {
+		return false
+	}
+	switch ws[0].low {
+	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except", "by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
+		return len(ws) <= 12
+	case "what", "how":
+		return len(ws) > 2 && ws[1].low == "about"
+	case "show", "draw", "plot", "make", "give":
+		return slices.ContainsFunc(ws, func(w word) bool {
+			return w.low == "it" || w.low == "that" || w.low == "those" || w.low == "them" || w.low == "just" || w.low == "only"
+		})
+	}
+	return len(ws) <= 3 || slices.ContainsFunc(ws, func(w word) bool {
+		return w.low == "instead" || w.low == "that" || w.low == "those" || w.low == "it" || w.low == "them"
+	})
+}
+
+// small words of follow-ups, which carry nothing else.
+var followFiller = set(`only just now instead same again too please one ones first what about how and but it that those them now as well make
+	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data result results`)
+
+// follow reads a question as a change to the plan before: it keeps the measure,
+// the groups and the filters, and changes only what it names.
+func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
+	ps := newParser(p, q)
+	ps.prev = before
+	for i := range ps.ws {
+		if followFiller[ps.ws[i].low] && (ps.ws[i].low != "not" && ps.ws[i].low != "show") && !ps.followKeyword(i) {
+			ps.used[i] = true
+		}
+	}
+	ps.dates()
+	ps.keywords()
+	ps.conditions()
+	ps.link()
+	ps.conditions2()
+	pl := before.clone()
+	ps.neighbours()
+	ps.negations()
+	ps.groups()
+	if d := ps.merge(pl); d != nil {
+		return nil, d, len(ps.items)
+	}
+	ps.list = false
+	pl, d := ps.finish(pl)
+	return pl, d, len(ps.items)
+}
+
+// followKeyword keeps words that the rules still want.
+func (ps *parser) followKeyword(i int) bool {
+	switch ps.ws[i].low {
+	case "how":
+		return ps.at(i+1) == "many" || ps.at(i+1) == "much" || ps.at(i+1) == "long"
+	case "as", "chart", "draw", "plot":
+		return true
+	case "first":
+		return i > 0 && (ps.at(i-1) == "highest" || ps.at(i-1) == "lowest" || ps.at(i-1) == "largest" || ps.at(i-1) == "smallest")
+	case "what":
+		return false
+	}
+	return false
+}
+
+// merge applies what a follow-up names to the plan before.
+func (ps *parser) merge(pl *plan) *declined {
+	changed := ps.chart != ""
+	if ps.chart != "" {
+		pl.chart = ps.chart
+	}
+	if d, ok := ps.newMeasure(pl); d != nil {
+		return d
+	} else if ok {
+		changed = true
+	}
+	if d, ok := ps.newDims(pl); d != nil {
+		return d
+	} else if ok {
+		changed = true
+	}
+	if d, ok := ps.newFilters(pl); d != nil {
+		return d
+	} else if ok {
+		changed = true
+	}
+	if ps.order != 0 {
+		if len(pl.dims) == 0 && pl.kind == kindAggregate {
+			return decline("I could not tell what to rank.")
+		}
+		pl.order, changed = ps.order, true
+		if pl.kind == kindList && pl.rankBy == nil {
+			if pl.rankBy = pl.base.money(); pl.rankBy == nil {
+				pl.rankBy = pl.base.mainDate()
+			}
+			if pl.rankBy == nil {
+				return decline("I could not tell what to rank by.")
+			}
+		}
+	}
+	if ps.limit > 0 {
+		pl.limit, changed = ps.limit, true
+	}
+	if ps.share {
+		if len(pl.measures) != 1 || pl.measures[0].agg != aggCount && pl.measures[0].agg != aggSum || len(pl.dims) == 0 {
+			return decline("I could not tell what the share is of.")
+		}
+		pl.share, changed = true, true
+		pl.limitForShare()
+	}
+	if !changed {
+		return decline("I could not tell what to change about the answer before.")
+	}
+	return ps.leftovers(pl)
+}
+
+// limitForShare keeps the shares of all groups: a share of the top three alone
+// would be a share of something else.
+func (pl *plan) limitForShare() {}
+
+// newMeasure replaces what is computed.
+func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
+	cols := ps.measureColumns()
+	named := len(cols) > 0 || len(ps.nouns(itRevenue)) > 0 || len(ps.nouns(itProfit)) > 0
+	aggOnly := ps.agg != "" && !named
+	if ps.agg == aggCount && aggOnly {
+		tables := ps.nouns(itTable)
+		if len(tables) == 0 {
+			if pl.kind != kindList && (len(pl.measures) != 1 || pl.base == nil) {
+				return decline("I could not tell what to count."), false
+			}
+			m := measure{agg: aggCount, name: "count of " + pl.base.title()}
+			pl.kind, pl.measures, pl.show, pl.rankBy, pl.share = kindAggregate, []measure{m}, nil, nil, false
+			if len(pl.dims) > 0 && pl.single {
+				pl.dims = nil
+			}
+			return nil, true
+		}
+	}
+	if !named && !aggOnly {
+		return nil, false
+	}
+	fresh := &plan{p: ps.p}
+	if d := ps.chooseMeasure(fresh); d != nil {
+		return d, false
+	}
+	if fresh.kind == kindList || len(fresh.measures) == 0 {
+		return decline("I could not tell what to compute."), false
+	}
+	for _, c := range append(pl.dimColumns(), filterColumns(pl.filters)...) {
+		if !fresh.base.reaches(c.t) {
+			return decline("%s cannot be split like that.", upperFirst(fresh.measures[0].describe())), false
+		}
+	}
+	pl.kind, pl.measures, pl.base, pl.show, pl.rankBy = kindAggregate, fresh.measures, fresh.base, nil, nil
+	pl.share = pl.share && ps.share
+	pl.notes = append(pl.notes, fresh.notes...)
+	return nil, true
+}
+
+func (pl *plan) dimColumns() []*column {
+	var out []*column
+	for _, d := range pl.dims {
+		switch {
+		case d.col != nil:
+			out = append(out, d.col)
+		case d.entity != nil && d.entity.key != nil:
+			out = append(out, d.entity.key)
+		}
+	}
+	return out
+}
+
+func filterColumns(fs []filter) []*column {
+	var out []*column
+	for _, f := range fs {
+		if f.col != nil {
+			out = append(out, f.col)
+		}
+	}
+	return out
+}
+
+// newDims replaces the groups, or adds to them where the question says so.
+func (ps *parser) newDims(pl *plan) (*declined, bool) {
+	if pl.kind == kindList && ps.grouped() {
+		if len(pl.dims) > 0 {
+			return decline("I could not tell what to compute by that."), false
+		}
+		pl.kind, pl.show, pl.rankBy = kindAggregate, nil, nil
+		pl.measures = []measure{{agg: aggCount, name: "count of " + pl.base.title()}}
+	}
+	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures)}
+	if d := ps.addDims(fresh); d != nil {
+		return d, false
+	}
+	if len(fresh.dims) == 0 {
+		return nil, false
+	}
+	if fresh.base != pl.base {
+		pl.base, pl.measures = fresh.base, fresh.measures
+	}
+	add := false
+	for _, w := range ps.ws {
+		add = add || w.low == "also" || w.low == "too" || w.low == "additionally"
+	}
+	if !add {
+		pl.dims = nil
+	}
+	for _, d := range fresh.dims {
+		if !slices.ContainsFunc(pl.dims, d.same) {
+			pl.dims = append(pl.dims, d)
+		}
+	}
+	pl.limit, pl.order, pl.single, pl.compare, pl.having = 0, 0, false, false, nil
+	if pl.share && len(pl.shareOf) == 0 && !ps.share && !add {
+		pl.share = true
+	}
+	return nil, true
+}
+
+// newFilters adds conditions; one on the same column replaces the old one.
+func (ps *parser) newFilters(pl *plan) (*declined, bool) {
+	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures), dims: slices.Clone(pl.dims), kind: pl.kind}
+	if d := ps.addFilters(fresh); d != nil {
+		return d, false
+	}
+	if d := ps.addPeriods(fresh); d != nil {
+		return d, false
+	}
+	pl.base, pl.measures = fresh.base, fresh.measures
+	if len(fresh.dims) > len(pl.dims) {
+		pl.dims = fresh.dims
+	}
+	if fresh.having != nil {
+		pl.having = fresh.having
+	}
+	replaced := func(fs []filter, f filter) []filter {
+		return slices.DeleteFunc(fs, func(o filter) bool {
+			return o.col == f.col && f.col != nil && (o.op == f.op || isPeriod(o) && isPeriod(f))
+		})
+	}
+	for _, f := range fresh.filters {
+		if slices.ContainsFunc(pl.shareOf, func(o filter) bool { return o.col == f.col }) {
+			pl.shareOf = append(replaced(pl.shareOf, f), f)
+			continue
+		}
+		pl.filters = append(replaced(pl.filters, f), f)
+	}
+	return nil, len(fresh.filters) > 0 || fresh.having != nil
+}
+
+func isPeriod(f filter) bool { return f.op == opPeriod || f.op == opPeriods }

@@ -1,0 +1,159 @@
+package offline
+
+import "strings"
+
+// The lexicon is what the planner knows of English and of business before it has
+// seen any database. None of it is about one database.
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// abbreviation spells out the short forms that names are made of.
+var abbreviation = map[string]string{
+	"qty": "quantity", "quan": "quantity", "amt": "amount", "cust": "customer", "dt": "date", "prod": "product", "cat": "category",
+	"categ": "category", "wt": "weight", "shpmt": "shipment", "shp": "shipment", "ln": "line", "stat": "status", "sts": "status",
+	"dlv": "delivery", "dlvy": "delivery", "frt": "freight", "carr": "carrier", "nm": "name", "ctry": "country", "cntry": "country",
+	"whse": "warehouse", "wh": "warehouse", "seg": "segment", "emp": "employee", "dept": "department", "dep": "department",
+	"addr": "address", "desc": "description", "descr": "description", "num": "number", "no": "number", "nbr": "number",
+	"cnt": "count", "avg": "average", "pct": "percent", "perc": "percent", "inv": "invoice", "ord": "order", "acct": "account",
+	"mgr": "manager", "reg": "region", "curr": "currency", "pymt": "payment", "pmt": "payment", "tot": "total", "trx": "transaction",
+	"txn": "transaction", "tx": "transaction", "trans": "transaction", "usr": "user", "yr": "year", "mth": "month", "mo": "month",
+	"dob": "birth", "tel": "phone", "mfr": "manufacturer", "disc": "discount", "sal": "salary", "sup": "supplier", "supp": "supplier",
+	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization", "grp": "group",
+}
+
+// synonyms are groups of words that name the same thing in a business. The first
+// of a group is only its name.
+var synonymGroups = []string{
+	"customer client buyer purchaser shopper",
+	"product item article good",
+	"order purchase",
+	"invoice bill",
+	"employee staff worker",
+	"doctor physician",
+	"country nation",
+	"city town",
+	"category kind type",
+	"vendor supplier",
+	"quantity unit piece",
+	"weight weigh heavy",
+	"price priced",
+	"phone telephone",
+	"gender sex",
+	"hire hired recruited",
+	"signup registration registered joined",
+	"birth born",
+	"duration long length lasted",
+	"shipment delivery consignment",
+	"warehouse depot",
+	"salary wage pay",
+	"email mail",
+	"start begin began began",
+	"end ended",
+	"agent rep",
+	"total value amount sum",
+	"rating score",
+	"headcount employee",
+	"team squad",
+	"date day",
+}
+
+var synonym = func() map[string][]int {
+	m := map[string][]int{}
+	for i, g := range synonymGroups {
+		for w := range strings.FieldsSeq(g) {
+			m[w] = append(m[w], i)
+		}
+	}
+	return m
+}()
+
+func synonymous(a, b string) bool {
+	for _, x := range synonym[a] {
+		for _, y := range synonym[b] {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// optionalWords in a column's name say how it is stored, not what it is.
+var optionalWords = set(`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp
+	euro dollar percent title ts time timestamp utc full label count nr the of in`)
+
+// headWords are so general that a column may be called by what stands before them.
+var headWords = set(`count score number amount type provider value level total name date code percent title category quantity method`)
+
+// filler are words that carry nothing a query could express.
+var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done has have had having
+	i we us our ours me my you your they them their it its there here this that these those as please can could would should
+	tell give get got show display let know find want like need see look up out and or but so also just about all any
+	some across who whom which what where when whose how then than if been ok okay hey
+	much many exist exists existing available currently now overall altogether ever actually really exactly
+	each every per by grouped group break broken down split total number count amounts amount
+	developed develop development change evolve evolved evolution trend over time per single individual
+	record records row rows entry entries data dataset database table file report list listed go goes went come comes came
+	make makes made makes handle handles handled live lives living work works working use used uses using take takes took
+	place places placed bring brings brought generate generates generated sell sells sold ship ships buy buys bought
+	spend spends spent charge charged receive received belong belongs leave left leaves insured kept
+	assign assigned hand handed happened happen recorded contain contains different distinct unique various
+	term terms respect regarding according based result results us do through via still yet already anything something anyone
+	euros euro dollars eur usd € $ £ kg minutes respectively both between versus vs compared compare comparison figures figure
+	value values sorted sort order ordered ordering ascending descending calculate compute what's
+	lowest highest most least top bottom more less fewer only average mean
+	chart graph plot bar line pie see visualize draw`)
+
+// Months by their names.
+var months = map[string]int{
+	"january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6, "jun": 6,
+	"july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sep": 9, "sept": 9, "october": 10, "oct": 10,
+	"november": 11, "nov": 11, "december": 12, "dec": 12,
+}
+
+// bucketWords name the size of a period.
+var bucketWords = map[string]string{
+	"day": "day", "daily": "day", "week": "week", "weekly": "week", "month": "month", "monthly": "month",
+	"quarter": "quarter", "quarterly": "quarter", "year": "year", "yearly": "year", "annual": "year", "annually": "year",
+}
+
+// valueSynonyms are other words for coded values of a column whose name has the key.
+var valueSynonyms = map[string]map[string]string{
+	"gender": {"female": "f", "woman": "f", "male": "m", "man": "m"},
+	"active": {"active": "y", "inactive": "n"},
+}
+
+// adjectives that rank name the kind of column they rank by.
+var rankAdjectives = map[string]struct {
+	columns string // column words, in order of preference
+	desc    bool
+}{
+	"cheapest": {"price cost rate amount", false}, "priciest": {"price cost rate amount", true}, "dearest": {"price cost amount", true},
+	"heaviest": {"weight", true}, "lightest": {"weight", false},
+	"longest": {"duration length", true}, "shortest": {"duration length", false},
+	"fastest": {"duration speed", false}, "slowest": {"duration", true},
+	"newest": {"@date", true}, "latest": {"@date", true}, "oldest": {"@date", false}, "earliest": {"@date", false}, "recent": {"@date", true},
+}
+
+// moneyWords are asked for when money is meant without naming a column.
+var revenueWords = set(`revenue turnover sale takings income earning`)
+var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee"}
+
+// meanWords are measures that make no sense added up.
+var meanWords = set(`rate price score rating percent percentage ratio weight age duration discount margin temperature average unit_price capacity height length width latitude longitude year floor`)
+
+// foreign holds small words by which a language gives itself away.
+var foreign = map[string]map[string]bool{
+	"Portuguese": set(`quantos quantas quanto quanta qual quais que porque porquê os as dos das em por para com uma umas uns nao foi foram temos mais menos todas todos ano mes clientes depois antes elimina apaga mostra lista cada o e numero vendas encomendas`),
+	"Spanish":    set(`cuantos cuantas cuanto cuanta cual cuales que porque los las del en por para con una unos no fue fueron tenemos mas menos todas todos ano mes clientes despues antes elimina borra muestra lista cada el y numero ventas pedidos hay`),
+	"German":     set(`wie viele wieviele viel welche welcher welches warum der die das und den dem des im von mit fur ein eine einen nicht sind ist war waren haben wir gibt es mehr weniger alle jahr monat kunden nach vor losche zeige jede pro umsatz bestellungen anzahl zeig`),
+	"French":     set(`combien quel quelle quels quelles pourquoi les des du en par pour avec une est sont etait avons nous plus moins tous toutes annee mois clients apres avant supprime montre liste chaque le la et nombre ventes commandes y t il`),
+}
+
+var englishSmall = set(`the of is are was were how many much what which who when where by per in for with and our we do does did have has show list total average number not on most`)

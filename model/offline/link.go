@@ -1,0 +1,389 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// The kinds of items that words are linked to.
+const (
+	itTable = iota + 1
+	itColumn
+	itValue
+	itPeriod
+	itNumber // a comparison with a number
+	itRevenue
+	itProfit
+)
+
+// item is a run of words [lo, hi) and what it means.
+type item struct {
+	kind    int
+	lo, hi  int
+	score   int
+	tables  []*table
+	cols    []*column // candidates, best matches only
+	vals    []*value
+	partial bool // the words are a part of the column's name
+	verb    bool // a table named by a verb: invoiced, shipped
+	period  period
+	cond    filter // of itNumber
+	done    bool   // taken by the interpretation
+	dim     bool
+	qual    bool // only says which table another word belongs to
+	neg     bool
+	pred    bool // stands after "was", "are": what is said of the subject
+}
+
+func (it *item) table() *table {
+	if len(it.tables) == 0 {
+		return nil
+	}
+	return it.tables[0]
+}
+
+func (it *item) col() *column {
+	if len(it.cols) == 0 {
+		return nil
+	}
+	return it.cols[0]
+}
+
+// matchWord says how well a word of a question fits a word of a name: 3 the same,
+// 2 inflected or abbreviated, 1 a synonym, 0 not at all.
+func matchWord(w word, name string) int {
+	switch {
+	case w.low == name || w.sing == name:
+		return 3
+	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing):
+		return 2
+	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name):
+		return 1
+	}
+	return 0
+}
+
+// abbreviates reports whether a name is a short form of a word: "carr", "invce".
+func abbreviates(name, w string) bool {
+	if len(name) < 3 || len(name) > 5 || len(w) < len(name)+2 || name[0] != w[0] || numberWords[name] > 0 {
+		return false
+	}
+	if strings.HasPrefix(w, name) {
+		return len(name) >= 4
+	}
+	if strings.ContainsAny(name[1:], "aeiou") {
+		return false
+	}
+	k := 0
+	for i := 0; i < len(w) && k < len(name); i++ {
+		if w[i] == name[k] {
+			k++
+		}
+	}
+	return k == len(name)
+}
+
+// linkTables proposes the tables that words at i name.
+func (ps *parser) linkTables(i int) []item {
+	var out []item
+	for _, t := range ps.p.tables {
+		it := ps.matchTable(t, i)
+		if it.score == 0 {
+			continue
+		}
+		if k := slices.IndexFunc(out, func(o item) bool { return o.hi == it.hi && o.score == it.score }); k >= 0 {
+			out[k].tables = append(out[k].tables, t)
+			continue
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+func (ps *parser) matchTable(t *table, i int) item {
+	n := len(t.words)
+	it := item{kind: itTable, lo: i, tables: []*table{t}}
+	if n > 0 && i+n <= len(ps.ws) {
+		best := 3
+		for k, name := range t.words {
+			best = min(best, matchWord(ps.ws[i+k], name))
+		}
+		if best > 0 {
+			it.hi = i + n
+			it.score = []int{0, 40, 52, 60}[best]
+			w := ps.ws[i+n-1]
+			if best == 2 && w.sing != t.words[n-1] && (strings.HasSuffix(w.low, "ed") || strings.HasSuffix(w.low, "ing") || !strings.HasSuffix(w.low, "s") && n == 1 && len(w.low) < len(t.words[0])) {
+				it.verb, it.score = true, 35
+			}
+			if n == 1 && verbForms[w.low] {
+				it.verb = true
+			}
+			return it
+		}
+	}
+	// A part of the name: its last word; in a source of one table, any word.
+	for k, name := range t.words {
+		last := k == n-1
+		if n < 2 || !last && len(ps.p.tables) > 1 || optionalWords[name] {
+			continue
+		}
+		if m := matchWord(ps.ws[i], name); m > 1 || m == 1 && last {
+			it.hi, it.partial = i+1, true
+			it.score = []int{0, 33, 37, 45}[m]
+			return it
+		}
+	}
+	return item{}
+}
+
+// verbForms are verbs that are no plural or singular of a noun.
+var verbForms = set("billed ordered invoiced shipped booked purchased paid bill")
+
+// linkColumns proposes the columns that words at i name. Candidates of the same
+// span and score come as one item.
+func (ps *parser) linkColumns(i int) []item {
+	var out []item
+	for n := min(4, len(ps.ws)-i); n >= 1; n-- {
+		best := item{}
+		for _, t := range ps.p.tables {
+			for _, c := range t.cols {
+				score, partial := ps.matchColumn(c, i, n)
+				switch {
+				case score == 0 || score < best.score:
+				case score > best.score:
+					best = item{kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial}
+				default:
+					best.cols = append(best.cols, c)
+				}
+			}
+		}
+		if best.score > 0 {
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+// matchColumn scores the words [i, i+n) as a column's name.
+func (ps *parser) matchColumn(c *column, i, n int) (score int, partial bool) {
+	if c.role == roleKey && !(n > 1 && ps.ws[i+n-1].sing == "id") {
+		return 0, false
+	}
+	core := c.words
+	if len(core) == 0 {
+		core = c.optional
+	}
+	names := append(slices.Clone(core), c.optional...)
+	taken := make([]bool, len(names))
+	strength := 3
+	for k := range n {
+		w := ps.ws[i+k]
+		if k > 0 && w.stop {
+			return 0, false
+		}
+		at, m := -1, 0
+		for x, name := range names {
+			if s := matchWord(w, name); !taken[x] && s > m {
+				at, m = x, s
+			}
+		}
+		if at < 0 || m == 1 && at >= len(core) {
+			return 0, false
+		}
+		taken[at] = true
+		strength = min(strength, m)
+	}
+	have := 0
+	for x := range core {
+		if taken[x] {
+			have++
+		}
+	}
+	if have == len(core) {
+		return ps.fullScore(c, core, n, strength), false
+	}
+	if have == 0 || strength == 1 && n == 1 && len(core) > 2 {
+		return 0, false
+	}
+	head := core[len(core)-1]
+	switch {
+	case taken[len(core)-1]:
+		return []int{0, 26, 32, 36}[strength], true
+	case headWords[head] && taken[0]:
+		return []int{0, 24, 30, 33}[strength], true
+	}
+	return 0, false
+}
+
+func (ps *parser) fullScore(c *column, core []string, n, strength int) int {
+	// doctors.doctor_name by "doctor" is the doctor: leave it to the table.
+	own := len(ps.p.tables) > 1
+	for _, w := range core {
+		own = own && slices.Contains(c.t.words, w)
+	}
+	if own && n <= len(core) {
+		return 0
+	}
+	return []int{0, 38, 42, 58}[strength]
+}
+
+// linkValues proposes the values in the data that words at i are.
+func (ps *parser) linkValues(i int) []item {
+	best := item{kind: itValue, lo: i}
+	consider := func(v *value, n, score int) {
+		switch {
+		case i+n < best.hi || i+n == best.hi && score < best.score:
+			return
+		case i+n > best.hi || score > best.score:
+			best.hi, best.score, best.vals = i+n, score, nil
+		}
+		best.vals = append(best.vals, v)
+	}
+	for _, v := range ps.p.values[ps.ws[i].stem] {
+		n := len(v.words)
+		if i+n > len(ps.ws) {
+			continue
+		}
+		score := 54
+		for k, vw := range v.words {
+			w := ps.ws[i+k]
+			if w.low != vw.low {
+				score = 50
+			}
+			if w.stem != vw.stem || k > 0 && w.stop {
+				score = 0
+				break
+			}
+		}
+		if score > 0 {
+			consider(v, n, score)
+		}
+	}
+	for name, words := range valueSynonyms {
+		if code, ok := words[ps.ws[i].sing]; ok {
+			for _, v := range ps.p.values[code] {
+				if slices.Contains(v.col.words, name) && len(v.words) == 1 {
+					consider(v, 1, 50)
+				}
+			}
+		}
+	}
+	if len(best.vals) == 0 {
+		return nil
+	}
+	best.cols = nil
+	for _, v := range best.vals {
+		if !slices.Contains(best.cols, v.col) {
+			best.cols = append(best.cols, v.col)
+		}
+	}
+	return []item{best}
+}
+
+// link chooses for every word that is not yet used what it means: the longest run
+// of words first, then the best score.
+func (ps *parser) link() {
+	for i := 0; i < len(ps.ws); {
+		if ps.used[i] {
+			i++
+			continue
+		}
+		best := item{}
+		cands := append(append(ps.linkTables(i), ps.linkColumns(i)...), ps.linkValues(i)...)
+		for _, it := range append(cands, ps.linkMoney(i)...) {
+			free := true
+			for k := it.lo; k < it.hi; k++ {
+				free = free && !ps.used[k]
+			}
+			if !free {
+				continue
+			}
+			it.score += ps.context(it)
+			if it.hi-it.lo > best.hi-best.lo || it.hi-it.lo == best.hi-best.lo && it.score > best.score {
+				best = it
+			}
+		}
+		if best.hi == 0 || best.hi-best.lo == 1 && ps.weak(best) {
+			i++
+			continue
+		}
+		ps.take(best.lo, best.hi)
+		ps.items = append(ps.items, best)
+		i = best.hi
+	}
+	slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
+}
+
+// weak reports whether a single small word is more likely grammar than a link.
+func (ps *parser) weak(it item) bool {
+	w := ps.ws[it.lo]
+	return grammar[w.low] && !(it.kind == itColumn && it.score >= 58 && !strongGrammar[w.low])
+}
+
+var grammar = set(`a an the of to for from in on at with into is are was were be by per each every no not and or all any as do does did
+	has have had how much many what which who when where why most least more less top bottom than per i we us it its only out
+	one so up down go can will may total average count number list show will`)
+var strongGrammar = set(`a an the of to for from in on at with is are was were be by per each every no not and or all how what which who when where`)
+
+// linkMoney proposes revenue and profit where no column is called so.
+func (ps *parser) linkMoney(i int) []item {
+	w := ps.ws[i]
+	if revenueWords[w.sing] {
+		return []item{{kind: itRevenue, lo: i, hi: i + 1, score: 44}}
+	}
+	lo := i
+	if w.low == "gross" && i+1 < len(ps.ws) {
+		w = ps.ws[i+1]
+		i++
+	}
+	if w.sing == "profit" && i+1 < len(ps.ws) && ps.ws[i+1].sing == "margin" {
+		i++
+		w = ps.ws[i]
+	}
+	if w.sing == "margin" || w.sing == "profit" {
+		return []item{{kind: itProfit, lo: lo, hi: i + 1, score: 44}}
+	}
+	return nil
+}
+
+// context is what the neighbours of a run of words add to its score.
+func (ps *parser) context(it item) int {
+	near := func(k int, names []string) bool {
+		if k < 0 || k >= len(ps.ws) {
+			return false
+		}
+		return slices.ContainsFunc(names, func(n string) bool { return matchWord(ps.ws[k], n) > 1 })
+	}
+	switch it.kind {
+	case itValue:
+		for _, c := range it.cols {
+			names := append(append(slices.Clone(c.words), c.t.words...), c.optional...)
+			if near(it.hi, names) || near(it.lo-1, names) && !ps.marker(it.lo-1) {
+				return 12
+			}
+		}
+	case itColumn, itTable:
+		k := it.lo - 1
+		for k >= 0 && (ps.ws[k].low == "the" || ps.ws[k].low == "our") {
+			k--
+		}
+		if k >= 0 && ps.marker(k) {
+			return 12
+		}
+	}
+	return 0
+}
+
+func (ps *parser) marker(i int) bool {
+	switch ps.ws[i].low {
+	case "by", "per", "each", "every", "across":
+		return true
+	}
+	return false
+}
+
+func (ps *parser) take(lo, hi int) {
+	for k := lo; k < hi; k++ {
+		ps.used[k] = true
+	}
+}

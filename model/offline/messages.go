@@ -1,0 +1,150 @@
+package offline
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/agent"
+)
+
+// history is what the planner reads of the messages: the questions of the people,
+// and the calls made for the last one.
+type history struct {
+	questions []string
+	open      []*call // since the last question
+	calls     int     // in the whole history
+}
+
+type call struct {
+	id, name string
+	answered bool
+	content  string
+	failed   bool
+}
+
+// maxQuestion bounds what of a question is read.
+const maxQuestion = 12_000
+
+func readHistory(messages []agent.Message) history {
+	h := history{}
+	for _, m := range messages {
+		h.add(m)
+	}
+	return h
+}
+
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+func (h *history) add(m agent.Message) {
+	var blocks []block
+	if json.Unmarshal(m.Content, &blocks) != nil {
+		var s string
+		if json.Unmarshal(m.Content, &s) != nil {
+			return
+		}
+		blocks = []block{{Type: "text", Text: s}}
+	}
+	asked := false
+	for _, b := range blocks {
+		switch {
+		case b.Type == "tool_use":
+			h.calls++
+			h.open = append(h.open, &call{id: b.ID, name: b.Name})
+		case b.Type == "tool_result":
+			for _, c := range h.open {
+				if c.id == b.ToolUseID {
+					c.answered, c.failed, c.content = true, b.IsError, plainText(b.Content)
+				}
+			}
+		case b.Type == "text" && m.Role == "user" && !asked:
+			// The first text is the question; what follows is context.
+			asked = true
+			h.questions = append(h.questions, cut(b.Text, maxQuestion))
+			h.open = nil
+		}
+	}
+}
+
+func plainText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var blocks []block
+	if json.Unmarshal(raw, &blocks) != nil {
+		return ""
+	}
+	var parts []string
+	for _, b := range blocks {
+		parts = append(parts, b.Text)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func (h history) last() string {
+	if len(h.questions) == 0 {
+		return ""
+	}
+	return h.questions[len(h.questions)-1]
+}
+
+// result is the answered call of a tool since the last question.
+func (h history) result(name string) *call {
+	for i := len(h.open) - 1; i >= 0; i-- {
+		if c := h.open[i]; c.name == name && c.answered {
+			return c
+		}
+	}
+	return nil
+}
+
+func (h history) called(name string) bool {
+	for _, c := range h.open {
+		if c.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// clip shortens a foreign text for an answer and takes line breaks and marks out.
+func clip(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '`' || r == '|' {
+			return ' '
+		}
+		return r
+	}, s)
+	if c := cut(s, 80); c != s {
+		return c + "…"
+	}
+	return s
+}
+
+func upperFirst(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 || r == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}

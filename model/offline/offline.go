@@ -1,0 +1,221 @@
+// Package offline is the planner that answers when no AI model is connected: it
+// turns plain questions into SQL by fixed rules, over a database it has never
+// seen, and words the result. It needs no network and no key, and gives the same
+// answer to the same question every time.
+//
+// A question goes this way: its words are linked to tables, columns, values in
+// the data, dates and numbers (words.go, dates.go, link.go); the links are
+// interpreted as a plan (parse.go, interpret.go, build.go, filters.go); the plan
+// is written as SQL (sql.go), run by the run_query tool like any model's, and its
+// rows are put into words (say.go). A word that no rule used is never passed in
+// silence: the question is then declined (decline.go), with questions that can be
+// answered. Every answer shows how the question was read.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/source"
+)
+
+// Name is the model that messages of the planner bear.
+const Name = "offline-planner"
+
+// Catalog finds an open source by its name.
+type Catalog interface {
+	Source(name string) (source.Source, error)
+}
+
+// Options configure a planner.
+type Options struct {
+	Catalog Catalog          // required
+	Now     func() time.Time // not asked for what questions mean, which the data's own dates decide; default time.Now
+}
+
+// Planner implements agent.Model. It may be used by many runs at once.
+type Planner struct {
+	opts     Options
+	profiles profiles
+	hints    hintCache
+}
+
+var _ agent.Model = (*Planner)(nil)
+
+// New returns a planner over a catalogue of sources.
+func New(o Options) *Planner {
+	if o.Catalog == nil {
+		panic("offline: no catalog") // a programmer's mistake
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Planner{opts: o, profiles: profiles{m: map[string]*profileEntry{}}, hints: hintCache{m: map[string][]string{}}}
+}
+
+// stepTime bounds one step: a profile that takes longer is not waited for.
+const stepTime = 20 * time.Second
+
+// Step answers the last question of the history: with a call of run_query, then
+// perhaps one of show_chart, then in words.
+func (pn *Planner) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
+	defer cancel()
+	reply, err := pn.step(ctx, req)
+	if err != nil {
+		return agent.Reply{}, stepError(ctx, err)
+	}
+	return emit(reply, live), nil
+}
+
+var errSlow = errors.New("the offline planner took too long")
+
+func stepError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSlow) {
+		return cause
+	}
+	code, words := footnote.CodeOf(err), footnote.MessageOf(err)
+	if errors.Is(context.Cause(ctx), errSlow) {
+		code, words = footnote.AgentTimeout, "Reading the data took too long."
+	}
+	return &agent.StepError{Code: code, Message: words, Again: code == footnote.DatabaseUnavailable, Err: err}
+}
+
+// answer is what a step says or calls.
+type answer struct {
+	text  string
+	cites []footnote.Cite
+	tool  string
+	id    string
+	input json.RawMessage
+}
+
+func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) {
+	h := readHistory(req.Messages)
+	if len(req.Sources) == 0 {
+		return answer{text: shortTitle(h.last())}, nil
+	}
+	w := &writer{}
+	r, err := pn.understand(ctx, req.Sources, h.questions)
+	if err != nil {
+		return answer{}, err
+	}
+	switch {
+	case r.say != nil:
+		r.say(w)
+	case req.NoTools && h.result("run_query") == nil:
+		w.text("No query can be run at this point, so I cannot look it up. Please ask again.")
+	default:
+		if call, ok := pn.nextCall(req, h, r); ok {
+			return call, nil
+		}
+		pn.word(ctx, w, h, r)
+	}
+	if len(h.questions) <= 1 {
+		w.badge()
+	}
+	return answer{text: w.b.String(), cites: w.cites}, nil
+}
+
+// nextCall is the tool to call now: the query, then a chart of its rows.
+func (pn *Planner) nextCall(req agent.Request, h history, r *reading) (answer, bool) {
+	if h.result("run_query") == nil {
+		return toolCall(h, "run_query", map[string]any{"sql": r.sql, "source": r.source, "thought": r.thought()}), true
+	}
+	if req.NoTools || h.called("show_chart") || !offered(req.Tools, "show_chart") {
+		return answer{}, false
+	}
+	res, err := parseResult(h.result("run_query"))
+	if err != nil || r.plan == nil {
+		return answer{}, false
+	}
+	spec, ok := chartFor(r.plan, res)
+	if !ok {
+		return answer{}, false
+	}
+	return toolCall(h, "show_chart", spec), true
+}
+
+func toolCall(h history, name string, input map[string]any) answer {
+	return answer{tool: name, id: fmt.Sprintf("toolu_offline_%d", h.calls+1), input: marshal(input)}
+}
+
+func offered(tools json.RawMessage, name string) bool {
+	var list []struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(tools, &list) != nil {
+		return false
+	}
+	for _, t := range list {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// emit reports the answer's block to live and makes the message of it.
+func emit(a answer, live agent.Live) agent.Reply {
+	msg := footnote.AssistantMessage{Model: Name, StopReason: agent.EndTurn}
+	if a.tool != "" {
+		msg.StopReason = agent.ToolUse
+		live.Start(0, agent.ToolUseBlock, a.id, a.tool)
+		live.Delta(0, escaped(string(a.input)))
+		msg.Blocks = []json.RawMessage{marshal(struct {
+			Type  string          `json:"type"`
+			ID    string          `json:"id"`
+			Name  string          `json:"name"`
+			Input json.RawMessage `json:"input"`
+		}{"tool_use", a.id, a.tool, a.input})}
+	} else {
+		live.Start(0, agent.TextBlock, "", "")
+		live.Delta(0, escaped(a.text))
+		msg.Blocks = []json.RawMessage{marshal(struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}{"text", a.text})}
+	}
+	live.Stop(0)
+	live.Flush()
+	return agent.Reply{Message: msg, Cites: a.cites}
+}
+
+// escaped is the inside of a JSON string.
+func escaped(s string) []byte {
+	b := marshal(s)
+	return b[1 : len(b)-1]
+}
+
+func marshal(v any) json.RawMessage {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // strings, numbers and maps of them always encode
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// shortTitle serves side jobs, such as naming a conversation.
+func shortTitle(text string) string {
+	text = strings.TrimSpace(text)
+	if i := strings.LastIndex(text, "\n"); i >= 0 && strings.TrimSpace(text[i:]) != "" {
+		text = text[i:]
+	}
+	words := strings.Fields(text)
+	if len(words) > 8 {
+		words = words[:8]
+	}
+	t := clip(strings.Trim(strings.Join(words, " "), " .?!\"“”"))
+	if t == "" {
+		return "New conversation"
+	}
+	return upperFirst(t)
+}

@@ -1,0 +1,179 @@
+package offline
+
+import "slices"
+
+// What a plan gives.
+const (
+	kindAggregate = iota
+	kindList
+	kindRaw // SQL that the user typed
+)
+
+// Aggregates. All but count, distinct and margin are SQL's own names in lower case.
+const (
+	aggCount    = "count"
+	aggSum      = "sum"
+	aggAvg      = "avg"
+	aggMedian   = "median"
+	aggMin      = "min"
+	aggMax      = "max"
+	aggDistinct = "distinct"
+	aggMargin   = "margin"
+)
+
+// plan is a question as the planner understood it: a small algebra that every
+// dialect can be written from.
+type plan struct {
+	p        *profile
+	kind     int
+	raw      string
+	base     *table
+	measures []measure
+	dims     []dim
+	filters  []filter
+	having   *filter
+	share    bool
+	shareOf  []filter // the part that a single share is of the rest
+	show     []*column
+	rankBy   *column // a list's order
+	order    int     // -1 descending, 1 ascending, 0 the default
+	limit    int
+	chart    string // "line", "bar", "pie" when asked for, "none" when not wanted
+	change   *change
+	compare  bool
+	single   bool     // one item is asked for by "which"
+	notes    []string // readings to mention
+	unused   []string // words that were not used
+}
+
+// measure is an aggregate over a column, or over a product of two.
+type measure struct {
+	agg    string
+	col    *column
+	times  *column // col * times
+	less   *column // times * (col - less): profit
+	since  *column // days from since to col
+	entity *table  // counted: rows of this table, each once
+	per    *table  // averaged over rows of this table
+	name   string  // in words
+	as     string  // the column of the result
+}
+
+// dim is what results are grouped by: a column, a period of a date, an entity.
+type dim struct {
+	col    *column
+	entity *table
+	bucket string
+	as     string
+	name   string
+}
+
+func (d dim) same(o dim) bool { return d.col == o.col && d.entity == o.entity && d.bucket == o.bucket }
+
+// The kinds of filters.
+const (
+	opIn = iota + 1
+	opNull
+	opTrue
+	opCompare
+	opPeriod
+	opNever
+	opPeriods
+)
+
+type filter struct {
+	op        int
+	col       *column
+	not       bool
+	values    []string
+	sign      string // of a comparison: > >= < <= = between
+	num, num2 float64
+	period    period
+	periods   []period
+	never     *table
+	inner     []filter // of never: what the other table's rows are like
+	words     string   // as the reading says it
+}
+
+// path is the way from t to another table along references, each from a row to
+// the one row it refers to; nil when there is none.
+func (t *table) path(to *table) []edge {
+	type step struct {
+		t    *table
+		path []edge
+	}
+	seen := map[*table]bool{t: true}
+	queue := []step{{t, nil}}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		if s.t == to {
+			return s.path
+		}
+		if len(s.path) == 5 {
+			continue
+		}
+		for _, e := range s.t.parents {
+			if !seen[e.to.t] {
+				seen[e.to.t] = true
+				queue = append(queue, step{e.to.t, append(slices.Clone(s.path), e)})
+			}
+		}
+	}
+	return nil
+}
+
+// reaches reports whether each row of t has at most one row of to.
+func (t *table) reaches(to *table) bool { return t == to || t.path(to) != nil }
+
+// refTo is the column of t, or of a table on the way, that holds the key of an
+// entity; the key itself when that has to be joined.
+func (t *table) refTo(entity *table) *column {
+	path := t.path(entity)
+	if len(path) == 1 {
+		return path[0].from
+	}
+	return entity.key
+}
+
+// keepsUnmatched reports whether rows without a counterpart stay in the result: a
+// filter on a joined table drops them anyway.
+func (pl *plan) keepsUnmatched() bool { return len(pl.dims) > 0 && pl.share }
+
+// clone copies what a follow-up may change.
+func (pl *plan) clone() *plan {
+	c := *pl
+	c.measures = slices.Clone(pl.measures)
+	c.dims = slices.Clone(pl.dims)
+	c.filters = slices.Clone(pl.filters)
+	c.shareOf = slices.Clone(pl.shareOf)
+	c.show = slices.Clone(pl.show)
+	c.notes, c.unused = nil, nil
+	return &c
+}
+
+// uses reports whether a table or column takes part in the plan.
+func (pl *plan) columns() []*column {
+	var out []*column
+	add := func(cs ...*column) {
+		for _, c := range cs {
+			if c != nil {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, m := range pl.measures {
+		add(m.col, m.times, m.less, m.since)
+	}
+	for _, d := range pl.dims {
+		add(d.col)
+		if d.entity != nil {
+			add(d.entity.label...)
+		}
+	}
+	for _, f := range append(slices.Clone(pl.filters), pl.shareOf...) {
+		add(f.col)
+	}
+	add(pl.rankBy)
+	return out
+}

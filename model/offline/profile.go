@@ -1,0 +1,474 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+// Bounds of a profile: it is a look at the data, not a scan of it.
+const (
+	profileTime    = 8 * time.Second // for all of a source
+	columnTime     = 1500 * time.Millisecond
+	profileTables  = 60
+	profileColumns = 200
+	valueLimit     = 1000 // a column with more distinct texts is not indexed
+	valueBytes     = 60
+	sampleRows     = 20_000
+)
+
+// profile is what the planner knows of a source: its schema, how its tables hang
+// together, and which values its text columns hold.
+type profile struct {
+	source  string
+	dialect string
+	version string
+	tables  []*table
+	values  map[string][]*value // by the stem of their first word
+	words   map[string]bool     // every word a question could mean, for typos
+}
+
+type table struct {
+	p       *profile
+	schema  source.Table
+	name    string
+	words   []string // of its name, in the singular, spelled out
+	cols    []*column
+	key     *column   // single-column primary key
+	label   []*column // what names a row
+	parents []edge
+	rows    int64
+	counted bool // rows is exact
+}
+
+// edge leads from a table to the row of another that its rows refer to.
+type edge struct {
+	from *column
+	to   *column
+}
+
+// The roles of a column.
+const (
+	roleKey = iota + 1
+	roleMeasure
+	roleDimension
+	roleDate
+	roleBool
+	roleText // free text, too many values to group by
+)
+
+type column struct {
+	t          *table
+	name, kind string
+	role       int
+	words      []string // core words
+	optional   []string
+	distinct   int64
+	nonNull    int64
+	nullable   bool
+	min, max   string // of a date column: days
+	stamp      bool   // a date column with a time of day
+	values     []string
+	fk         bool
+	intBool    bool // a boolean kept as 0 and 1
+}
+
+// value is one text found in the data.
+type value struct {
+	col   *column
+	text  string
+	words []word
+}
+
+func (t *table) col(name string) *column {
+	for _, c := range t.cols {
+		if strings.EqualFold(c.name, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// profiles caches one profile for each source.
+type profiles struct {
+	mu sync.Mutex
+	m  map[string]*profileEntry // guarded by mu
+}
+
+type profileEntry struct {
+	mu sync.Mutex // held while the profile is made, so that it is made once
+	p  *profile
+}
+
+func (c *profiles) get(ctx context.Context, name string, src source.Source) (*profile, error) {
+	c.mu.Lock()
+	e := c.m[name]
+	if e == nil {
+		e = &profileEntry{}
+		c.m[name] = e
+	}
+	c.mu.Unlock()
+	version, err := src.Version(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the version of %s: %w", name, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.p != nil && e.p.version == version {
+		return e.p, nil
+	}
+	p, err := newProfile(ctx, name, src)
+	if err != nil {
+		return nil, err
+	}
+	p.version = version
+	e.p = p
+	return p, nil
+}
+
+func newProfile(ctx context.Context, name string, src source.Source) (*profile, error) {
+	schema, err := src.Schema(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
+	}
+	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, words: map[string]bool{}}
+	columns := 0
+	for _, st := range schema.Tables {
+		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
+			break
+		}
+		columns += len(st.Columns)
+		p.tables = append(p.tables, newTable(p, st))
+	}
+	scan, cancel := context.WithTimeout(ctx, profileTime)
+	defer cancel()
+	for _, t := range p.tables {
+		if err := t.scan(scan, src); err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	p.link()
+	for _, t := range p.tables {
+		t.assignRoles()
+	}
+	p.index()
+	return p, nil
+}
+
+func newTable(p *profile, st source.Table) *table {
+	t := &table{p: p, schema: st, name: st.Name, words: splitName(st.Name), rows: max(st.Rows, 0)}
+	for i, sc := range st.Columns {
+		if i == profileColumns {
+			break
+		}
+		c := &column{t: t, name: sc.Name, kind: sc.Kind, nullable: true}
+		for _, w := range splitName(sc.Name) {
+			if optionalWords[w] {
+				c.optional = append(c.optional, w)
+			} else {
+				c.words = append(c.words, w)
+			}
+		}
+		t.cols = append(t.cols, c)
+	}
+	return t
+}
+
+// scan counts what is in a table's columns. What cannot be counted in time stays
+// unknown; the planner then knows less and declines more.
+func (t *table) scan(ctx context.Context, src source.Source) error {
+	const width = 40 // columns of one statement
+	from := t.from()
+	if t.rows > 1_000_000 {
+		from = fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", from, sampleRows, quoteName(t.p.dialect, "sample"))
+	}
+	for lo := 0; lo < len(t.cols); lo += width {
+		part := t.cols[lo:min(lo+width, len(t.cols))]
+		sel := []string{"COUNT(*)"}
+		for _, c := range part {
+			q := quoteName(t.p.dialect, c.name)
+			sel = append(sel, "COUNT("+q+")", "COUNT(DISTINCT "+q+")")
+			if c.ordered() {
+				sel = append(sel, "MIN("+q+")", "MAX("+q+")")
+			} else {
+				sel = append(sel, "NULL", "NULL")
+			}
+		}
+		res, _, err := source.Collect(ctx, src, source.Query{
+			SQL: "SELECT " + strings.Join(sel, ", ") + " FROM " + from, Limits: source.Limits{Time: columnTime, Rows: 1},
+		})
+		if err != nil || len(res.Rows) != 1 || len(res.Rows[0]) != len(sel) {
+			return err
+		}
+		row := res.Rows[0]
+		if t.rows <= 1_000_000 {
+			t.rows, t.counted = asInt(row[0]), true
+		}
+		for i, c := range part {
+			c.nonNull, c.distinct = asInt(row[1+4*i]), asInt(row[2+4*i])
+			c.nullable = c.nonNull < asInt(row[0])
+			c.setDate(row[3+4*i], row[4+4*i])
+		}
+	}
+	return t.scanValues(ctx, src, from)
+}
+
+// ordered reports whether the least and the greatest value are worth knowing.
+func (c *column) ordered() bool {
+	switch c.kind {
+	case footnote.KindText, footnote.KindDate, footnote.KindTimestamp, footnote.KindUnknown, footnote.KindInteger:
+		return true
+	}
+	return false
+}
+
+// setDate finds out whether a column holds dates.
+func (c *column) setDate(lo, hi any) {
+	a, ok1 := lo.(string)
+	b, ok2 := hi.(string)
+	if ok1 && ok2 && isoDay(a) && isoDay(b) {
+		c.role, c.min, c.max = roleDate, a[:10], b[:10]
+		c.stamp = len(a) > 10 || len(b) > 10
+	}
+	if n, ok := lo.(int64); ok && n == 0 && c.distinct == 2 {
+		if m, ok := hi.(int64); ok && m == 1 {
+			c.intBool = true
+		}
+	}
+}
+
+func isoDay(s string) bool {
+	if len(s) < 10 {
+		return false
+	}
+	if len(s) > 10 && s[10] != ' ' && s[10] != 'T' {
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, s[:10])
+	return err == nil
+}
+
+func (t *table) scanValues(ctx context.Context, src source.Source, from string) error {
+	for _, c := range t.cols {
+		text := c.kind == footnote.KindText || c.kind == footnote.KindUnknown
+		if !text || c.role == roleDate || c.distinct == 0 || c.distinct > valueLimit {
+			continue
+		}
+		q := quoteName(t.p.dialect, c.name)
+		res, _, err := source.Collect(ctx, src, source.Query{
+			SQL:    "SELECT DISTINCT " + q + " FROM " + from + " WHERE " + q + " IS NOT NULL ORDER BY 1",
+			Limits: source.Limits{Time: columnTime, Rows: valueLimit},
+		})
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			continue
+		}
+		for _, row := range res.Rows {
+			if s, ok := row[0].(string); ok {
+				c.values = append(c.values, s)
+			}
+		}
+	}
+	return nil
+}
+
+func asInt(v any) int64 {
+	switch n := v.(type) {
+	case int64:
+		return n
+	case float64:
+		return int64(n)
+	}
+	return 0
+}
+
+// link finds the edges between tables: the declared foreign keys, and where a
+// column is called as another table's key is.
+func (p *profile) link() {
+	for _, t := range p.tables {
+		if len(t.schema.PrimaryKey) == 1 {
+			t.key = t.col(t.schema.PrimaryKey[0])
+		}
+	}
+	for _, t := range p.tables {
+		if t.key == nil {
+			t.key = t.guessKey()
+		}
+	}
+	for _, t := range p.tables {
+		for _, fk := range t.schema.ForeignKeys {
+			p.declare(t, fk)
+		}
+	}
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if !c.fk && c != t.key {
+				p.infer(t, c)
+			}
+		}
+	}
+}
+
+func (t *table) guessKey() *column {
+	for _, c := range t.cols {
+		ws := splitName(c.name)
+		isID := ws[max(len(ws)-1, 0):] != nil && len(ws) > 0 && ws[len(ws)-1] == "id"
+		if isID && t.rows > 0 && c.distinct == t.rows && (len(ws) == 1 || slices.Contains(t.words, ws[0])) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (p *profile) declare(t *table, fk source.ForeignKey) {
+	if len(fk.Columns) != 1 {
+		return
+	}
+	from := t.col(fk.Columns[0])
+	for _, o := range p.tables {
+		if from == nil || !strings.EqualFold(o.schema.FullName(), fk.RefTable) && !strings.EqualFold(o.name, fk.RefTable) {
+			continue
+		}
+		to := o.key
+		if len(fk.RefColumns) == 1 && fk.RefColumns[0] != "" {
+			to = o.col(fk.RefColumns[0])
+		}
+		if to != nil && o != t {
+			from.fk = true
+			t.parents = append(t.parents, edge{from, to})
+		}
+		return
+	}
+}
+
+// infer takes customer_id for a reference to the table of customers.
+func (p *profile) infer(t *table, c *column) {
+	ws := splitName(c.name)
+	if len(ws) < 2 || ws[len(ws)-1] != "id" {
+		return
+	}
+	base := ws[:len(ws)-1]
+	for _, o := range p.tables {
+		if o == t || o.key == nil {
+			continue
+		}
+		ow := o.words
+		if slices.Equal(base, ow) || slices.Equal(base, ow[len(ow)-1:]) || strings.EqualFold(c.name, o.key.name) && o.key.name != "id" {
+			c.fk = true
+			t.parents = append(t.parents, edge{c, o.key})
+			return
+		}
+	}
+}
+
+// assignRoles says of each column what a question can do with it.
+func (t *table) assignRoles() {
+	for _, c := range t.cols {
+		ws := splitName(c.name)
+		last := ""
+		if len(ws) > 0 {
+			last = ws[len(ws)-1]
+		}
+		number := c.kind == footnote.KindInteger || c.kind == footnote.KindNumber || c.kind == footnote.KindDecimal
+		switch {
+		case c == t.key || c.fk || number && last == "id":
+			c.role = roleKey
+		case c.role == roleDate:
+		case c.kind == footnote.KindDate || c.kind == footnote.KindTimestamp:
+			c.role = roleDate
+			c.stamp = c.kind == footnote.KindTimestamp
+		case c.kind == footnote.KindBoolean || c.intBool && (ws[0] == "is" || ws[0] == "has" || c.kind == footnote.KindInteger && len(ws) == 1 && strings.HasSuffix(ws[0], "ed")):
+			c.role = roleBool
+		case number && (last == "year" || last == "zip" || last == "postcode" || last == "phone"):
+			c.role = roleDimension
+		case number:
+			c.role = roleMeasure
+		case c.values != nil:
+			c.role = roleDimension
+		default:
+			c.role = roleText
+		}
+	}
+	t.findLabel()
+}
+
+// findLabel chooses what names a row: a name, first and last name, a title.
+func (t *table) findLabel() {
+	var first, last, named, titled *column
+	for _, c := range t.cols {
+		if c.role != roleDimension && c.role != roleText {
+			continue
+		}
+		ws := splitName(c.name)
+		joined := strings.Join(ws, " ")
+		switch {
+		case joined == "first name" || joined == "firstname" || joined == "given name":
+			first = c
+		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name":
+			last = c
+		case ws[len(ws)-1] == "name" && (named == nil || c.distinct > named.distinct):
+			named = c
+		case ws[len(ws)-1] == "title" && titled == nil, ws[len(ws)-1] == "label" && titled == nil:
+			titled = c
+		}
+	}
+	switch {
+	case named != nil:
+		t.label = []*column{named}
+	case first != nil && last != nil:
+		t.label = []*column{first, last}
+	case titled != nil:
+		t.label = []*column{titled}
+	case last != nil:
+		t.label = []*column{last}
+	}
+}
+
+// index builds the index of values and the list of known words.
+func (p *profile) index() {
+	for _, t := range p.tables {
+		p.know(t.words...)
+		for _, c := range t.cols {
+			if c.role == roleKey {
+				continue
+			}
+			p.know(c.words...)
+			for _, s := range c.values {
+				p.indexValue(c, s)
+			}
+		}
+	}
+}
+
+func (p *profile) indexValue(c *column, s string) {
+	if len(s) > valueBytes || strings.Contains(s, "@") {
+		return
+	}
+	ws, long := tokenize(s)
+	if long || len(ws) == 0 || len(ws) > 6 {
+		return
+	}
+	v := &value{col: c, text: s, words: ws}
+	p.values[ws[0].stem] = append(p.values[ws[0].stem], v)
+	if c.distinct <= 200 {
+		for _, w := range ws {
+			p.know(w.low)
+		}
+	}
+}
+
+func (p *profile) know(words ...string) {
+	for _, w := range words {
+		if len(w) > 2 && !startsDigit(w) {
+			p.words[w] = true
+		}
+	}
+}

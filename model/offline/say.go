@@ -1,0 +1,643 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+// writer collects an answer's text and the footnotes of its numerals.
+type writer struct {
+	b     strings.Builder
+	cites []footnote.Cite
+}
+
+func (w *writer) text(s string) { w.b.WriteString(s) }
+
+func (w *writer) cite(text string, c footnote.Cite) {
+	c.Start = w.b.Len()
+	w.b.WriteString(text)
+	c.End, c.Text, c.Confidence = w.b.Len(), text, 1
+	w.cites = append(w.cites, c)
+}
+
+// echo writes words of the question or its reading; each numeral in them is
+// footnoted as such.
+func (w *writer) echo(s string) {
+	for s != "" {
+		i := strings.IndexAny(s, "0123456789")
+		if i < 0 {
+			w.text(s)
+			return
+		}
+		w.text(s[:i])
+		s = s[i:]
+		n := 0
+		for n < len(s) && (s[n] >= '0' && s[n] <= '9' || strings.IndexByte(".,-", s[n]) >= 0 && n+1 < len(s) && s[n+1] >= '0' && s[n+1] <= '9') {
+			n++
+		}
+		w.cite(s[:n], footnote.Cite{Formula: "question", Value: strings.ReplaceAll(s[:n], ",", "")})
+		s = s[n:]
+	}
+}
+
+// result is what run_query gave.
+type result struct {
+	ID        string   `json:"result"`
+	Columns   []string `json:"columns"`
+	Rows      [][]any  `json:"rows"`
+	Count     int      `json:"row_count"`
+	Truncated bool     `json:"truncated"`
+}
+
+func parseResult(c *call) (result, error) {
+	var r result
+	if c.failed {
+		return r, fmt.Errorf("%s", c.content)
+	}
+	dec := json.NewDecoder(strings.NewReader(c.content))
+	dec.UseNumber()
+	if err := dec.Decode(&r); err != nil {
+		return r, fmt.Errorf("read the result: %w", err)
+	}
+	for _, row := range r.Rows {
+		if len(row) != len(r.Columns) {
+			return r, fmt.Errorf("read the result: a row has %d cells for %d columns", len(row), len(r.Columns))
+		}
+	}
+	return r, nil
+}
+
+// number is a cell as a number.
+func number(v any) (float64, bool) {
+	s := ""
+	switch x := v.(type) {
+	case json.Number:
+		s = x.String()
+	case string:
+		s = x
+	default:
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// exact is a cell as it came.
+func exact(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return "null"
+	case json.Number:
+		return x.String()
+	case string:
+		return x
+	case bool:
+		return strconv.FormatBool(x)
+	}
+	return fmt.Sprint(v)
+}
+
+// figure formats a number for reading: thousands separated, sensibly rounded.
+func figure(f float64) string {
+	digits := 2
+	switch a := math.Abs(f); {
+	case f == math.Trunc(f) && a < 1e15:
+		digits = 0
+	case a < 0.01:
+		digits = 6
+	case a < 1:
+		digits = 3
+	}
+	s := strconv.FormatFloat(math.Abs(f), 'f', digits, 64)
+	whole, dec, _ := strings.Cut(s, ".")
+	var b strings.Builder
+	if f < 0 && strings.Trim(s, "0.") != "" {
+		b.WriteByte('-')
+	}
+	for i, c := range []byte(whole) {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(c)
+	}
+	if digits == 6 {
+		dec = strings.TrimRight(dec, "0")
+	}
+	if dec != "" {
+		b.WriteString("." + dec)
+	}
+	return b.String()
+}
+
+// cell writes one cell with its footnote. Measures are formatted; labels stand as
+// they are.
+func (w *writer) cell(res result, row, col int, measure, percent bool) {
+	v := res.Rows[row][col]
+	text := clip(exact(v))
+	if v == nil {
+		text = "none"
+	}
+	f, ok := number(v)
+	_, isText := v.(string)
+	switch {
+	case measure && ok && percent:
+		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
+	case measure && ok:
+		text = figure(f)
+	case ok && !isText:
+		text = exact(v)
+	case strings.HasSuffix(text, " 00:00:00") || strings.HasSuffix(text, "T00:00:00"):
+		text = text[:10]
+	}
+	if !strings.ContainsAny(text, "0123456789") {
+		w.text(text)
+		return
+	}
+	w.cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: exact(v)})
+}
+
+const badge = "_Offline planner: no AI model is connected, so simple questions are answered by fixed rules. " +
+	"To connect one: `export ANTHROPIC_API_KEY=…`, or a local one: " +
+	"`export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model`_"
+
+// badge says once in a conversation who speaks.
+func (w *writer) badge() {
+	if w.b.Len() > 0 {
+		w.text("\n\n")
+	}
+	w.text(badge)
+}
+
+// word puts the rows of a query into words.
+func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
+	res, err := parseResult(h.result("run_query"))
+	if err != nil {
+		w.text("The query failed, so I have no answer: ")
+		w.echo(clip(err.Error()))
+		w.text("\n\n")
+		w.reading(r)
+		return
+	}
+	switch {
+	case r.plan == nil || r.plan.kind == kindRaw:
+		w.rawRows(res)
+	case len(res.Rows) == 0:
+		w.text("No rows match, so there is nothing to report.")
+	case r.plan.change != nil:
+		w.changes(r.plan, res)
+	case r.plan.kind == kindList:
+		w.listing(r.plan, res)
+	case len(r.plan.dims) == 0:
+		w.single(r.plan, res)
+	case r.plan.dims[0].bucket != "" && len(r.plan.dims) == 1 && r.plan.limit == 0 && r.plan.order == 0:
+		w.periods(r.plan, res)
+	default:
+		w.groups(r.plan, res)
+	}
+	w.text("\n\n")
+	w.reading(r)
+}
+
+func (w *writer) rawRows(res result) {
+	w.text("Your query gave ")
+	w.rowCount(res)
+	w.text(".")
+	if len(res.Rows) > 0 {
+		w.table(res, nil, false)
+	}
+}
+
+func (w *writer) rowCount(res result) {
+	unit := " rows"
+	if res.Count == 1 {
+		unit = " row"
+	}
+	w.cite(figure(float64(res.Count)), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.text(unit)
+}
+
+// single words an answer of one number.
+func (w *writer) single(pl *plan, res result) {
+	m := pl.measures[0]
+	if len(res.Rows[0]) == 0 || res.Rows[0][0] == nil {
+		w.text("There is no value: no row with a " + m.noun() + " matches.")
+		return
+	}
+	number := func() {
+		w.text("**")
+		w.cell(res, 0, len(res.Columns)-1, true, pl.share || m.agg == aggMargin)
+		w.text("**")
+	}
+	f, _ := number2(res)
+	switch {
+	case pl.share:
+		w.text("That is ")
+		number()
+		w.text(" of " + shareWhole(m))
+		w.scope(pl.shareOf, " with ")
+	case m.agg == aggCount:
+		noun := plural(m.counted(pl), f)
+		verb := "There are "
+		if f == 1 {
+			verb = "There is "
+		}
+		w.text(verb)
+		number()
+		w.text(" " + noun)
+	case m.agg == aggDistinct:
+		w.text("There are ")
+		number()
+		w.text(" different " + plural(m.col.title(), 2))
+	case m.col != nil && m.col.role == roleDate && m.since == nil:
+		which := map[string]string{aggMin: "earliest ", aggMax: "latest "}[m.agg]
+		w.text("The " + which + m.col.title() + " is ")
+		number()
+	default:
+		w.text("The " + m.name + " is ")
+		number()
+	}
+	w.scope(pl.filters, ", ")
+	w.text(".")
+}
+
+func number2(res result) (float64, bool) { return number(res.Rows[0][len(res.Columns)-1]) }
+
+func shareWhole(m measure) string {
+	if m.agg == aggCount {
+		return "all " + strings.TrimPrefix(m.name, "count of ")
+	}
+	return "the " + m.name
+}
+
+// scope says which rows an answer is about.
+func (w *writer) scope(filters []filter, lead string) {
+	for i, f := range filters {
+		if i > 0 {
+			lead = ", "
+		}
+		w.text(lead)
+		w.echo(f.describe())
+	}
+}
+
+func (m measure) noun() string {
+	if m.col != nil {
+		return m.col.title()
+	}
+	return "value"
+}
+
+func (m measure) counted(pl *plan) string {
+	if m.entity != nil {
+		return m.entity.title()
+	}
+	return pl.base.title()
+}
+
+// plural of the last word of a noun.
+func plural(s string, n float64) string {
+	switch {
+	case n == 1:
+		return s
+	case strings.HasSuffix(s, "y") && len(s) > 1 && !strings.ContainsRune("aeiou", rune(s[len(s)-2])):
+		return s[:len(s)-1] + "ies"
+	case strings.HasSuffix(s, "person"):
+		return s[:len(s)-6] + "people"
+	case strings.HasSuffix(s, "s"), strings.HasSuffix(s, "x"), strings.HasSuffix(s, "ch"), strings.HasSuffix(s, "sh"):
+		return s + "es"
+	}
+	return s + "s"
+}
+
+// extremes are the rows with the highest and the lowest measure.
+func extremes(res result) (hi, lo int) {
+	hi, lo = -1, -1
+	c := len(res.Columns) - 1
+	var hv, lv float64
+	for i, row := range res.Rows {
+		f, ok := number(row[c])
+		if !ok {
+			continue
+		}
+		if hi < 0 || f > hv {
+			hi, hv = i, f
+		}
+		if lo < 0 || f < lv {
+			lo, lv = i, f
+		}
+	}
+	return hi, lo
+}
+
+func (w *writer) labels(pl *plan, res result, row int) {
+	for i := range pl.dims {
+		if i > 0 {
+			w.text(" / ")
+		}
+		w.cell(res, row, i, false, false)
+	}
+}
+
+func (w *writer) measured(pl *plan, res result, row int) {
+	w.cell(res, row, len(res.Columns)-1, true, pl.share || pl.measures[0].agg == aggMargin)
+}
+
+// periods words a development over time.
+func (w *writer) periods(pl *plan, res result) {
+	d := pl.dims[0]
+	w.text(upperFirst(pl.measures[0].name) + " by " + d.bucket)
+	hi, lo := extremes(res)
+	switch {
+	case hi < 0:
+		w.text(": no figures.")
+	case hi == lo:
+		w.text(": ")
+		w.labels(pl, res, hi)
+		w.text(" has **")
+		w.measured(pl, res, hi)
+		w.text("**.")
+	default:
+		w.text(" was highest in ")
+		w.labels(pl, res, hi)
+		w.text(" with **")
+		w.measured(pl, res, hi)
+		w.text("** and lowest in ")
+		w.labels(pl, res, lo)
+		w.text(" with **")
+		w.measured(pl, res, lo)
+		w.text("**.")
+	}
+	w.table(res, pl, true)
+}
+
+// groups words a comparison of groups.
+func (w *writer) groups(pl *plan, res result) {
+	what := pl.measures[0].name
+	if pl.share {
+		what = "share of " + strings.TrimPrefix(what, "total ")
+	}
+	hi, lo := extremes(res)
+	switch {
+	case hi < 0:
+		w.text("There are groups, but no figures.")
+	case len(res.Rows) == 1 || pl.limit == 1:
+		w.text("**")
+		w.labels(pl, res, hi)
+		w.text("**: " + what + " ")
+		w.measured(pl, res, hi)
+		w.text(".")
+	case pl.limit > 0 || pl.order != 0:
+		w.labels(pl, res, 0)
+		word := "highest"
+		if pl.order > 0 {
+			word = "lowest"
+		}
+		w.text(" has the " + word + " " + strings.TrimPrefix(what, word+" ") + ", **")
+		w.measured(pl, res, 0)
+		w.text("**.")
+	default:
+		w.labels(pl, res, hi)
+		w.text(" has the highest " + strings.TrimPrefix(what, "highest ") + ", **")
+		w.measured(pl, res, hi)
+		w.text("**")
+		if lo != hi {
+			w.text("; ")
+			w.labels(pl, res, lo)
+			w.text(" the lowest, **")
+			w.measured(pl, res, lo)
+			w.text("**")
+		}
+		w.text(".")
+	}
+	if len(res.Rows) > 1 {
+		w.table(res, pl, false)
+	}
+}
+
+func (w *writer) listing(pl *plan, res result) {
+	if pl.limit == 1 && len(res.Rows) == 1 {
+		w.text("It is **")
+		w.cell(res, 0, 0, false, false)
+		w.text("**")
+		if pl.rankBy != nil {
+			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
+				w.text(", " + pl.rankBy.title() + " ")
+				w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+			}
+		}
+		w.text(".")
+		return
+	}
+	noun := pl.base.title()
+	if len(pl.dims) > 0 {
+		noun = "different " + pl.dims[0].name
+	}
+	if res.Count >= 1000 {
+		w.text("Here are the first ")
+	} else if res.Count == 1 {
+		w.text("There is ")
+	} else {
+		w.text("There are ")
+	}
+	w.cite(figure(float64(res.Count)), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.text(" " + plural(noun, float64(res.Count)))
+	w.scope(pl.filters, ", ")
+	w.text(".")
+	w.table(res, pl, false)
+}
+
+// table shows the first rows, or of periods the last.
+func (w *writer) table(res result, pl *plan, last bool) {
+	const most = 10
+	from, to := 0, min(most, len(res.Rows))
+	if last && !res.Truncated {
+		from, to = max(0, len(res.Rows)-most), len(res.Rows)
+	}
+	cols := min(len(res.Columns), 7)
+	w.text("\n\n")
+	for c := range cols {
+		w.text("| ")
+		w.text(clip(strings.ReplaceAll(res.Columns[c], "_", " ")))
+		w.text(" ")
+	}
+	w.text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
+	for r := from; r < to; r++ {
+		for c := range cols {
+			measure := pl != nil && (pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
+			w.text("| ")
+			w.cell(res, r, c, measure, pl != nil && pl.kind == kindAggregate && (pl.share || len(pl.measures) > 0 && pl.measures[0].agg == aggMargin))
+			w.text(" ")
+		}
+		w.text("|\n")
+	}
+	if to-from < res.Count {
+		which := "The first"
+		if from > 0 {
+			which = "The last"
+		}
+		w.text("\n" + which + " rows are shown here; the result has ")
+		w.rowCount(res)
+		w.text(".")
+	}
+}
+
+func (pl *plan) isMeasure(name string) bool {
+	return slices.ContainsFunc(pl.show, func(c *column) bool { return c.name == name && c.role == roleMeasure })
+}
+
+// reading shows how the question was understood.
+func (w *writer) reading(r *reading) {
+	w.text("Reading: ")
+	w.echo(r.words())
+	if r.plan != nil && len(r.plan.unused) > 0 {
+		w.text("\nI did not use: ")
+		w.echo(strings.Join(r.plan.unused, ", "))
+	}
+}
+
+// words is the reading of a plan in one line.
+func (r *reading) words() string {
+	if r.plan == nil || r.plan.kind == kindRaw {
+		return "the SQL as you typed it"
+	}
+	pl := r.plan
+	var parts []string
+	switch {
+	case pl.kind == kindList && len(pl.dims) > 0:
+		parts = append(parts, "different values of "+pl.dims[0].name+" in "+pl.base.title())
+	case pl.kind == kindList:
+		parts = append(parts, "rows of "+pl.base.title())
+	default:
+		parts = append(parts, pl.measures[0].reading(pl))
+	}
+	for _, f := range append(slices.Clone(pl.shareOf), pl.filters...) {
+		parts = append(parts, f.reading())
+	}
+	var by []string
+	for _, d := range pl.dims {
+		name := d.name
+		if d.bucket != "" {
+			name += " of " + d.col.title()
+		}
+		by = append(by, name)
+	}
+	if len(by) > 0 && pl.kind == kindAggregate {
+		parts = append(parts, "by "+strings.Join(by, " and "))
+	}
+	if pl.having != nil {
+		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())
+	}
+	switch {
+	case pl.rankBy != nil && pl.order < 0:
+		parts = append(parts, "highest "+pl.rankBy.title()+" first")
+	case pl.rankBy != nil:
+		parts = append(parts, "lowest "+pl.rankBy.title()+" first")
+	case pl.order < 0:
+		parts = append(parts, "highest first")
+	case pl.order > 0:
+		parts = append(parts, "lowest first")
+	}
+	if pl.limit > 0 {
+		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
+	}
+	return strings.Join(append(parts, pl.notes...), " · ")
+}
+
+// reading is a measure with the columns it rests on.
+func (m measure) reading(pl *plan) string {
+	s := m.name
+	switch {
+	case m.times != nil && m.less != nil:
+		s += " = " + m.times.name + " × (" + m.col.name + " − " + m.less.name + ")"
+	case m.times != nil:
+		s += " = " + m.times.name + " × " + m.col.name
+	case m.col != nil && m.name == "revenue":
+		s += " = " + m.col.t.name + "." + m.col.name
+	case m.entity != nil:
+		s = "count of different " + m.entity.title() + " in " + pl.base.title()
+	}
+	if pl.share {
+		s = "share of " + s + " in percent"
+	}
+	return s
+}
+
+func (f filter) compared() string {
+	if f.sign == "between" {
+		return "between " + formatNumber(f.num) + " and " + formatNumber(f.num2)
+	}
+	return f.sign + " " + formatNumber(f.num)
+}
+
+// reading is a filter as the reading shows it.
+func (f filter) reading() string {
+	switch f.op {
+	case opPeriod:
+		return f.col.title() + ": " + f.period.words
+	case opPeriods:
+		return f.col.title() + ": " + f.describe()
+	}
+	return f.describe()
+}
+
+// describe is a filter in words.
+func (f filter) describe() string {
+	not := ""
+	if f.not {
+		not = "not "
+	}
+	switch f.op {
+	case opIn:
+		return f.col.title() + " " + not + "= " + clip(strings.Join(f.values, " or "))
+	case opTrue:
+		return not + strings.Join(f.col.words, " ")
+	case opCompare:
+		return f.col.title() + " " + f.compared()
+	case opPeriod:
+		return f.period.words
+	case opPeriods:
+		var ws []string
+		for _, p := range f.periods {
+			ws = append(ws, p.words)
+		}
+		return strings.Join(ws, " and ")
+	}
+	return f.words
+}
+
+// thought says in one line why the query is run.
+func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }
+
+// chartFor is the chart that fits a result: a line for periods, bars for groups.
+func chartFor(pl *plan, res result) (map[string]any, bool) {
+	if pl.kind != kindAggregate || len(pl.dims) == 0 || len(pl.dims) > 2 || pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
+		return nil, false
+	}
+	kind := "bar"
+	time := pl.dims[0].bucket != ""
+	if time {
+		kind = "line"
+	}
+	if time && res.Count < 3 {
+		kind = "bar"
+	}
+	if pl.chart == "line" || pl.chart == "bar" || pl.chart == "pie" {
+		kind = pl.chart
+	}
+	if !time && res.Count > 30 && pl.chart == "" || res.Count > 1000 || kind == "pie" && (res.Count > 30 || len(pl.dims) > 1) {
+		return nil, false
+	}
+	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[len(res.Columns)-1],
+		"title": upperFirst(pl.measures[0].name) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
+	if len(pl.dims) == 2 {
+		spec["series"] = res.Columns[1]
+	}
+	return spec, true
+}

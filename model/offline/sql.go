@@ -1,0 +1,551 @@
+package offline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// quoteName quotes an identifier of the catalogue.
+func quoteName(dialect, name string) string {
+	switch dialect {
+	case "mysql", "clickhouse":
+		return "`" + strings.NewReplacer("\\", "\\\\", "`", "``").Replace(name) + "`"
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func (t *table) from() string {
+	if t.schema.Schema == "" {
+		return quoteName(t.p.dialect, t.name)
+	}
+	return quoteName(t.p.dialect, t.schema.Schema) + "." + quoteName(t.p.dialect, t.name)
+}
+
+// sqlWriter turns a plan into a statement of one dialect.
+type sqlWriter struct {
+	pl      *plan
+	dialect string
+	multi   bool // several tables: columns are written with their table
+	joins   []string
+	joined  map[*table]bool
+}
+
+func (w *sqlWriter) col(c *column) string {
+	if !w.multi {
+		return quoteName(w.dialect, c.name)
+	}
+	return quoteName(w.dialect, c.t.name) + "." + quoteName(w.dialect, c.name)
+}
+
+func (w *sqlWriter) label(t *table) string {
+	parts := make([]string, len(t.label))
+	for i, c := range t.label {
+		parts[i] = w.col(c)
+	}
+	return strings.Join(parts, " || ' ' || ")
+}
+
+// day is a date literal.
+func (w *sqlWriter) day(iso string) string {
+	if w.dialect == "sqlite" {
+		return quoteText(iso)
+	}
+	return "DATE " + quoteText(iso)
+}
+
+// bucket is the period a date falls into: 2024, 2024-Q1, 2024-01, 2024-01-31.
+func (w *sqlWriter) bucket(c *column, size string) string {
+	q := w.col(c)
+	if w.dialect == "sqlite" {
+		switch size {
+		case "year":
+			return "strftime('%Y', " + q + ")"
+		case "quarter":
+			return "strftime('%Y', " + q + ") || '-Q' || ((CAST(strftime('%m', " + q + ") AS INTEGER) + 2) / 3)"
+		case "month":
+			return "strftime('%Y-%m', " + q + ")"
+		case "week":
+			return "date(" + q + ", '-6 days', 'weekday 1')"
+		}
+		return "date(" + q + ")"
+	}
+	if c.kind != "date" && c.kind != "timestamp" {
+		q = "CAST(" + q + " AS TIMESTAMP)"
+	}
+	if w.dialect == "postgres" {
+		format := map[string]string{"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD"}[size]
+		if size == "week" {
+			return "to_char(date_trunc('week', " + q + "), 'YYYY-MM-DD')"
+		}
+		return "to_char(" + q + ", " + quoteText(format) + ")"
+	}
+	switch size {
+	case "year":
+		return "strftime(" + q + ", '%Y')"
+	case "quarter":
+		return "year(" + q + ") || '-Q' || quarter(" + q + ")"
+	case "month":
+		return "strftime(" + q + ", '%Y-%m')"
+	case "week":
+		return "strftime(date_trunc('week', " + q + "), '%Y-%m-%d')"
+	}
+	return "strftime(" + q + ", '%Y-%m-%d')"
+}
+
+// back is the day n units before a day.
+func (w *sqlWriter) back(iso string, n int, unit string) string {
+	if unit == "quarter" {
+		n, unit = n*3, "month"
+	}
+	if w.dialect == "sqlite" {
+		if unit == "week" {
+			n, unit = n*7, "day"
+		}
+		return fmt.Sprintf("date('%s', '-%d %ss')", iso, n, unit)
+	}
+	if w.dialect == "postgres" {
+		return fmt.Sprintf("DATE '%s' - INTERVAL '%d %s'", iso, n, unit)
+	}
+	return fmt.Sprintf("DATE '%s' - INTERVAL %d %s", iso, n, strings.ToUpper(unit))
+}
+
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// condition is one filter as SQL.
+func (w *sqlWriter) condition(f filter) string {
+	var s string
+	switch f.op {
+	case opIn:
+		s = w.inList(f)
+	case opNull:
+		if f.not {
+			return w.col(f.col) + " IS NOT NULL"
+		}
+		return w.col(f.col) + " IS NULL"
+	case opTrue:
+		s = w.col(f.col)
+		if f.col.intBool {
+			s += " = 1"
+		}
+		if f.not && f.col.intBool {
+			return w.col(f.col) + " = 0"
+		}
+		if f.not {
+			return "NOT " + s
+		}
+		return s
+	case opCompare:
+		s = w.col(f.col) + " " + f.sign + " " + formatNumber(f.num)
+		if f.sign == "between" {
+			s = w.col(f.col) + " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
+		}
+	case opPeriod:
+		s = w.period(f)
+	case opPeriods:
+		var parts []string
+		for _, p := range f.periods {
+			g := f
+			g.period = p
+			parts = append(parts, "("+w.period(g)+")")
+		}
+		s = "(" + strings.Join(parts, " OR ") + ")"
+	case opNever:
+		return w.never(f)
+	}
+	if f.not {
+		return "NOT (" + s + ")"
+	}
+	return s
+}
+
+func (w *sqlWriter) inList(f filter) string {
+	var parts []string
+	for _, v := range f.values {
+		parts = append(parts, quoteText(v))
+	}
+	op, many := "=", "IN"
+	if f.not {
+		op, many = "<>", "NOT IN"
+	}
+	c := w.col(f.col)
+	s := c + " " + many + " (" + strings.Join(parts, ", ") + ")"
+	if len(parts) == 1 {
+		s = c + " " + op + " " + parts[0]
+	}
+	if f.not {
+		if f.col.nullable {
+			return "(" + s + " OR " + c + " IS NULL)"
+		}
+		return s
+	}
+	return s
+}
+
+func (w *sqlWriter) period(f filter) string {
+	q := w.col(f.col)
+	p := f.period
+	if p.back > 0 {
+		if f.col.stamp {
+			if w.dialect == "sqlite" {
+				q = "date(" + q + ")"
+			} else {
+				q = "CAST(" + q + " AS DATE)"
+			}
+		}
+		return q + " > " + w.back(f.col.max, p.back, p.unit)
+	}
+	if w.dialect != "sqlite" && f.col.kind != "date" && f.col.kind != "timestamp" {
+		q = "CAST(" + q + " AS TIMESTAMP)"
+	}
+	var parts []string
+	if p.from != "" {
+		parts = append(parts, q+" >= "+w.day(p.from))
+	}
+	if p.to != "" {
+		parts = append(parts, q+" < "+w.day(p.to))
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// never keeps the rows of the base that no row of another table refers to.
+func (w *sqlWriter) never(f filter) string {
+	path := f.never.path(w.pl.base)
+	child := path[0].from.t
+	inner := &sqlWriter{pl: w.pl, dialect: w.dialect, multi: true}
+	sql := "NOT EXISTS (SELECT 1 FROM " + child.from() + alias(w.dialect, child)
+	for _, e := range path[:len(path)-1] {
+		sql += " JOIN " + e.to.t.from() + alias(w.dialect, e.to.t) + " ON " + inner.col(e.to) + " = " + inner.col(e.from)
+	}
+	last := path[len(path)-1]
+	sql += " WHERE " + inner.col(last.from) + " = " + inner.col(last.to)
+	for _, g := range f.inner {
+		sql += " AND " + inner.condition(g)
+	}
+	sql += ")"
+	if f.not {
+		return strings.TrimPrefix(sql, "NOT ")
+	}
+	return sql
+}
+
+// alias names a table of another schema by its own name.
+func alias(dialect string, t *table) string {
+	if t.schema.Schema == "" {
+		return ""
+	}
+	return " AS " + quoteName(dialect, t.name)
+}
+
+// joinTo adds the joins that lead from the base to a table.
+func (w *sqlWriter) joinTo(t *table) {
+	if t == w.pl.base || w.joined[t] {
+		return
+	}
+	for _, e := range w.pl.base.path(t) {
+		if w.joined[e.to.t] {
+			continue
+		}
+		w.joined[e.to.t] = true
+		kind := " JOIN "
+		if e.from.nullable || w.joinedLeft(e.from.t) {
+			kind = " LEFT JOIN "
+		}
+		if kind == " LEFT JOIN " && !w.pl.keepsUnmatched() {
+			kind = " JOIN "
+		}
+		w.joins = append(w.joins, kind+e.to.t.from()+alias(w.dialect, e.to.t)+" ON "+w.col(e.to)+" = "+w.col(e.from))
+	}
+}
+
+func (w *sqlWriter) joinedLeft(t *table) bool {
+	for _, j := range w.joins {
+		if strings.HasPrefix(j, " LEFT JOIN "+t.from()) {
+			return true
+		}
+	}
+	return false
+}
+
+// value is the expression of a measure without its aggregate.
+func (w *sqlWriter) value(m measure) string {
+	switch {
+	case m.times != nil && m.less != nil:
+		return w.col(m.times) + " * (" + w.col(m.col) + " - " + w.col(m.less) + ")"
+	case m.times != nil:
+		return w.col(m.times) + " * " + w.col(m.col)
+	case m.since != nil:
+		if w.dialect == "sqlite" {
+			return "julianday(" + w.col(m.col) + ") - julianday(" + w.col(m.since) + ")"
+		}
+		return "date_diff('day', " + w.col(m.since) + ", " + w.col(m.col) + ")"
+	}
+	return w.col(m.col)
+}
+
+// measure is an aggregate as SQL.
+func (w *sqlWriter) measure(m measure) string {
+	switch {
+	case m.agg == aggCount && m.entity != nil:
+		return "COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.entity)) + ")"
+	case m.agg == aggCount:
+		return "COUNT(*)"
+	case m.agg == aggDistinct:
+		return "COUNT(DISTINCT " + w.value(m) + ")"
+	case m.agg == aggMargin:
+		return "100.0 * SUM(" + w.value(m) + ") / SUM(" + w.col(m.times) + " * " + w.col(m.col) + ")"
+	case m.agg == aggAvg && m.per != nil:
+		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
+	case m.agg == aggMedian && w.dialect == "postgres":
+		return "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + w.value(m) + ")"
+	}
+	return strings.ToUpper(m.agg) + "(" + w.value(m) + ")"
+}
+
+func (w *sqlWriter) tables() []*table {
+	var ts []*table
+	add := func(c *column) {
+		if c != nil {
+			ts = append(ts, c.t)
+		}
+	}
+	for _, m := range w.pl.measures {
+		add(m.col)
+		add(m.times)
+		add(m.less)
+		if m.entity != nil && w.pl.base.refTo(m.entity) == m.entity.key {
+			ts = append(ts, m.entity)
+		}
+		if m.per != nil && w.pl.base.refTo(m.per) == m.per.key {
+			ts = append(ts, m.per)
+		}
+	}
+	for _, d := range w.pl.dims {
+		if d.col != nil {
+			add(d.col)
+		} else {
+			ts = append(ts, d.entity)
+		}
+	}
+	for _, f := range append(append([]filter{}, w.pl.filters...), w.pl.shareOf...) {
+		add(f.col)
+	}
+	for _, c := range w.pl.show {
+		add(c)
+	}
+	return ts
+}
+
+// sql is the statement of a plan.
+func (pl *plan) sql(dialect string) string {
+	w := &sqlWriter{pl: pl, dialect: dialect, joined: map[*table]bool{}}
+	tables := w.tables()
+	for _, t := range tables {
+		w.multi = w.multi || t != pl.base
+	}
+	for _, f := range pl.filters {
+		w.multi = w.multi || f.op == opNever
+	}
+	for _, t := range tables {
+		w.joinTo(t)
+	}
+	switch {
+	case pl.kind == kindList:
+		return w.list()
+	case pl.change != nil:
+		return w.change()
+	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && dialect == "sqlite":
+		return w.sqliteMedian()
+	}
+	return w.aggregate()
+}
+
+func (w *sqlWriter) where(extra ...string) string {
+	conds := extra
+	for _, f := range w.pl.filters {
+		conds = append(conds, w.condition(f))
+	}
+	if len(conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(conds, " AND ")
+}
+
+func (w *sqlWriter) source() string {
+	return " FROM " + w.pl.base.from() + alias(w.dialect, w.pl.base) + strings.Join(w.joins, "")
+}
+
+// dims gives the expressions to select and to group by.
+func (w *sqlWriter) dims() (sel, group []string) {
+	for _, d := range w.pl.dims {
+		as := " AS " + quoteName(w.dialect, d.as)
+		switch {
+		case d.bucket != "":
+			e := w.bucket(d.col, d.bucket)
+			sel, group = append(sel, e+as), append(group, e)
+		case d.entity != nil && len(d.entity.label) > 0:
+			e := w.label(d.entity)
+			sel = append(sel, e+as)
+			if d.entity.key != nil {
+				group = append(group, w.col(d.entity.key))
+			}
+			for _, c := range d.entity.label {
+				group = append(group, w.col(c))
+			}
+		case d.entity != nil:
+			sel, group = append(sel, w.col(d.entity.key)+as), append(group, w.col(d.entity.key))
+		default:
+			sel, group = append(sel, w.col(d.col)+as), append(group, w.col(d.col))
+		}
+	}
+	return sel, group
+}
+
+func (w *sqlWriter) aggregate() string {
+	sel, group := w.dims()
+	for _, m := range w.pl.measures {
+		sel = append(sel, w.share(m)+" AS "+quoteName(w.dialect, m.as))
+	}
+	return w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
+}
+
+// share is the measure itself or, where shares are asked for, its percentage.
+func (w *sqlWriter) share(m measure) string {
+	if !w.pl.share {
+		return w.measure(m)
+	}
+	if len(w.pl.shareOf) == 0 {
+		e := w.measure(m)
+		return "100.0 * " + e + " / SUM(" + e + ") OVER ()"
+	}
+	var conds []string
+	for _, f := range w.pl.shareOf {
+		conds = append(conds, w.condition(f))
+	}
+	cond := strings.Join(conds, " AND ")
+	switch {
+	case m.agg == aggCount && m.entity == nil:
+		return "100.0 * SUM(CASE WHEN " + cond + " THEN 1 ELSE 0 END) / COUNT(*)"
+	case m.agg == aggCount:
+		k := w.col(w.pl.base.refTo(m.entity))
+		return "100.0 * COUNT(DISTINCT CASE WHEN " + cond + " THEN " + k + " END) / COUNT(DISTINCT " + k + ")"
+	}
+	return "100.0 * SUM(CASE WHEN " + cond + " THEN " + w.value(m) + " ELSE 0 END) / SUM(" + w.value(m) + ")"
+}
+
+func (w *sqlWriter) finish(sql string, group []string) string {
+	pl := w.pl
+	if len(group) > 0 {
+		sql += " GROUP BY " + strings.Join(group, ", ")
+	}
+	if pl.having != nil {
+		sql += " HAVING " + w.measure(pl.measures[0]) + " " + pl.having.sign + " " + formatNumber(pl.having.num)
+		if pl.having.sign == "between" {
+			sql = strings.TrimSuffix(sql, "between "+formatNumber(pl.having.num)) + "BETWEEN " + formatNumber(pl.having.num) + " AND " + formatNumber(pl.having.num2)
+		}
+	}
+	return sql + w.order()
+}
+
+func (w *sqlWriter) order() string {
+	pl := w.pl
+	if len(pl.dims) == 0 {
+		return ""
+	}
+	var keys []string
+	byMeasure := func(desc bool) {
+		k := quoteName(w.dialect, pl.measures[0].as)
+		if desc {
+			k += " DESC"
+		}
+		keys = append(keys, k)
+	}
+	switch {
+	case pl.order != 0:
+		byMeasure(pl.order < 0)
+	case pl.dims[0].bucket != "":
+	case len(pl.dims) == 1 && len(pl.measures) > 0:
+		byMeasure(true)
+	}
+	for i := range pl.dims {
+		keys = append(keys, strconv.Itoa(i+1))
+	}
+	sql := " ORDER BY " + strings.Join(keys, ", ")
+	if pl.limit > 0 {
+		sql += " LIMIT " + strconv.Itoa(pl.limit)
+	}
+	return sql
+}
+
+// list selects rows rather than aggregates.
+func (w *sqlWriter) list() string {
+	pl := w.pl
+	if len(pl.dims) > 0 { // the different values of a column
+		sel, _ := w.dims()
+		var notNull []string
+		for _, d := range pl.dims {
+			if d.col != nil && d.col.nullable {
+				notNull = append(notNull, w.col(d.col)+" IS NOT NULL")
+			}
+		}
+		return "SELECT DISTINCT " + strings.Join(sel, ", ") + w.source() + w.where(notNull...) + " ORDER BY 1" + w.limit(1000)
+	}
+	var sel []string
+	named := len(pl.base.label) > 1
+	if named {
+		sel = append(sel, w.label(pl.base)+" AS "+quoteName(w.dialect, "name"))
+	}
+	for _, c := range pl.show {
+		sel = append(sel, w.col(c))
+	}
+	sql := "SELECT " + strings.Join(sel, ", ") + w.source()
+	var extra []string
+	if pl.rankBy != nil && pl.rankBy.nullable {
+		extra = append(extra, w.col(pl.rankBy)+" IS NOT NULL")
+	}
+	sql += w.where(extra...)
+	switch {
+	case pl.rankBy != nil && pl.order < 0:
+		sql += " ORDER BY " + w.col(pl.rankBy) + " DESC"
+	case pl.rankBy != nil:
+		sql += " ORDER BY " + w.col(pl.rankBy)
+	case pl.base.key != nil:
+		sql += " ORDER BY " + w.col(pl.base.key)
+	}
+	return sql + w.limit(1000)
+}
+
+func (w *sqlWriter) limit(otherwise int) string {
+	if w.pl.limit > 0 {
+		otherwise = w.pl.limit
+	}
+	return " LIMIT " + strconv.Itoa(otherwise)
+}
+
+// sqliteMedian takes the mean of the one or two middle values: SQLite has no
+// median everywhere.
+func (w *sqlWriter) sqliteMedian() string {
+	m := w.pl.measures[0]
+	sel, group := w.dims()
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	var outer, part []string
+	for _, d := range w.pl.dims {
+		outer = append(outer, q(d.as))
+	}
+	over := ""
+	if len(group) > 0 {
+		part = group
+		over = "PARTITION BY " + strings.Join(part, ", ")
+	}
+	v := w.value(m)
+	sel = append(sel, v+" AS "+q("v"), "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+v)+") AS "+q("k"), "COUNT(*) OVER ("+over+") AS "+q("n"))
+	inner := "SELECT " + strings.Join(sel, ", ") + w.source() + w.where(v+" IS NOT NULL")
+	sql := "SELECT " + strings.Join(append(outer, "AVG("+q("v")+") AS "+q(m.as)), ", ") +
+		" FROM (" + inner + ") WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
+	if len(outer) > 0 {
+		sql += " GROUP BY " + strings.Join(outer, ", ")
+	}
+	return sql + w.order()
+}

@@ -1,0 +1,168 @@
+package offline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// hintCache keeps suggestions that were tried, for each source and version.
+type hintCache struct {
+	mu sync.Mutex
+	m  map[string][]string // guarded by mu
+}
+
+const (
+	hintLimit = 8
+	hintTime  = 1500 * time.Millisecond
+)
+
+// Suggest returns at most n questions about a source that the planner can answer.
+// Each has been read, run with small limits, and gave rows.
+func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, error) {
+	p, src, err := pn.profile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	key := name + "\x00" + p.version
+	pn.hints.mu.Lock()
+	known, ok := pn.hints.m[key]
+	pn.hints.mu.Unlock()
+	if !ok {
+		known = p.tried(ctx, src)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		pn.hints.mu.Lock()
+		if len(pn.hints.m) > 256 {
+			clear(pn.hints.m)
+		}
+		pn.hints.m[key] = known
+		pn.hints.mu.Unlock()
+	}
+	return slices.Clone(known[:max(0, min(n, len(known)))]), nil
+}
+
+// tried are candidate questions that the planner understands and that have an
+// answer.
+func (p *profile) tried(ctx context.Context, src source.Source) []string {
+	var out []string
+	for i, q := range p.candidates() {
+		if len(out) == hintLimit || i == 40 || ctx.Err() != nil {
+			break
+		}
+		pl, d, _ := p.read(q, nil)
+		if d != nil {
+			continue
+		}
+		res, _, err := source.Collect(ctx, src, source.Query{SQL: pl.sql(p.dialect), Limits: source.Limits{Time: hintTime, Rows: 50}})
+		if err == nil && len(res.Rows) > 0 && res.Rows[0][len(res.Rows[0])-1] != nil {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// candidates are questions of several kinds, the most telling first.
+func (p *profile) candidates() []string {
+	tables := slices.Clone(p.tables)
+	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
+	var trend, top, share, groups, counts []string
+	if m, ok := p.revenue(nil); ok {
+		if m.col.t.nearDate() != nil {
+			trend = append(trend, "Revenue by month")
+		}
+		for _, t := range tables {
+			if len(t.label) > 0 && t.key != nil && m.col.t != t && m.col.t.reaches(t) {
+				top = append(top, "Top five "+plural(t.title(), 2)+" by revenue")
+			}
+		}
+	}
+	for _, t := range tables[:min(6, len(tables))] {
+		rows := plural(t.title(), 2)
+		if len(p.tables) == 1 {
+			rows = "rows"
+			if w := t.words[len(t.words)-1]; !filler[w] && t.col(w) == nil {
+				rows = plural(w, 2)
+			}
+		}
+		counts = append(counts, "How many "+rows+" are there?")
+		dims := t.goodDims()
+		date := t.mainDate()
+		if c := t.mainMeasure(); c != nil {
+			word := "Total "
+			if meanOnly(c) {
+				word = "Average "
+			}
+			if date != nil {
+				trend = append(trend, word+c.title()+" by month")
+			}
+			for _, d := range dims[:min(2, len(dims))] {
+				groups = append(groups, word+c.title()+" by "+d.title())
+			}
+		}
+		if date != nil && len(p.tables) > 1 {
+			trend = append(trend, "Number of "+rows+" per month")
+		}
+		for _, d := range dims[:min(2, len(dims))] {
+			share = append(share, "Share of "+rows+" by "+d.title())
+			groups = append(groups, "Number of "+rows+" by "+d.title())
+		}
+	}
+	return weave(trend, top, share, groups, counts)
+}
+
+// weave takes one of each kind in turn.
+func weave(kinds ...[]string) []string {
+	var out []string
+	for i := range 20 {
+		for _, k := range kinds {
+			if i < len(k) && !slices.Contains(out, k[i]) {
+				out = append(out, k[i])
+			}
+		}
+	}
+	return out
+}
+
+// interest ranks tables by how much can be asked of them.
+func (t *table) interest() int {
+	n := 2 * len(t.parents)
+	if t.mainDate() != nil {
+		n += 3
+	}
+	if t.mainMeasure() != nil {
+		n += 3
+	}
+	if t.rows == 0 {
+		n -= 20
+	}
+	return n
+}
+
+func (t *table) mainMeasure() *column {
+	if c := t.money(); c != nil {
+		return c
+	}
+	for _, c := range t.cols {
+		if c.role == roleMeasure && c.distinct > 1 {
+			return c
+		}
+	}
+	return nil
+}
+
+// goodDims are columns with few values that are worth grouping by.
+func (t *table) goodDims() []*column {
+	var out []*column
+	for _, c := range t.cols {
+		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && !strings.Contains(c.title(), "note") {
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// reading is what the planner makes of a question: something to say at once, or a
+// statement to run.
+type reading struct {
+	say    func(w *writer)
+	source string
+	sql    string
+	plan   *plan
+}
+
+// lastTurns is how many earlier questions a follow-up may lean on.
+const lastTurns = 12
+
+// understand reads the last question, with the ones before it as its context.
+func (pn *Planner) understand(ctx context.Context, sources, questions []string) (*reading, error) {
+	if len(questions) > lastTurns {
+		questions = questions[len(questions)-lastTurns:]
+	}
+	var prev *reading
+	for _, q := range questions[:max(len(questions)-1, 0)] {
+		r, err := pn.read(ctx, sources, q, prev, false)
+		if err != nil {
+			return nil, err
+		}
+		if r.plan != nil {
+			prev = r
+		}
+	}
+	last := ""
+	if len(questions) > 0 {
+		last = questions[len(questions)-1]
+	}
+	return pn.read(ctx, sources, last, prev, true)
+}
+
+// read reads one question. Answer says whether it is the one to be answered, for
+// which a decline needs suggestions.
+func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *reading, answer bool) (*reading, error) {
+	q = strings.TrimSpace(q)
+	def := sources[0]
+	if prev != nil {
+		def = prev.source
+	}
+	no := func(words string) (*reading, error) { return pn.decline(ctx, def, words, answer) }
+	if isSQL(q) {
+		return &reading{source: def, sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
+	}
+	if len(q) > 2000 {
+		return no("That is too long for fixed rules: please ask one short question.")
+	}
+	if words, ok := smallTalk(q); ok {
+		return no(words)
+	}
+	if words, ok := refusal(q); ok {
+		return no(words)
+	}
+	if words, ok := foreignWords(q); ok {
+		return no(words)
+	}
+	if words, ok := causeOrFuture(q); ok {
+		return no(words)
+	}
+	best, err := pn.bestReading(ctx, sources, q, prev)
+	if err != nil {
+		return nil, err
+	}
+	if best.declined == nil {
+		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan}, nil
+	}
+	return pn.decline(ctx, best.source, best.words(), answer)
+}
+
+// attempt is one source's reading of a question.
+type attempt struct {
+	source   string
+	profile  *profile
+	plan     *plan
+	declined *declined
+	linked   int // words that meant something
+}
+
+func (a *attempt) words() string {
+	d := a.declined
+	if d.reason != "" {
+		return d.reason
+	}
+	var said []string
+	for _, w := range d.words {
+		if len(said) < 5 {
+			said = append(said, "“"+clip(w)+"”")
+		}
+	}
+	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data."
+}
+
+// bestReading reads the question against every source and keeps the best.
+func (pn *Planner) bestReading(ctx context.Context, sources []string, q string, prev *reading) (*attempt, error) {
+	var best *attempt
+	var firstErr error
+	for i, name := range sources {
+		if i == 8 {
+			break
+		}
+		p, _, err := pn.profile(ctx, name)
+		if err != nil {
+			if firstErr == nil {
+				firstErr = err
+			}
+			continue
+		}
+		a := &attempt{source: name, profile: p}
+		var before *plan
+		if prev != nil && prev.source == name && prev.plan.kind != kindRaw {
+			before = prev.plan
+		}
+		a.plan, a.declined, a.linked = p.read(q, before)
+		if before != nil && a.declined == nil {
+			a.linked++
+		}
+		if best == nil || best.declined != nil && a.declined == nil || (best.declined == nil) == (a.declined == nil) && a.linked > best.linked {
+			best = a
+		}
+	}
+	if best == nil {
+		return nil, firstErr
+	}
+	return best, nil
+}
+
+func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.Source, error) {
+	src, err := pn.opts.Catalog.Source(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open source %s: %w", name, err)
+	}
+	p, err := pn.profiles.get(ctx, name, src)
+	return p, src, err
+}
+
+// read reads a question on its own, or as a follow-up where it leans on the plan
+// before.
+func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
+	ps := newParser(p, q)
+	if before != nil && leans(ps.ws) {
+		if pl, d, n := p.follow(q, before); d == nil {
+			return pl, nil, n
+		}
+	}
+	pl, d := ps.readAlone()
+	if d != nil && before != nil {
+		if pl, d, n := p.follow(q, before); d == nil {
+			return pl, nil, n
+		}
+	}
+	return pl, d, len(ps.items)
+}
+
+func (ps *parser) readAlone() (*plan, *declined) {
+	if len(ps.ws) == 0 {
+		return nil, decline("There is no question in that.")
+	}
+	if len(ps.ws) >= maxWords {
+		return nil, decline("That is too long for fixed rules: please ask one short question.")
+	}
+	if pl, d, ok := ps.changeQuestion(); ok {
+		return pl, d
+	}
+	return ps.parse()
+}
+
+func isSQL(q string) bool {
+	low := strings.ToLower(q)
+	for _, start := range []string{"select ", "select\n", "with "} {
+		if strings.HasPrefix(low, start) && (strings.Contains(low, " from ") || strings.Contains(low, "\nfrom ") || start != "with " && strings.IndexAny(low, "0123456789*(") > 0) {
+			return start != "with " || strings.Contains(low, " as (") || strings.Contains(low, " as(")
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// change compares the latest full period with the one before, group by group: where
+// a figure changed, which is not why.
+type change struct {
+	date     *column
+	from, to period
+}
+
+var changeWords = regexp.MustCompile(`(?i)^\s*(what|where|which)\b.*\bchanged?\b`)
+
+// changeQuestion reads "What changed most between the last two months, by
+// category?" and "Where did revenue change, by country?".
+func (ps *parser) changeQuestion() (*plan, *declined, bool) {
+	var raw []string
+	for _, w := range ps.ws {
+		raw = append(raw, w.low)
+	}
+	text := strings.Join(raw, " ")
+	if !changeWords.MatchString(text) {
+		return nil, nil, false
+	}
+	size := "month"
+	for _, s := range []string{"quarter", "year"} {
+		if strings.Contains(text, s) {
+			size = s
+		}
+	}
+	for i := range ps.ws {
+		if set("what where which changed change changes most did between the last two months month quarters quarter years year and one before from compared to")[ps.ws[i].low] && !ps.nounAfter(i) {
+			ps.used[i] = true
+		}
+	}
+	ps.keywords()
+	ps.link()
+	ps.bucket = ""
+	if len(ps.measureColumns()) == 0 && len(ps.nouns(itRevenue)) == 0 && len(ps.nouns(itTable)) == 0 {
+		if m, ok := ps.p.revenue(ps.needs()); ok {
+			return ps.finishChange(m, m.col.t, size)
+		}
+		return nil, decline("Say which figure: for example “Where did revenue change, by category?”"), true
+	}
+	probe := &plan{p: ps.p}
+	ps.neighbours()
+	ps.groups()
+	if d := ps.chooseMeasure(probe); d != nil {
+		return nil, d, true
+	}
+	if probe.kind == kindList || len(probe.measures) != 1 {
+		return nil, decline("Say which figure changed."), true
+	}
+	return ps.finishChange(probe.measures[0], probe.base, size)
+}
+
+func (ps *parser) nounAfter(int) bool { return false }
+
+func (ps *parser) finishChange(m measure, base *table, size string) (*plan, *declined, bool) {
+	if m.agg != aggSum && m.agg != aggCount {
+		return nil, decline("I can only split totals and counts by where they changed."), true
+	}
+	pl := &plan{p: ps.p, base: base, measures: []measure{m}, order: 0}
+	ps.neighbours()
+	ps.groups()
+	if d := ps.addDims(pl); d != nil {
+		return nil, d, true
+	}
+	if len(pl.dims) == 0 {
+		d := ps.p.someDim(base)
+		if d == nil {
+			return nil, decline("I found nothing to split the change by."), true
+		}
+		pl.dims = []dim{columnDim(d)}
+	}
+	date := base.nearDate()
+	if date == nil || date.max == "" {
+		return nil, decline("I found no date to compare periods by."), true
+	}
+	this, _ := period{relative: "this", unit: size}.resolve(date)
+	last, _ := period{relative: "last", unit: size}.resolve(date)
+	pl.change = &change{date: date, from: last, to: this}
+	if d := ps.leftovers(pl); d != nil {
+		return nil, d, true
+	}
+	pl, d := ps.finish(pl)
+	return pl, d, true
+}
+
+// someDim is a column with few values near a table.
+func (p *profile) someDim(t *table) *column {
+	if ds := t.goodDims(); len(ds) > 0 {
+		return ds[0]
+	}
+	for _, o := range p.tables {
+		if ds := o.goodDims(); t.reaches(o) && len(ds) > 0 {
+			return ds[0]
+		}
+	}
+	return nil
+}
+
+// change is the statement of a change: both periods and the difference, by group.
+func (w *sqlWriter) change() string {
+	ch := w.pl.change
+	w.multi = w.multi || ch.date.t != w.pl.base
+	w.joins, w.joined = nil, map[*table]bool{}
+	for _, t := range append(w.tables(), ch.date.t) {
+		w.joinTo(t)
+	}
+	m := w.pl.measures[0]
+	value := "1"
+	if m.agg != aggCount {
+		value = w.value(m)
+	}
+	in := func(p period) string { return w.period(filter{op: opPeriod, col: ch.date, period: p}) }
+	sum := func(p period) string { return "SUM(CASE WHEN " + in(p) + " THEN " + value + " ELSE 0 END)" }
+	sel, group := w.dims()
+	sel = append(sel,
+		sum(ch.from)+" AS "+quoteName(w.dialect, "before"),
+		sum(ch.to)+" AS "+quoteName(w.dialect, "after"),
+		sum(ch.to)+" - "+sum(ch.from)+" AS "+quoteName(w.dialect, "change"))
+	return "SELECT " + strings.Join(sel, ", ") + w.source() + w.where("(("+in(ch.from)+") OR ("+in(ch.to)+"))") +
+		" GROUP BY " + strings.Join(group, ", ") + " ORDER BY ABS(" + sum(ch.to) + " - " + sum(ch.from) + ") DESC, 1"
+}
+
+// changes words a change.
+func (w *writer) changes(pl *plan, res result) {
+	c := len(res.Columns) - 1
+	w.text("From ")
+	w.echo(pl.change.from.words)
+	w.text(" to ")
+	w.echo(pl.change.to.words)
+	w.text(", " + pl.measures[0].name + " changed most for **")
+	w.labels(pl, res, 0)
+	w.text("**: ")
+	w.cell(res, 0, c, true, false)
+	w.text(" (from ")
+	w.cell(res, 0, c-2, true, false)
+	w.text(" to ")
+	w.cell(res, 0, c-1, true, false)
+	w.text("). This says where the figure changed, not why.")
+	if !slices.Contains(res.Columns, "change") {
+		return
+	}
+	w.table(res, pl, false)
+}

@@ -1,0 +1,351 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// word is one token of a question.
+type word struct {
+	raw    string // as typed
+	low    string // folded: lower case, no accents
+	sing   string // low in the singular
+	stem   string // low without inflection
+	num    float64
+	isNum  bool
+	was    string // what was typed, when a typo was corrected
+	quoted bool
+	stop   bool // a comma, colon or other break stands before the word
+}
+
+func newWord(raw string) word {
+	w := word{raw: raw, low: fold(raw)}
+	w.sing = singular(w.low)
+	w.stem = stem(w.low)
+	if n, ok := parseNumber(w.low); ok {
+		w.num, w.isNum = n, true
+	}
+	return w
+}
+
+// fold brings letters to lower case and takes their accents away.
+func fold(s string) string {
+	ascii := true
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	for _, r := range norm.NFD.String(s) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case r == 'ß':
+			b.WriteString("ss")
+		case r == 'ø' || r == 'Ø':
+			b.WriteByte('o')
+		case r == 'æ' || r == 'Æ':
+			b.WriteString("ae")
+		case r == 'ł' || r == 'Ł':
+			b.WriteByte('l')
+		case r == '’' || r == '‘':
+			b.WriteByte('\'')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// irregular are words whose base form no rule finds.
+var irregular = map[string]string{
+	"people": "person", "men": "man", "women": "woman", "children": "child", "status": "status", "statuses": "status",
+	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth", "weighs": "weigh",
+	"countries": "country", "cities": "city", "series": "series", "sales": "sale", "movies": "movie", "cookies": "cookie",
+	"business": "business", "address": "address", "analysis": "analysis", "bus": "bus", "buses": "bus", "gas": "gas",
+	"lens": "lens", "lenses": "lens", "news": "news", "indices": "index", "media": "media", "plus": "plus", "less": "less",
+	"shelves": "shelf", "boxes": "box", "taxes": "tax",
+}
+
+// singular gives the singular of a noun; other words mostly pass.
+func singular(s string) string {
+	if v, ok := irregular[s]; ok {
+		return v
+	}
+	switch {
+	case len(s) < 4 || !strings.HasSuffix(s, "s"):
+		return s
+	case strings.HasSuffix(s, "ies"):
+		return s[:len(s)-3] + "y"
+	case strings.HasSuffix(s, "sses"), strings.HasSuffix(s, "shes"), strings.HasSuffix(s, "ches"), strings.HasSuffix(s, "xes"), strings.HasSuffix(s, "zzes"):
+		return s[:len(s)-2]
+	case strings.HasSuffix(s, "ss"), strings.HasSuffix(s, "us"), strings.HasSuffix(s, "is"):
+		return s
+	case strings.HasSuffix(s, "'s"):
+		return s[:len(s)-2]
+	}
+	return s[:len(s)-1]
+}
+
+// stem takes the inflection from a noun or a verb, so that "cancelled" meets
+// "cancel" and "ordered" meets "orders".
+func stem(s string) string {
+	s = singular(s)
+	switch {
+	case len(s) > 5 && strings.HasSuffix(s, "ing"):
+		s = s[:len(s)-3]
+	case len(s) > 4 && strings.HasSuffix(s, "ied"):
+		s = s[:len(s)-3] + "y"
+	case len(s) > 4 && strings.HasSuffix(s, "ed"):
+		s = s[:len(s)-2]
+	case len(s) > 7 && strings.HasSuffix(s, "ment"):
+		s = s[:len(s)-4]
+	case len(s) > 8 && strings.HasSuffix(s, "ation"):
+		s = s[:len(s)-5]
+	}
+	if n := len(s); n > 3 && s[n-1] == s[n-2] && s[n-1] != 's' {
+		s = s[:n-1]
+	}
+	if len(s) > 3 {
+		s = strings.TrimSuffix(s, "e")
+	}
+	return s
+}
+
+const maxWords = 120
+
+// tokenize cuts a question into words. Quoted text becomes one token.
+func tokenize(text string) (words []word, tooLong bool) {
+	rs := []rune(text)
+	broke := false
+	for i := 0; i < len(rs); {
+		if len(words) >= maxWords {
+			return words, true
+		}
+		r := rs[i]
+		if (r == '"' || r == '“') && i+1 < len(rs) {
+			if end := quoteEnd(rs, i); end > i+1 {
+				for k, w := range splitWords(string(rs[i+1 : end])) {
+					w.quoted, w.stop = true, k == 0 && broke
+					words = append(words, w)
+				}
+				i, broke = end+1, false
+				continue
+			}
+		}
+		if !wordRune(r) && !strings.ContainsRune("<>=%€$£", r) {
+			broke = broke || strings.ContainsRune(",;:()?!.\n", r)
+			i++
+			continue
+		}
+		n := runLength(rs[i:])
+		for k, w := range splitWords(string(rs[i : i+n])) {
+			w.stop = k == 0 && broke
+			words = append(words, w)
+		}
+		broke = false
+		i += n
+	}
+	return words, false
+}
+
+func quoteEnd(rs []rune, i int) int {
+	for k := i + 1; k < len(rs) && k-i < 80; k++ {
+		if rs[k] == '"' || rs[k] == '”' {
+			return k
+		}
+	}
+	return -1
+}
+
+func wordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
+}
+
+// runLength is how far a token reaches: a word with inner apostrophes, a number
+// with separators, or a comparison sign.
+func runLength(rs []rune) int {
+	if strings.ContainsRune("<>=", rs[0]) {
+		if len(rs) > 1 && rs[1] == '=' {
+			return 2
+		}
+		return 1
+	}
+	if strings.ContainsRune("%€$£", rs[0]) {
+		return 1
+	}
+	n := 1
+	for n < len(rs) {
+		if wordRune(rs[n]) || rs[n] == '_' {
+			n++
+			continue
+		}
+		inner := n+1 < len(rs) && wordRune(rs[n+1])
+		digits := inner && unicode.IsDigit(rs[n-1]) && unicode.IsDigit(rs[n+1])
+		if inner && (rs[n] == '\'' || rs[n] == '’') || digits && strings.ContainsRune(".,-/:", rs[n]) {
+			n++
+			continue
+		}
+		break
+	}
+	return n
+}
+
+// splitWords cuts one run into its words: possessives, contractions, snake_case.
+func splitWords(run string) []word {
+	var out []word
+	for part := range strings.FieldsFuncSeq(run, func(r rune) bool { return r == '_' || r == ' ' || r == '-' && !startsDigit(run) }) {
+		low := fold(part)
+		if v, ok := contraction[low]; ok {
+			for _, s := range strings.Fields(v) {
+				out = append(out, newWord(s))
+			}
+			continue
+		}
+		if i := strings.IndexByte(low, '\''); i > 0 {
+			cut := strings.IndexAny(part, "'’")
+			if head := part[:cut]; head != "" {
+				w := newWord(head)
+				if strings.HasPrefix(low[i:], "'s") {
+					out = append(out, w)
+					continue
+				}
+				out = append(out, w)
+				if rest := strings.TrimLeft(part[cut:], "'’"); len(rest) > 2 {
+					out = append(out, newWord(rest))
+				}
+				continue
+			}
+		}
+		out = append(out, newWord(part))
+	}
+	return out
+}
+
+func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+var contraction = map[string]string{
+	"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "how's": "how is", "that's": "that is",
+	"it's": "it is", "isn't": "is not", "aren't": "are not", "wasn't": "was not", "weren't": "were not", "don't": "do not",
+	"doesn't": "does not", "didn't": "did not", "haven't": "have not", "hasn't": "has not", "hadn't": "had not",
+	"can't": "can not", "cannot": "can not", "couldn't": "could not", "won't": "will not", "i'm": "i am", "i'd": "i would",
+	"let's": "let us", "we've": "we have", "we're": "we are", "i've": "i have", "you're": "you are", "they've": "they have",
+}
+
+var numberWords = map[string]float64{
+	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "thousand": 1000,
+	"dozen": 12,
+}
+
+// parseNumber reads 12, 1,500, 2.5, 10k and 3m, and number words.
+func parseNumber(low string) (float64, bool) {
+	if n, ok := numberWords[low]; ok {
+		return n, true
+	}
+	if !startsDigit(low) {
+		return 0, false
+	}
+	scale := 1.0
+	switch {
+	case strings.HasSuffix(low, "k"):
+		scale, low = 1e3, low[:len(low)-1]
+	case strings.HasSuffix(low, "m"):
+		scale, low = 1e6, low[:len(low)-1]
+	}
+	whole, dec, seen := 0.0, 0.0, 0
+	for i, part := range strings.Split(low, ".") {
+		if i > 1 {
+			return 0, false
+		}
+		for k, group := range strings.Split(part, ",") {
+			if k > 0 && len(group) != 3 || group == "" {
+				return 0, false
+			}
+			for _, c := range group {
+				if c < '0' || c > '9' || seen > 17 {
+					return 0, false
+				}
+				seen++
+				if i == 0 {
+					whole = whole*10 + float64(c-'0')
+				} else {
+					dec = dec*10 + float64(c-'0')
+				}
+			}
+		}
+		if i == 1 {
+			for range len(part) {
+				dec /= 10
+			}
+		}
+	}
+	return (whole + dec) * scale, true
+}
+
+// distance is the number of edits (a swap of neighbours is one) between two words,
+// at most limit+1.
+func distance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
+
+// splitName cuts a column's or table's name into words: snake, kebab, Camel,
+// blanks, and digits kept with their letters.
+func splitName(name string) []string {
+	var out []string
+	var cur []rune
+	flush := func() {
+		if len(cur) > 0 {
+			out = append(out, fold(string(cur)))
+			cur = nil
+		}
+	}
+	rs := []rune(name)
+	for i, r := range rs {
+		if !wordRune(r) {
+			flush()
+			continue
+		}
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(rs[i-1]) || unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
+			flush()
+		}
+		cur = append(cur, r)
+	}
+	flush()
+	for i, w := range out {
+		if full, ok := abbreviation[w]; ok {
+			out[i] = full
+		} else {
+			out[i] = singular(w)
+		}
+	}
+	return out
+}
