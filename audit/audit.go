@@ -31,10 +31,10 @@ type Log interface {
 	SetCursor(ctx context.Context, name string, position int64) error
 }
 
-// Sink takes lines. Write returns only when the line cannot be lost any more by
-// the process ending.
+// Sink takes whole lines, one or several. Write returns only when they cannot be
+// lost any more by the process ending.
 type Sink interface {
-	Write(line []byte) error
+	Write(lines []byte) error
 }
 
 // Options are what an audit is made of. Log and Sinks are required. Every sink has
@@ -196,29 +196,78 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
 			return err
 		}
 		a.lag[name].Store(int64(len(batch)))
-		for _, ev := range batch {
-			if footnote.Terminal(ev.Body) {
-				if err := a.write(ctx, sink, ev); err != nil {
-					return err
-				}
-			}
-			cursor = ev.Position
+		lines, err := a.lines(ctx, batch)
+		if err != nil {
+			return err
 		}
+		if len(lines) > 0 {
+			if err := sink.Write(lines); err != nil {
+				return err
+			}
+		}
+		cursor = batch[len(batch)-1].Position
 		if err := a.opts.Log.SetCursor(ctx, "audit/"+name, cursor); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *Audit) write(ctx context.Context, sink Sink, end store.Positioned) error {
+// lines are those of the runs that ended in a batch, together: they are synced
+// once.
+func (a *Audit) lines(ctx context.Context, batch []store.Positioned) ([]byte, error) {
+	var lines []byte
+	runs := map[string][]footnote.Event{}
+	for _, ev := range batch {
+		if ev.Run == "" {
+			continue
+		}
+		runs[ev.Run] = append(runs[ev.Run], ev.Event)
+		if !footnote.Terminal(ev.Body) {
+			continue
+		}
+		events := runs[ev.Run]
+		delete(runs, ev.Run)
+		if !begins(events[0].Body) {
+			var err error
+			if events, err = a.read(ctx, ev); err != nil {
+				return nil, err
+			}
+			if len(events) == 0 {
+				continue // deleted meanwhile, as its owner wished
+			}
+		}
+		entry := Describe(events, a.opts.Verbose)
+		entry.Org, entry.User = ev.Org, ev.User
+		line, err := json.Marshal(entry)
+		if err != nil {
+			return nil, fmt.Errorf("encode the audit of %s: %w", ev.Stream, err)
+		}
+		lines = append(append(lines, a.scan.clean(line)...), '\n')
+	}
+	return lines, nil
+}
+
+// begins reports whether a body is one of those a run's events begin with.
+func begins(b footnote.Body) bool {
+	switch b := b.(type) {
+	case footnote.Opened:
+		return true
+	case footnote.UserMessage:
+		return b.Text != ""
+	}
+	return false
+}
+
+// read reads the events of a run from its stream.
+func (a *Audit) read(ctx context.Context, end store.Positioned) ([]footnote.Event, error) {
 	var events []footnote.Event
 	// A run has far fewer events than that; a long conversation is not read whole.
 	for ev, err := range a.opts.Log.Events(ctx, end.Stream, max(0, end.Seq-10_000)) {
 		if footnote.CodeOf(err) == footnote.NotFound {
-			return nil // deleted meanwhile, as its owner wished
+			return nil, nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the run of %s: %w", end.Stream, err)
+			return nil, fmt.Errorf("read the run of %s: %w", end.Stream, err)
 		}
 		if ev.Seq > end.Seq {
 			break
@@ -227,13 +276,7 @@ func (a *Audit) write(ctx context.Context, sink Sink, end store.Positioned) erro
 			events = append(events, ev)
 		}
 	}
-	entry := Describe(events, a.opts.Verbose)
-	entry.Org, entry.User = end.Org, end.User
-	line, err := json.Marshal(entry)
-	if err != nil {
-		return fmt.Errorf("encode the audit of %s: %w", end.Stream, err)
-	}
-	return sink.Write(append(a.scan.clean(line), '\n'))
+	return events, nil
 }
 
 // Describe is the entry of one run, from all its events.

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// File is a sink that appends lines to a file, and syncs each. The file is opened
-// for each line, so that it can be moved away at any time, and so that a disk that
+// File is a sink that appends lines to a file, and syncs them. The file is opened
+// for each write, so that it can be moved away at any time, and so that a disk that
 // was full is tried again.
 type File struct{ Path string }
 
 // Write implements Sink. A line that was cut by an earlier failure is ended first,
 // so that it spoils no other.
-func (f File) Write(line []byte) (err error) {
+func (f File) Write(lines []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return fmt.Errorf("audit file: %w", err)
 	}
@@ -34,9 +34,9 @@ func (f File) Write(line []byte) (err error) {
 	if cut, err := endsCut(file, size); err != nil {
 		return fmt.Errorf("audit file: %w", err)
 	} else if cut {
-		line = append([]byte{'\n'}, line...)
+		lines = append([]byte{'\n'}, lines...)
 	}
-	if _, err := file.Write(line); err != nil {
+	if _, err := file.Write(lines); err != nil {
 		return fmt.Errorf("audit file: %w", err)
 	}
 	if err := file.Sync(); err != nil {
