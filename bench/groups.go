@@ -95,8 +95,20 @@ func saturated(ctx context.Context, r *rig) error {
 
 // memory measures what an open, silent stream costs.
 func memory(ctx context.Context, r *rig) error {
+	// New processes: what a heap keeps from earlier loads would hide the cost.
+	proxy, err := r.role(ctx, "proxy", r.fake.url)
+	if err != nil {
+		return err
+	}
+	server, err := r.serve(ctx, filepath.Join(r.dir, "idle"))
+	if err != nil {
+		return err
+	}
+	fresh := [2]target{r.proxy, r.footnote}
+	fresh[0].url, fresh[0].pid = proxy.url, proxy.cmd.Process.Pid
+	fresh[1].url, fresh[1].pid = server.url, server.cmd.Process.Pid
 	var kb [2][]float64
-	for i, t := range []target{r.proxy, r.footnote} {
+	for i, t := range fresh {
 		cost, err := idleStreams(ctx, t, r.idle)
 		if err != nil {
 			return err

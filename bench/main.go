@@ -48,7 +48,7 @@ func main() {
 	}
 	p := plan{rounds: 3, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300, starts: 15, appends: 20_000, footnote: *binary}
 	if *quick {
-		p = plan{rounds: 1, window: 4 * time.Second, idle: 500, flood: 5_000, tools: 100, starts: 7, appends: 6_000, footnote: *binary}
+		p = plan{rounds: 1, window: 4 * time.Second, idle: 500, flood: 20_000, tools: 100, starts: 7, appends: 6_000, footnote: *binary}
 	}
 	exitOn(measure(ctx, p, *only))
 }

@@ -177,20 +177,19 @@ func tree(pid int) []int {
 	return pids
 }
 
-// cpu is the processor time of a process tree, in milliseconds.
+// cpu is the processor time of a process tree, in milliseconds. It is read from
+// the scheduler's count for each thread, which is finer than the ticks of
+// /proc/PID/stat.
 func cpu(pid int) float64 {
 	total := 0.0
 	for _, p := range tree(pid) {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p))
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(data), ") ")
-		f := strings.Fields(rest)
-		if len(f) > 13 {
-			user, _ := strconv.ParseFloat(f[11], 64)
-			system, _ := strconv.ParseFloat(f[12], 64)
-			total += (user + system) * 10 // ticks of 10 ms
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
+		for _, t := range threads {
+			data, _ := os.ReadFile(t) // a thread may have ended
+			if f := strings.Fields(string(data)); len(f) > 0 {
+				ns, _ := strconv.ParseFloat(f[0], 64)
+				total += ns / 1e6
+			}
 		}
 	}
 	return total
