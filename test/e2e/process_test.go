@@ -99,7 +99,17 @@ func serve(t *testing.T, settings ...string) *process {
 // the test it is killed when it still runs, and its log must not hold a panic.
 func launch(t *testing.T, settings []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, args...), stdout: &buffer{}, stderr: &buffer{}, exited: make(chan struct{})}
+	return launchBinary(t, binary, settings, args...)
+}
+
+func launchBinary(t *testing.T, program string, settings []string, args ...string) *process {
+	t.Helper()
+	return launchCommand(t, exec.Command(program, args...), settings)
+}
+
+func launchCommand(t *testing.T, cmd *exec.Cmd, settings []string) *process {
+	t.Helper()
+	p := &process{cmd: cmd, stdout: &buffer{}, stderr: &buffer{}, exited: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = environ(settings...), p.stderr, 5*time.Second
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -142,12 +152,12 @@ func launch(t *testing.T, settings []string, args ...string) *process {
 		}
 		if err := json.Unmarshal([]byte(line), &ready); err != nil || !ready.Ready {
 			p.kill()
-			t.Fatalf("the first line of %v is %q\n%s", args, line, p.stderr)
+			t.Fatalf("the first line of %v is %q\n%s", cmd.Args, line, p.stderr)
 		}
 		p.url = "http://" + ready.Listen
 	case <-time.After(startLimit):
 		p.kill()
-		t.Fatalf("%v was not ready within %v\n%s", args, startLimit, p.stderr)
+		t.Fatalf("%v was not ready within %v\n%s", cmd.Args, startLimit, p.stderr)
 	}
 	return p
 }

@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// holding is a rule that answers "hold" only when it is let go.
+type holding struct {
+	asked chan struct{} // one for each question that is held
+	let   chan struct{} // closed: go on
+	once  sync.Once
+}
+
+func newHolding(t *testing.T) *holding {
+	h := &holding{asked: make(chan struct{}, 100), let: make(chan struct{})}
+	t.Cleanup(h.release)
+	return h
+}
+
+func (h *holding) release() { h.once.Do(func() { close(h.let) }) }
+
+func (h *holding) rule(r modeltest.Request) modeltest.Reply {
+	if !strings.Contains(r.LastUserText(), "hold") {
+		return modeltest.Say("At once.")
+	}
+	if len(r.Results()) == 0 {
+		return modeltest.Blocks(modeltest.TextBlock("Let me see."), modeltest.CallBlock("run_query", callAll))
+	}
+	h.asked <- struct{}{}
+	<-h.let
+	return modeltest.Say("There are 846 orders, and all of this was said after the signal.")
+}
+
+// TestShutdownLetsAnswersEnd holds answers past SIGTERM: they come whole, while new
+// work is refused.
+func TestShutdownLetsAnswersEnd(t *testing.T) {
+	t.Parallel()
+	for round := range 5 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			t.Parallel()
+			h := newHolding(t)
+			_, settings := imitate(t, h.rule)
+			p := serve(t, settings...)
+			known := p.answered(t, question{text: "Hello?"}).conversation
+			const askers = 4
+			replies := make([]reply, askers)
+			var asked sync.WaitGroup
+			for i := range replies {
+				asked.Go(func() { replies[i] = p.try(t.Context(), question{text: "Please hold.", stream: i%2 == 0}) })
+			}
+			for range askers {
+				<-h.asked
+			}
+			p.signal(t, syscall.SIGTERM)
+			eventually(t, 5*time.Second, "readyz says 503", func() bool {
+				status, _ := p.get(t, "/readyz", "")
+				return status == http.StatusServiceUnavailable
+			})
+			if status, _ := p.get(t, "/healthz", ""); status != http.StatusOK {
+				t.Errorf("healthz says %d while answers are held", status)
+			}
+			refused := p.ask(t, question{text: "Hello?", conversation: known})
+			if refused.status != http.StatusServiceUnavailable || refused.header.Get("Retry-After") == "" {
+				t.Errorf("a new question got %d, Retry-After %q; want 503", refused.status, refused.header.Get("Retry-After"))
+			}
+			h.release()
+			asked.Wait()
+			for i, r := range replies {
+				if r.err != nil || r.status != http.StatusOK || r.code != "" || !strings.HasSuffix(r.text, "after the signal.") || r.finish != "stop" {
+					t.Errorf("answer %d: %+v", i, r)
+				}
+			}
+			if code := p.wait(t, 10*time.Second); code != 0 {
+				t.Errorf("exit code %d, want 0", code)
+			}
+		})
+	}
+}
+
+// TestShutdownEndsWhatTakesTooLong: after drain_timeout the runs are stopped, and
+// recorded as such.
+func TestShutdownEndsWhatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	_, settings := imitate(t, h.rule)
+	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_DRAIN_TIMEOUT=200ms")
+	p := serve(t, settings...)
+	id := p.answered(t, question{text: "Hello?", conversation: "long"}).conversation
+	got := make(chan reply, 1)
+	go func() { got <- p.try(t.Context(), question{text: "Please hold.", conversation: "long"}) }()
+	<-h.asked
+	p.signal(t, syscall.SIGTERM)
+	if code := p.wait(t, 10*time.Second); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if r := <-got; r.err != nil || r.status != http.StatusServiceUnavailable {
+		t.Errorf("the held question got %d %v; want 503", r.status, r.err)
+	}
+	h.release()
+	p = serve(t, settings...)
+	events := p.log(t, id, "")
+	checkLog(t, events)
+	if last := events[len(events)-1]; last.Kind != "run_stopped" || !strings.Contains(last.line, "shutdown") {
+		t.Errorf("the log ends with %s", last.line)
+	}
+	p.answered(t, question{text: "Hello?", conversation: "long"})
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHolding(t)
+	_, settings := imitate(t, h.rule)
+	p := serve(t, settings...)
+	go p.try(t.Context(), question{text: "Please hold."})
+	<-h.asked
+	p.signal(t, syscall.SIGTERM)
+	eventually(t, 5*time.Second, "readyz says 503", func() bool {
+		status, _ := p.get(t, "/readyz", "")
+		return status == http.StatusServiceUnavailable
+	})
+	p.signal(t, syscall.SIGTERM)
+	p.wait(t, time.Second)
+}
+
+// TestNothingIsLeftBehind: a server that ends, or is killed, leaves no engine of a
+// source running.
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	own := filepath.Join(t.TempDir(), "footnote-own") // tells its processes from other tests'
+	data, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, settings := imitate(t, auto(t))
+	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGINT} {
+		p := launchBinary(t, own, append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_SOURCES=shop="+shopDB), "serve")
+		p.answered(t, question{text: "How many orders?"})
+		if n := len(processesOf(t, own)); n < 2 {
+			t.Errorf("%d processes while it serves; the source should have one of its own", n)
+		}
+		p.signal(t, end)
+		p.wait(t, 10*time.Second)
+		eventually(t, 5*time.Second, "no process is left after "+end.String(), func() bool { return len(processesOf(t, own)) == 0 })
+	}
+}
+
+// processesOf are the ids of the processes that run a program.
+func processesOf(t *testing.T, program string) (ids []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == program {
+			ids = append(ids, strings.Split(link, "/")[2])
+		}
+	}
+	return ids
+}
