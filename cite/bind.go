@@ -300,7 +300,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if next != nil && r.tied(n, next) {
 		return next
 	}
-	free := next != nil && !r.numeralBetween(n.to, next.from) && !r.comparand(next)
+	free := next != nil && !r.numeralBetween(n.to, next.from) && !r.comparand(next) && !r.leavesBracket(n.to, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
 		return next
@@ -317,6 +317,9 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 // tied says whether a preposition ties the label to the number before it.
 func (r *resolver) tied(n *numeral, m *mention) bool {
 	p := r.prose
+	if m.from == n.to {
+		return true
+	}
 	words := 0
 	link := ""
 	for i := n.to; i < m.from; i++ {
@@ -324,7 +327,7 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 		switch {
 		case !t.word && t.low != "'" && t.low != "’" && t.low != "-" && t.low != "°" && t.low != "²" && t.low != "\"" && t.low != "€" && t.low != "$" && t.low != "£":
 			return false
-		case r.numeralAt[i] >= 0:
+		case r.numeralAt[i] >= 0, conjunctions[t.low]:
 			return false
 		case t.word && !articles[t.low]:
 			words++
@@ -396,6 +399,22 @@ func (r *resolver) comparand(m *mention) bool {
 // rightBehind: the number follows the label at once: "Hamburg (980)".
 func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 	return n.from-m.to <= 4 && !r.numeralBetween(m.to, n.from)
+}
+
+// leavesBracket: a bracket closes between two tokens that did not open there.
+func (r *resolver) leavesBracket(from, to int) bool {
+	depth := 0
+	for i := from; i < to; i++ {
+		switch r.prose.low(i) {
+		case "(":
+			depth++
+		case ")":
+			if depth--; depth < 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sameBracket: "above Hamburg (980 from 12 shops)": the 12 are Hamburg's too.
@@ -596,7 +615,10 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		}
 	}
 	if next != nil && r.unitOf(n, next) {
-		return columnBinding{next.cols, true}
+		return columnBinding{append(r.predicate(n, next), next.cols...), !r.partOf(n)}
+	}
+	if cols := r.rateColumns(n); cols != nil {
+		return columnBinding{cols, false}
 	}
 	if cols := r.moneyColumns(n); prev == nil && cols != nil {
 		return columnBinding{cols, true}
@@ -610,6 +632,49 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		return columnBinding{next.cols, false}
 	}
 	return r.columnContext(s, p.tokens[n.from].blck)
+}
+
+// predicate gives the columns named after the unit, before any other number:
+// "46,872 residents are vaccinated".
+func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
+	p := r.prose
+	for _, m := range r.nearColumns(n) {
+		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) && r.onlyCopula(unit.to, m.from) {
+			return append([]colRef{}, m.cols...)
+		}
+	}
+	return nil
+}
+
+var copulas = set("were was are is be been have has had got get gets being still already not")
+
+func (r *resolver) onlyCopula(from, to int) bool {
+	for i := from; i < to; i++ {
+		if !copulas[r.prose.low(i)] {
+			return false
+		}
+	}
+	return from < to
+}
+
+// rateColumns: "7.5 t per hectare" is of a column that says per.
+func (r *resolver) rateColumns(n *numeral) []colRef {
+	per := false
+	for i := n.to; i < n.to+3; i++ {
+		per = per || perCues[r.prose.low(i)]
+	}
+	if !per {
+		return nil
+	}
+	var cols []colRef
+	for t := range r.tables {
+		for ci, c := range r.tables[t].cols {
+			if c.role == roleNumber && hasAny(c.name, perCues) {
+				cols = append(cols, colRef{t, ci})
+			}
+		}
+	}
+	return cols
 }
 
 // partOf: in "120 of 500" the 500 is of another column than the 120.
@@ -704,7 +769,7 @@ func (r *resolver) columnContext(s, bi int) columnBinding {
 func (r *resolver) consumed(m *columnMention) bool {
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
 		if k := r.numeralAt[i]; k >= 0 {
-			return r.unitOf(&r.numerals[k], m)
+			return r.numerals[k].kind == number && !r.numerals[k].year && r.unitOf(&r.numerals[k], m)
 		}
 	}
 	return false
@@ -717,7 +782,7 @@ func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
 	words := 0
 	for i := n.to; i < m.from; i++ {
 		t := p.tokens[i]
-		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 {
+		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 || r.named(i) {
 			return false
 		}
 		if t.word {

@@ -263,8 +263,10 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		out.role = guessRole(ci, rows)
 	}
 	words := nameWords(c.Name)
+	soft := false
 	for i, w := range words {
 		out.percent = out.percent || percentNames[w]
+		soft = soft || ratioNames[w]
 		out.key = out.key || keyNames[w] && (len(words) == 1 || i == len(words)-1 && idNames[w])
 		switch w {
 		case "musd", "meur", "mio", "million", "mgbp", "mm":
@@ -296,6 +298,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 				break
 			}
 		}
+		out.percent = out.percent || soft && !out.integer
 	}
 	return out
 }

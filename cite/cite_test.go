@@ -170,7 +170,7 @@ func sound(t *testing.T, text string, tables []cite.Table, question string) {
 			if p.start < at || p.end <= p.start || p.end > len(text) || text[p.start:p.end] != p.text {
 				t.Fatalf("piece %+v of %d bytes, after %d", p, len(text), at)
 			}
-			if !utf8.RuneStart(text[p.start]) || p.end < len(text) && !utf8.RuneStart(text[p.end]) {
+			if utf8.ValidString(text) && !utf8.RuneStart(text[p.start]) || utf8.ValidString(text) && p.end < len(text) && !utf8.RuneStart(text[p.end]) {
 				t.Fatalf("piece %+v splits a rune", p)
 			}
 			if taken[p.start] {

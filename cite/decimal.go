@@ -244,8 +244,13 @@ func rounds(v, val, unit *big.Rat, float bool) bool {
 	case 1:
 		return false
 	}
-	if float || away < 0 {
+	if away < 0 {
 		return true
+	}
+	if f, exact := v.Float64(); float && !exact {
+		// The float is a hair off the decimal it is shown as, and whoever rounded
+		// it may have rounded that.
+		return new(big.Rat).SetFloat64(f).Cmp(v) == -away*v.Sign()
 	}
 	steps := new(big.Rat).Quo(val, unit)
 	return steps.IsInt() && steps.Num().Bit(0) == 0

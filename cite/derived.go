@@ -115,7 +115,7 @@ func (r *resolver) aggregate(k int) *candidate {
 				}
 				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
 			}
-			if wantAvg {
+			if wantAvg && !r.boundAlone(k) {
 				r.tryAggregate(n, t, ci, "avg("+name+")", tot.avg(), conf, keep)
 			}
 			if wantMax && !r.strictly(k) {
@@ -472,8 +472,9 @@ func (r *resolver) sumRef(t, ci int, rows []int32) string {
 // the rows and columns it names.
 type active struct {
 	cells []cellRef
-	rows  []dim // table, row
-	cols  map[dim]bool
+	rows  []dim        // table, row
+	cols  map[dim]bool // table, column: named, or of a cell
+	said  map[dim]bool // table, column: named
 }
 
 // activity gathers the active cells, rows and columns around a numeral. back is
@@ -481,7 +482,7 @@ type active struct {
 func (r *resolver) activity(k, back int) active {
 	n := &r.numerals[k]
 	p := r.prose
-	a := active{cols: map[dim]bool{}}
+	a := active{cols: map[dim]bool{}, said: map[dim]bool{}}
 	s := p.tokens[n.from].sentence
 	seen := map[dim]bool{}
 	row := func(t, ri int) {
@@ -534,6 +535,7 @@ func (r *resolver) activity(k, back int) active {
 			for _, c := range m.cols {
 				if r.tables[c.table].cols[c.col].role == roleNumber {
 					a.cols[dim{c.table, c.col}] = true
+					a.said[dim{c.table, c.col}] = true
 				}
 			}
 		}
@@ -571,7 +573,12 @@ var (
 // operations says which apply to a numeral, given its form and the words near it.
 func (r *resolver) operations(k int) []operation {
 	n := &r.numerals[k]
-	changed := r.says(n, diffCues) || n.sign != 0
+	changed := n.sign != 0 || r.leaves(n)
+	if n.percent || n.points || n.times {
+		changed = changed || r.says(n, diffCues)
+	} else {
+		changed = changed || r.differs(n)
+	}
 	switch {
 	case n.points:
 		return []operation{diffOp}
@@ -586,6 +593,39 @@ func (r *resolver) operations(k int) []operation {
 		return []operation{diffOp}
 	}
 	return nil
+}
+
+// differs: a word of difference speaks of this number and no other: before it in
+// its clause, or right after it.
+func (r *resolver) differs(n *numeral) bool {
+	p := r.prose
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause && r.numeralAt[i] < 0; i-- {
+		if diffCues[p.low(i)] && !r.named(i) {
+			return true
+		}
+	}
+	if diffCues[p.low(n.from-1)] {
+		return true
+	}
+	for i := n.to; i < n.to+6 && i < len(p.tokens) && (p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
+		if diffCues[p.low(i)] && !r.named(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves: "leaves 70 GB free", "12 seats remaining".
+func (r *resolver) leaves(n *numeral) bool {
+	if leftCues[r.prose.low(n.from-1)] {
+		return true
+	}
+	for i := n.to; i < n.to+3 && i < len(r.prose.tokens) && r.prose.tokens[i].word; i++ {
+		if leftCues[r.prose.low(i)] {
+			return true
+		}
+	}
+	return false
 }
 
 // pairwise tries formulas of two cells, from the nearest pairs to the furthest.
@@ -702,7 +742,7 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 				continue
 			}
 			all = append(all, ci)
-			if a.cols[dim{row.table, ci}] {
+			if a.said[dim{row.table, ci}] || slices.Contains(a.cells, cellRef{row.table, row.col, ci}) {
 				named = append(named, ci)
 			}
 		}
@@ -710,7 +750,7 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 			return c
 		}
 		others := all
-		if len(all) > 4 {
+		if len(all) > 4 || len(named) > 1 {
 			others = nil
 		}
 		if c := r.pairIn(k, op, row, named, others, conf-0.2); c != nil {
@@ -945,9 +985,19 @@ func (r *resolver) ratioOf(k int) *candidate {
 	if n.percent || n.points || !r.saysSentence(n, perCues) {
 		return nil
 	}
+	below := r.denominators(n)
 	for _, row := range r.boundRows(k) {
-		for _, x := range r.columnsNear(n, row.table) {
-			for _, y := range r.columnsNear(n, row.table) {
+		ys := below[row.table]
+		xs := r.columnsNear(n, row.table)
+		if len(ys) == 0 {
+			if ys = xs; len(xs) < 2 {
+				xs = r.numbersOf(row.table)
+			}
+		} else if len(xs) <= len(ys) {
+			xs = r.numbersOf(row.table)
+		}
+		for _, x := range xs {
+			for _, y := range ys {
 				if x == y {
 					continue
 				}
@@ -959,6 +1009,36 @@ func (r *resolver) ratioOf(k int) *candidate {
 	}
 	a := r.activity(k, 0)
 	return r.pairRows(k, ratioOp, a, 0.7)
+}
+
+// denominators are the columns named right after "per".
+func (r *resolver) denominators(n *numeral) map[int][]int {
+	out := map[int][]int{}
+	for _, m := range r.nearColumns(n) {
+		if !perCues[r.prose.low(m.from-1)] {
+			continue
+		}
+		for _, c := range m.cols {
+			if r.tables[c.table].cols[c.col].role == roleNumber {
+				out[c.table] = append(out[c.table], c.col)
+			}
+		}
+	}
+	return out
+}
+
+// numbersOf are the numeric columns of a table that has few of them.
+func (r *resolver) numbersOf(t int) []int {
+	var out []int
+	for ci, c := range r.tables[t].cols {
+		if c.role == roleNumber && !c.key {
+			out = append(out, ci)
+		}
+	}
+	if len(out) > 4 {
+		return nil
+	}
+	return out
 }
 
 // boundRows are the rows a numeral is bound to, and the only rows of results that
@@ -1044,7 +1124,7 @@ func (r *resolver) threshold(k int) *candidate {
 		return x.Cmp(new(big.Rat).Mul(v, ratTwo)) <= 0 && new(big.Rat).Mul(x, ratTwo).Cmp(v) >= 0
 	}
 	for _, b := range r.bindings[k] {
-		if len(b.rows) != 1 || b.strength < inherited {
+		if len(b.rows) != 1 || b.strength < inherited || b.strength == said && b.by[0].from > n.from {
 			continue
 		}
 		cols, _ := r.numericColumns(k, b.table)

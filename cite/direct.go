@@ -350,13 +350,24 @@ func (r *resolver) numbered(k int) {
 			return
 		}
 	}
-	grouped := r.speaksOfGroup(k)
-	if !grouped {
-		r.better(k, r.anchored(k))
+	if !r.speaksOfGroup(k) {
+		c := r.anchored(k)
+		if c != nil && r.comparedWith(n) {
+			c.conf *= 0.55 // "five more than": a difference, if there is one
+		}
+		r.better(k, c)
 	}
 	if r.found[k] == nil || r.found[k].conf < 0.8 {
 		r.better(k, r.echoNumber(n))
 	}
+}
+
+var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger")
+
+// comparedWith: "five more than", "308 units behind".
+func (r *resolver) comparedWith(n *numeral) bool {
+	p := r.prose
+	return comparativeWords[p.low(n.to)] || n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] && comparativeWords[p.low(n.to+1)]
 }
 
 // speaksOfGroup: "A, B and C together have 785" is about none of them alone.
@@ -410,9 +421,12 @@ func (r *resolver) counted(k int) *candidate {
 		return nil
 	}
 	count := int(v.Num().Int64())
+	if p.low(n.to) == "of" && partPronouns[p.low(n.to+1)] {
+		return nil
+	}
 	noun := r.nounAfter(n)
 	if noun < 0 {
-		return nil
+		return r.allOfThem(n, count)
 	}
 	w := stem(p.low(noun))
 	plural := strings.HasSuffix(p.low(noun), "s") || strings.HasSuffix(p.low(noun), "en") || count <= 1
@@ -440,6 +454,22 @@ func (r *resolver) counted(k int) *candidate {
 		case nouns[p.low(noun)] || hasWord(tab.sql, p.low(noun)):
 			return r.countOf(t, 0.9)
 		case plural && !r.unitWord(p.low(noun)):
+			return r.countOf(t, 0.65)
+		}
+	}
+	return nil
+}
+
+var partPronouns = set("them these those which whom it its")
+
+// allOfThem: "the cheapest of the four", "all three".
+func (r *resolver) allOfThem(n *numeral, count int) *candidate {
+	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
+	if w != "all" && (of != "of" || w != "the" && w != "these" && w != "those") {
+		return nil
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if r.tables[t].rowCount == count && !r.truncated(t) && count > 1 {
 			return r.countOf(t, 0.65)
 		}
 	}
@@ -563,11 +593,13 @@ func (r *resolver) echoNumber(n *numeral) *candidate {
 	cued := r.within(n, rangeCues, 4)
 	next := stem(r.prose.low(n.to))
 	for _, e := range r.echoes {
-		if e.val == nil || e.percent != n.percent {
+		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) {
 			continue
 		}
 		if _, ok := n.fitsExactly(e.val); !ok {
-			continue
+			if _, ok = n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); !ok || !n.percent {
+				continue
+			}
 		}
 		switch {
 		case cued:

@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"strings"
 )
 
 // intervals are the absolute cell values that a number may stand for, a little
@@ -244,6 +245,12 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 		return nil
 	}
 	bound := boundIn(cb, b.table)
+	if n.percent && cb.strong {
+		cb.strong = false // "188 people (47 %)": the percentage is not of the count's column
+		for ci := range bound {
+			cb.strong = cb.strong || t.cols[ci].percent || !t.cols[ci].integer
+		}
+	}
 	said := false
 	for ci := range bound {
 		said = said || t.cols[ci].role == roleNumber
@@ -263,7 +270,7 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 			case r.superseded(n, b.table, ci):
 				continue
 			case bound[ci]:
-			case said && cb.strong:
+			case said && cb.strong && !t.partOfColumn(ci, bound):
 				continue
 			case said:
 				q *= 0.85
@@ -286,8 +293,34 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 	return best
 }
 
+var participles = set("overdue sold won lost open paid sent met late taken left broken held built free active hit")
+
+func participle(name string) bool {
+	for _, w := range nameWords(name) {
+		if participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed") {
+			return true
+		}
+	}
+	return false
+}
+
+// partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a
+// column named by a participle counts some of what a noun counts.
+func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
+	if !participle(t.cols[ci].name) {
+		return false
+	}
+	for b := range bound {
+		if participle(t.cols[b].name) || !t.cols[b].integer {
+			return false
+		}
+	}
+	return true
+}
+
 var (
 	earlierWords = set("last previous prior old before start opening prev")
+	reachWords   = set("reached reaching hit now")
 	endWords     = set("went ended moved ends")
 	laterWords   = set("this current new after end closing latest")
 )
@@ -296,7 +329,9 @@ var (
 // revenue_2024, and "from 2,880" not about the later of the two.
 func (r *resolver) superseded(n *numeral, t, ci int) bool {
 	w, _ := r.wordBefore(n)
-	if w != "to" && w != "from" && !(w == "at" && r.says(n, endWords)) || !r.says(n, changeVerbs) && !r.says(n, endWords) {
+	if reachWords[w] {
+		w = "to"
+	} else if w != "to" && w != "from" && !(w == "at" && r.says(n, endWords)) || !r.says(n, changeVerbs) && !r.says(n, endWords) {
 		return false
 	}
 	age, base := columnAge(r.tables[t].cols[ci].name)

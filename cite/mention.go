@@ -45,6 +45,9 @@ type wordKey struct{ from, to int }
 
 // labels finds the mentions of cells of every table.
 func (r *resolver) labels() {
+	if len(r.tables) == 0 {
+		return // nothing can be named
+	}
 	index := r.wordIndex()
 	found := map[wordKey]*mention{}
 	for ti := range r.tables {
@@ -94,6 +97,9 @@ func (r *resolver) wordIndex() map[string][]wordKey {
 				break
 			}
 			index[string(buf)] = append(index[string(buf)], wordKey{i, j + 1})
+			if noun := nounOf[u.low]; noun != "" && words == 1 {
+				index[noun] = append(index[noun], wordKey{i, j + 1})
+			}
 			for _, plural := range []string{"s", "es"} {
 				if s, ok := strings.CutSuffix(string(buf), plural); ok && len(u.low) > 3 {
 					index[s] = append(index[s], wordKey{i, j + 1})
@@ -201,15 +207,17 @@ func (r *resolver) place(places []wordKey, set *rowSet, d dim, found map[wordKey
 // "all", where the cell writes May, Total, All.
 func (r *resolver) names(at wordKey, cell string) bool {
 	p := r.prose
+	for i := at.from; i < at.to; i++ {
+		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == calendar && (r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
+			return false // the 2023 of 30.06.2023
+		}
+	}
 	if at.to-at.from > 1 {
 		return true
 	}
 	t := p.tokens[at.from]
 	c, _ := utf8.DecodeRuneInString(p.text[t.start:])
 	d, _ := utf8.DecodeRuneInString(cell)
-	if k := r.numeralAt[at.from]; k >= 0 && r.numerals[k].to-r.numerals[k].from > 1 && r.numerals[k].kind == calendar {
-		return false // the 2023 of 30.06.2023
-	}
 	if isDigits(t.low) {
 		return len(t.low) > 3 || p.glued(at.from)
 	}
@@ -398,6 +406,28 @@ func nameWords(name string) []string {
 	return words
 }
 
+// verbStems leads from "closed" to a column close.
+func verbStems(w string) []string {
+	for _, ending := range []string{"ed", "ing"} {
+		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
+			return []string{s, s + "e"}
+		}
+	}
+	return nil
+}
+
+// hasStop: goals_for is not named by "goals".
+func (r *resolver) hasStop(cols []colRef) bool {
+	for _, c := range cols {
+		for _, w := range nameWords(r.tables[c.table].cols[c.col].name) {
+			if stop[w] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func weight(w string) int {
 	if generic[w] || isDigits(w) && len(w) != 4 {
 		return 1
@@ -438,11 +468,21 @@ func (r *resolver) columns() {
 
 func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]map[string]bool) *columnMention {
 	p := r.prose
-	cands := byWord[stem(p.tokens[i].low)]
-	if len(cands) == 0 || !p.tokens[i].word {
+	if !p.tokens[i].word {
 		return nil
 	}
-	seen := map[string]bool{stem(p.tokens[i].low): true}
+	first := stem(p.tokens[i].low)
+	cands := byWord[first]
+	for _, verb := range verbStems(p.tokens[i].low) {
+		if len(cands) == 0 {
+			first = verb
+			cands = byWord[verb]
+		}
+	}
+	if len(cands) == 0 {
+		return nil
+	}
+	seen := map[string]bool{first: true}
 	to := i + 1
 	for j := i + 1; j < len(p.tokens) && j < i+9 && p.tokens[j].clause == p.tokens[i].clause; j++ {
 		t := p.tokens[j]
@@ -465,11 +505,11 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 		cands, to = next, j+1
 		seen[w] = true
 	}
-	return fit(i, to, seen, cands, words)
+	return r.fit(i, to, seen, cands, words)
 }
 
 // fit keeps the columns whose names the words cover best.
-func fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
+func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
 	m := &columnMention{from: from, to: to}
 	got, telling := 0, false
 	for w := range seen {
@@ -490,7 +530,10 @@ func fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]ma
 			m.cols = append(m.cols, c)
 		}
 	}
-	m.full = best >= 1000
+	m.full = best >= 1000 && !r.hasStop(m.cols)
+	if !m.full {
+		m.cols = cands // a part of several names: any of them
+	}
 	if !telling && !m.full {
 		return nil
 	}

@@ -436,7 +436,7 @@ func (p *prose) unitAfter(n *numeral, rest, word string, at int) {
 	case percentWords[low] && low != "percentage":
 		n.percent = true
 		n.end += at + len(word)
-	case timesWords[low] && !strings.HasPrefix(rest[at+len(word):], " a ") && !strings.HasPrefix(rest[at+len(word):], " per "):
+	case timesWords[low] && multiplies[second]:
 		n.times = true
 		n.end += at + len(word)
 	}

@@ -266,7 +266,8 @@ func (p *prose) endsSentence(i, to int) bool {
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[next.start:])
-	return next.code || !unicode.IsLower(r) || t.low != "."
+	named := i+2 < to && p.tokens[i+2].start == next.end && (p.tokens[i+2].low == "-" || p.tokens[i+2].low == "_") // db-01
+	return next.code || named || !unicode.IsLower(r) || t.low != "."
 }
 
 var clauseWords = set("while whereas but although though während aber enquanto mas")

@@ -54,7 +54,7 @@ type verifier struct {
 }
 
 func (v *verifier) check(text string, c footnote.Cite) string {
-	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) || !boundary(text, c.End) || text[c.Start:c.End] != c.Text {
+	if c.Start < 0 || c.End > len(text) || c.Start >= c.End || !boundary(text, c.Start) || text[c.Start:c.End] != c.Text {
 		return "the offsets are not those of the text"
 	}
 	n := v.numerals[c.Start]
@@ -81,7 +81,8 @@ func (v *verifier) check(text string, c footnote.Cite) string {
 	return v.checkCell(n, c, t, ci)
 }
 
-func boundary(s string, i int) bool { return i == len(s) || utf8.RuneStart(s[i]) }
+// boundary says whether a numeral can begin here; broken UTF-8 may follow one.
+func boundary(s string, i int) bool { return utf8.RuneStart(s[i]) }
 
 // parseAlone reads the numeral of a footnote whose bounds are not the scanner's.
 func (v *verifier) parseAlone(s string) *numeral {
@@ -193,6 +194,9 @@ func (v *verifier) checkSQL(n *numeral, c footnote.Cite) string {
 		}
 		if e.val != nil && len(n.readings) > 0 {
 			if _, ok := n.fitsExactly(e.val); ok {
+				return ""
+			}
+			if _, ok := n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); ok && n.percent {
 				return ""
 			}
 		}

@@ -28,6 +28,13 @@ var foreignCardinals = map[string]int64{
 	"dez": 10, "doze": 12,
 }
 
+// nounOf leads from the verb an answer uses to the noun a funnel's step is called.
+var nounOf = map[string]string{
+	"paid": "payment", "bought": "purchase", "purchased": "purchase", "visited": "visit", "viewed": "view", "clicked": "click",
+	"registered": "registration", "subscribed": "subscription", "ordered": "order", "converted": "conversion", "installed": "install",
+	"activated": "activation",
+}
+
 var ordinalEndings = set("st nd rd th")
 
 var ordinals = map[string]int64{
@@ -37,6 +44,9 @@ var ordinals = map[string]int64{
 
 // multiples are words that are ratios by themselves.
 var multiples = map[string]int64{"twice": 2, "thrice": 3}
+
+// multiplies are the words after "times" that make it a ratio.
+var multiplies = set("as more the that higher larger less faster bigger its what his her their longer greater mais so")
 
 // scales are the powers of ten behind a number.
 var scales = map[string]int{
@@ -77,7 +87,8 @@ var (
 	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
 	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
 
-	diffCues = set("more less fewer higher lower ahead behind difference gap by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower")
+	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower")
+	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
 	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
 	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks")
 
@@ -104,7 +115,7 @@ var (
 var stop = set("of the a an in per for and by to on our their")
 
 // generic are words of column names that say how, not what, is measured.
-var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg")
+var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg t ha kg l h s mwh sqm km2 pro per gb tb")
 
 var expansions = map[string]string{
 	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count", "nr": "number",
@@ -112,7 +123,12 @@ var expansions = map[string]string{
 	"max": "maximum", "hrs": "hour", "mins": "minute", "temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
 }
 
-var percentNames = set("percent pct percentage rate ratio share margin growth retention occupancy utilization utilisation conversion churn change yoy mom progress met coverage bounce return discount tax interest probability pctg")
+// percentNames make a column one of percents or ratios; ratioNames do unless its
+// numbers are whole.
+var (
+	percentNames = set("percent pct percentage rate ratio share pctg coverage occupancy utilization utilisation completion retention")
+	ratioNames   = set("margin growth conversion churn change yoy mom progress met bounce return discount tax interest probability score accuracy precision recall")
+)
 
 // stem folds a word for comparing column names with prose.
 func stem(w string) string {
