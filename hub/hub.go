@@ -286,10 +286,11 @@ type Entry struct {
 }
 
 // Subscribe opens a reader of a stream whose client has seen the events up to
-// after. Events in (after, replay] are not in the topic: the caller reads them
-// from the log first, then calls Next. When the stream has no live topic, replay
-// is -1: everything is in the log, and Next waits for what a later run brings.
-// The caller closes the reader.
+// after, and with them the blocks that came before them. Events in (after, replay]
+// are not in the topic: the caller reads them from the log first, says so with
+// Skip, then calls Next. When the stream has no live topic, replay is -1:
+// everything is in the log, and Next waits for what a later run brings. The caller
+// closes the reader.
 func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
 	h.mu.Lock()
 	t := h.topic(stream)
@@ -299,8 +300,19 @@ func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.readers[r] = struct{}{}
-	r.at = t.dropped
+	r.at = t.dropped + t.seen(after)
 	return r, t.last
+}
+
+// seen is how many items a client has seen that knows the events up to seq. t.mu
+// must be held.
+func (t *Topic) seen(seq int64) int {
+	for n := t.visible; n > 0; n-- {
+		if ev := t.items[n-1].event; ev != nil && ev.Seq <= seq {
+			return n
+		}
+	}
+	return 0
 }
 
 // Close gives the reader up.
