@@ -99,6 +99,9 @@ func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, e
 		"SET GLOBAL TimeZone = 'UTC'",
 		"SET GLOBAL temp_directory = " + literal(filepath.Join(dir, "spill")),
 		fmt.Sprintf("SET GLOBAL max_temp_directory_size = '%dMiB'", maxSpill>>20),
+		// What a query that was stopped has freed must not look like the next one's.
+		"SET GLOBAL allocator_flush_threshold = '32MiB'",
+		"SET GLOBAL allocator_bulk_deallocation_flush_threshold = '64MiB'",
 		"SET GLOBAL enable_external_access = false",
 		"SET GLOBAL lock_configuration = true",
 	} {

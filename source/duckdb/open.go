@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -45,6 +46,8 @@ type Source struct {
 	mu     sync.Mutex // held while loading; guards below
 	stamp  string     // of the files as they were loaded
 	loaded string     // the database they were loaded into
+
+	spent atomic.Int64 // children given up for the memory they held
 }
 
 // Open opens files of data by path or URL (duckdb:///absolute, duckdb:relative,
@@ -91,7 +94,7 @@ func (s *Source) open(ctx context.Context) error {
 	o := s.opts
 	opts := child.Options{
 		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger,
-		MaxFile: maxSpill, Read: system, Stamp: s.version, Version: func(context.Context) (string, error) { return s.version() },
+		MaxFile: maxSpill, Read: system, Stamp: s.generation, Version: func(context.Context) (string, error) { return s.version() },
 	}
 	serve := func(path string) config {
 		return config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
@@ -512,12 +515,36 @@ func (s *Source) sweep(keep string) {
 	}
 }
 
+// generation is the version of the files and a number that changes when the next
+// query must get a new child.
+func (s *Source) generation() (string, error) {
+	v, err := s.version()
+	return fmt.Sprintf("%s %d", v, s.spent.Load()), err
+}
+
 // Query implements source.Source. Files that changed are loaded first.
 func (s *Source) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	if err := s.refresh(ctx); err != nil {
 		return source.Summary{}, err
 	}
-	return s.Client.Query(ctx, q, each)
+	sum, err := s.Client.Query(ctx, q, each)
+	s.relieve(ctx, err)
+	return sum, err
+}
+
+// relieve gives up a child that keeps much memory after a query: the next one
+// would be stopped for what it did not use.
+func (s *Source) relieve(ctx context.Context, err error) {
+	e, stopped := errors.AsType[*source.Error](err)
+	stopped = stopped && e.Kind == source.Limited
+	if !stopped && s.PID() != 0 && ctx.Err() == nil {
+		const unused = 96 << 20 // what an idle child holds
+		status, err := s.Status(ctx)
+		stopped = err == nil && status.Resident > unused+s.Limits().Memory/2
+	}
+	if stopped {
+		s.spent.Add(1)
+	}
 }
 
 // Schema implements source.Source.

@@ -53,7 +53,7 @@ SELECT sum(x) FROM (SELECT unnest(range(1000000)) AS x FROM range(100000))
 SELECT length(to_json(range(100000000))::VARCHAR)
 ==== pivot with many values | refused limited
 PIVOT (SELECT i FROM range(100000) t(i)) ON i USING count(*)
-==== subqueries | limited executed failed refused || template
+==== subqueries | limited executed failed refused | template
 SELECT count(*) FROM range(1000) a(i) WHERE {{repeat 30 "i IN (SELECT i + j FROM range(1000) b(j) WHERE "}}true{{repeat 30 ")"}}
 ==== many joins | limited executed failed | template
 SELECT count(*) FROM orders o0{{repeat 60 " JOIN (SELECT * FROM orders) USING (customer_id)"}}
