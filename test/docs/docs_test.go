@@ -1,0 +1,398 @@
+//go:build unix
+
+// Package docs_test runs what README.md and the pages under docs/ show: each
+// console block is typed into a shell, with the program as it is built now, and
+// what comes out is compared with what the page says. The blocks of one page share
+// one shell and one folder.
+package docs_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+const root = "../.."
+
+// patience is how long one command of a page may take.
+const patience = 2 * time.Minute
+
+var tools string // folder with bin/footnote and node_modules
+
+func TestMain(m *testing.M) {
+	code, err := prepare(m)
+	if err != nil {
+		log.Print(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func prepare(m *testing.M) (code int, err error) {
+	if tools, err = os.MkdirTemp("", "footnote-docs-"); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tools)) }()
+	build := exec.Command("go", "build", "-o", filepath.Join(tools, "bin", "footnote"), "./cmd/footnote")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(filepath.Join(root, "test", "clients", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tools, name), data, 0o600)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	npm := exec.Command("npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
+	npm.Dir = tools
+	if out, err := npm.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("install the clients that the pages show: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// pages are the files that are checked, by their path from the root.
+func pages(t *testing.T) map[string][]block {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]block{}
+	for _, path := range append(names, filepath.Join(root, "README.md")) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found[name], err = blocks(string(data)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return found
+}
+
+// TestPages types the console blocks of every page.
+func TestPages(t *testing.T) {
+	for name, list := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sh *shell
+			for _, b := range list {
+				switch {
+				case b.lang == "console":
+					if sh == nil {
+						sh = newShell(t)
+					}
+					sh.play(t, name, b)
+				case b.file != "":
+					if sh == nil {
+						sh = newShell(t)
+					}
+					if err := os.WriteFile(filepath.Join(sh.dir, b.file), []byte(sh.real(b.text)+"\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestOtherBlocks reads the pieces that are not run: they must be what they say.
+func TestOtherBlocks(t *testing.T) {
+	for name, list := range pages(t) {
+		for _, b := range list {
+			var err error
+			switch b.lang {
+			case "json":
+				err = json.Unmarshal([]byte(b.text), new(any))
+			case "yaml":
+				err = yaml.Unmarshal([]byte(b.text), new(any))
+			case "sh":
+				err = exec.CommandContext(t.Context(), "bash", "-n", "-c", b.text).Run()
+			case "", "console", "js", "go", "text", "nginx", "caddy":
+			default:
+				err = fmt.Errorf("nobody checks blocks of %q", b.lang)
+			}
+			if err != nil {
+				t.Errorf("%s:%d: %v", name, b.line, err)
+			}
+		}
+	}
+}
+
+// TestEverythingIsShown holds the pages to showing every command and every
+// address at least once in a block that is run.
+func TestEverythingIsShown(t *testing.T) {
+	var all strings.Builder
+	for _, list := range pages(t) {
+		for _, b := range list {
+			if b.lang != "console" {
+				continue
+			}
+			typed, err := commands(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range typed {
+				all.WriteString(strings.Join(strings.Fields(strings.ReplaceAll(c.text, "\\\n", " ")), " ") + "\n")
+			}
+		}
+	}
+	for _, want := range shown(t) {
+		if !regexp.MustCompile(want).MatchString(all.String()) {
+			t.Errorf("no page runs %s", want)
+		}
+	}
+}
+
+// shown are patterns of what must be typed somewhere: the commands, as the program
+// lists them, and the addresses.
+func shown(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(tools, "bin", "footnote"), "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(string(out), "\nCommands:\n")
+	if !ok {
+		t.Fatalf("the help lists no commands:\n%s", out)
+	}
+	var want []string
+	for line := range strings.Lines(list) {
+		// Lines that go on with a description stand further in.
+		if words := strings.Fields(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") && len(words) > 0 {
+			want = append(want, `footnote `+words[0]+`\b`)
+		}
+	}
+	if len(want) < 9 {
+		t.Fatalf("the help lists %d commands", len(want))
+	}
+	return append(want,
+		`footnote ask .*--json`, `footnote ask (-c|--continue)`, `footnote query .*--batch`, `footnote query .*--json`, `footnote verify .*--json`,
+		`/v1/chat/completions .*"stream":true`, `/v1/chat/completions (.*[^e]"?)-d '\{"model":"analyst","messages"`, `/v1/models\s`, `/v1/models/analyst`,
+		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `, `/api/ai `)
+}
+
+// TestLiteLLM reads the sample configuration of a proxy in front.
+func TestLiteLLM(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "litellm_config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conf struct {
+		Models []struct {
+			Name   string `yaml:"model_name"`
+			Params struct {
+				Model string `yaml:"model"`
+				Base  string `yaml:"api_base"`
+				Key   string `yaml:"api_key"`
+			} `yaml:"litellm_params"`
+		} `yaml:"model_list"`
+	}
+	if err := yaml.Unmarshal(data, &conf); err != nil {
+		t.Fatal(err)
+	}
+	if len(conf.Models) == 0 {
+		t.Fatal("no models")
+	}
+	for _, m := range conf.Models {
+		if m.Name == "" || m.Params.Model != "openai/analyst" || m.Params.Base != "http://127.0.0.1:8787/v1" || m.Params.Key == "" {
+			t.Errorf("%+v does not lead to the analyst", m)
+		}
+	}
+}
+
+// shell is one page's terminal.
+type shell struct {
+	dir   string
+	in    io.WriteCloser
+	lines chan string
+	n     int // commands so far
+	// addresses are those that pages name and where the programs really listen.
+	addresses map[string]string
+}
+
+// The addresses that pages name, of the server and of the imitation of a model.
+const (
+	serverAddress = "127.0.0.1:8787"
+	fakeAddress   = "127.0.0.1:8790"
+)
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	s := &shell{dir: t.TempDir(), lines: make(chan string, 1024), addresses: map[string]string{}}
+	if err := os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(s.dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "--norc")
+	cmd.Dir = s.dir
+	cmd.Env = environment(t, s.dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = in, in
+	if s.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	go func() {
+		defer close(s.lines)
+		scan := bufio.NewScanner(out)
+		scan.Buffer(nil, 1<<20)
+		for scan.Scan() {
+			s.lines <- scan.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		// Servers end first, in their own time; what is left in the group, after it.
+		_, _ = io.WriteString(s.in, "\nkill $(jobs -p) 2>/dev/null; wait; exit\n")
+		late := time.AfterFunc(20*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		_ = cmd.Wait() // of a shell that a page may have left in any state
+		late.Stop()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		out.Close()
+		for range s.lines { //nolint:revive // until the reader has ended
+		}
+	})
+	return s
+}
+
+// environment is what a page's shell starts with: nothing of ours that could
+// change an answer, and no address of a model.
+func environment(t *testing.T, dir string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.Fields(string(out))
+	return []string{
+		"PATH=" + filepath.Join(tools, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TMPDIR=" + os.TempDir(),
+		"GOCACHE=" + cache[0], "GOMODCACHE=" + cache[1], "GOPATH=" + cache[2], "GOFLAGS=", "FOOTNOTE_LISTEN=127.0.0.1:0",
+	}
+}
+
+// real puts the addresses where programs listen in place of those a page names.
+func (s *shell) real(text string) string {
+	for shown, real := range s.addresses {
+		text = strings.ReplaceAll(text, shown, real)
+	}
+	return text
+}
+
+// asShown is the other way.
+func (s *shell) asShown(text string) string {
+	for shown, real := range s.addresses {
+		text = strings.ReplaceAll(text, real, shown)
+	}
+	return text
+}
+
+// play types the commands of a block.
+func (s *shell) play(t *testing.T, page string, b block) {
+	t.Helper()
+	list, err := commands(b)
+	if err != nil {
+		t.Fatalf("%s: %v", page, err)
+	}
+	for i, c := range list {
+		var got string
+		var status int
+		if program, ok := c.background(); ok {
+			got = s.start(t, program)
+		} else {
+			got, status = s.run(t, s.real(c.text))
+		}
+		asks := i+1 < len(list) && strings.HasPrefix(list[i+1].text, "echo $?")
+		if status != 0 && !asks {
+			t.Errorf("%s:%d: %s\nends with %d, which the page does not show\n%s", page, c.line, c.text, status, got)
+		}
+		if got = s.asShown(got); !fits(c.want, got) {
+			t.Errorf("%s:%d: %s\n--- the page says\n%s\n--- the program says\n%s", page, c.line, c.text, c.want, got)
+		}
+		if t.Failed() {
+			t.FailNow() // what follows builds on it
+		}
+	}
+}
+
+// run types a command and returns what it prints and its status.
+func (s *shell) run(t *testing.T, text string) (output string, status int) {
+	t.Helper()
+	s.n++
+	mark := fmt.Sprintf("=== end of command %d:", s.n)
+	typed := fmt.Sprintf("%s\n{ status=$?; printf '\\n%%s %%d\\n' '%s' $status; (exit $status); }\n", text, mark)
+	if _, err := io.WriteString(s.in, typed); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	var got []string
+	for {
+		select {
+		case line, ok := <-s.lines:
+			if !ok {
+				t.Fatalf("%s: the shell ended\n%s", text, strings.Join(got, "\n"))
+			}
+			if rest, ok := strings.CutPrefix(line, mark); ok {
+				if _, err := fmt.Sscan(rest, &status); err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+				return strings.Join(got, "\n"), status
+			}
+			got = append(got, line)
+		case <-late.C:
+			t.Fatalf("%s: no end after %s\n%s", text, patience, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// start runs a server in the background until it is ready, and returns the line
+// with which it says so.
+func (s *shell) start(t *testing.T, program string) string {
+	t.Helper()
+	address := serverAddress
+	if strings.Contains(program, "fake-model") {
+		address = fakeAddress
+		program += " --listen 127.0.0.1:0"
+	}
+	log := fmt.Sprintf("job%d", s.n)
+	got, _ := s.run(t, fmt.Sprintf(`%s >%s.out 2>%s.err &
+for i in $(seq 600); do grep -q '"ready":true' %s.out && break; kill -0 $! || break; sleep 0.05; done
+head -n1 %s.out`, s.real(program), log, log, log, log))
+	var ready struct {
+		Listen string `json:"listen"`
+	}
+	if err := json.Unmarshal([]byte(strings.TrimSpace(got)), &ready); err != nil {
+		words, _ := os.ReadFile(filepath.Join(s.dir, log+".err"))
+		t.Fatalf("%s: not ready: %q\n%s", program, got, words)
+	}
+	s.addresses[address] = ready.Listen
+	return got
+}

@@ -1,0 +1,132 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A block is one fenced piece of a page.
+type block struct {
+	line int // of its first line of content
+	lang string
+	file string // "file=NAME" of the info string: what the page saves it as
+	text string
+}
+
+// blocks are the fenced pieces of a page, in order.
+func blocks(page string) ([]block, error) {
+	var list []block
+	var open *block
+	var body []string
+	for i, line := range strings.Split(page, "\n") {
+		mark, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && open == nil:
+			info := strings.Fields(mark)
+			open, body = &block{line: i + 2}, nil
+			for j, word := range info {
+				name, isFile := strings.CutPrefix(word, "file=")
+				switch {
+				case j == 0:
+					open.lang = word
+				case isFile:
+					open.file = name
+				default:
+					return nil, fmt.Errorf("line %d: %q is not something a fence says", i+1, word)
+				}
+			}
+		case isFence:
+			open.text = strings.Join(body, "\n")
+			list = append(list, *open)
+			open = nil
+		case open != nil:
+			body = append(body, line)
+		}
+	}
+	if open != nil {
+		return nil, fmt.Errorf("line %d: the fence is not closed", open.line-1)
+	}
+	return list, nil
+}
+
+// A command is one prompt of a console block and what must follow it.
+type command struct {
+	line int
+	text string // may have several lines
+	want string
+}
+
+// commands are the prompts of a console block. A line that begins with "$ " is a
+// command; lines that begin with "> " go on with it, and so do those after a
+// backslash. What follows up to the next prompt is the output.
+func commands(b block) ([]command, error) {
+	var list []command
+	var want []string
+	end := func() {
+		if n := len(list); n > 0 {
+			list[n-1].want = trimLines(strings.Join(want, "\n"))
+		}
+		want = nil
+	}
+	for i, line := range strings.Split(b.text, "\n") {
+		text, isPrompt := strings.CutPrefix(line, "$ ")
+		more, isMore := strings.CutPrefix(line, "> ")
+		switch {
+		case isPrompt:
+			end()
+			list = append(list, command{line: b.line + i, text: text})
+		case len(list) == 0:
+			return nil, fmt.Errorf("line %d: a console block begins with a prompt", b.line+i)
+		case len(want) == 0 && strings.HasSuffix(list[len(list)-1].text, `\`):
+			list[len(list)-1].text += "\n" + line
+		case len(want) == 0 && (isMore || line == ">"):
+			list[len(list)-1].text += "\n" + more
+		default:
+			want = append(want, line)
+		}
+	}
+	end()
+	return list, nil
+}
+
+// background reports whether a command starts a program that goes on.
+func (c command) background() (string, bool) {
+	text, ok := strings.CutSuffix(strings.TrimSpace(c.text), "&")
+	return strings.TrimSpace(text), ok && !strings.HasSuffix(text, "&")
+}
+
+// fits compares an output with what a page shows. "…" stands for anything within a
+// line, a line of nothing else for any lines.
+func fits(want, got string) bool {
+	var pattern strings.Builder
+	pattern.WriteString(`\A`)
+	for i, line := range strings.Split(trimLines(want), "\n") {
+		if strings.TrimSpace(line) == "…" {
+			if i == 0 {
+				pattern.WriteString(`(?s:.*)`)
+			} else {
+				pattern.WriteString(`(?s:\n.*)?`)
+			}
+			continue
+		}
+		if i > 0 {
+			pattern.WriteString(`\n?`)
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", `[^\n]*`))
+	}
+	pattern.WriteString(`\z`)
+	return regexp.MustCompile(pattern.String()).MatchString(trimLines(got))
+}
+
+// trimLines takes away what nobody sees: space at the ends of lines, and empty
+// lines at both ends.
+func trimLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " \t\r")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
