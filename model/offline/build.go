@@ -186,7 +186,7 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	if counted != nil {
 		counted.done = true
 		pl.base = counted.table()
-		pl.measures = []measure{{agg: aggCount, name: "count of " + pl.base.title()}}
+		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 		return nil
 	}
 	if len(tables) == 0 && len(ps.p.tables) > 1 || t == nil {
@@ -451,14 +451,11 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			return decline("“%s” could mean several tables.", ps.said(it))
 		}
 		m := pl.measures
-		if len(m) == 1 && m[0].agg == aggAvg && (m[0].times == nil && t == pl.base || m[0].times != nil && t == pl.base) {
-			return nil // the average per row
+		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
+			return nil // the average per row, the total across all rows
 		}
-		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && t.eventful() && pl.base.reaches(t) {
+		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (t.eventful() || m[0].name == "revenue") && pl.base.reaches(t) {
 			pl.measures[0].per = t
-			return nil
-		}
-		if t == pl.base && len(t.label) == 0 {
 			return nil
 		}
 		if len(t.label) == 0 && t.key == nil {
@@ -510,6 +507,9 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 	grouped := len(pl.dims) > 0
 	want := ps.which || pl.order != 0 || pl.limit > 0 || ps.share || ps.hasHaving()
 	if grouped || !want || ps.bucket != "" {
+		return nil
+	}
+	if pl.order != 0 && len(pl.measures) == 1 && pl.measures[0].agg == aggSum && pl.measures[0].times == nil && ps.rankedRows(pl) {
 		return nil
 	}
 	for k := range ps.items {
@@ -575,4 +575,40 @@ func (ps *parser) dateFor(pl *plan) *column {
 		t = pl.measures[0].entity
 	}
 	return t.nearDate()
+}
+
+// rankedRows turns "the biggest subscriptions by seats" into a list: what is ranked
+// are the rows that have the measure themselves.
+func (ps *parser) rankedRows(pl *plan) bool {
+	var rows *item
+	for k := range ps.items {
+		it := &ps.items[k]
+		switch {
+		case it.done || it.qual || it.neg || it.kind == itNumber || it.kind == itValue || it.kind == itPeriod:
+		case it.kind == itTable && it.table() == pl.base && !it.verb:
+			rows = it
+		case it.kind == itTable || it.kind == itColumn && it.col().role == roleDimension:
+			return false
+		}
+	}
+	if rows == nil {
+		return false
+	}
+	rows.done = true
+	pl.kind, pl.rankBy, pl.measures = kindList, pl.measures[0].col, nil
+	if pl.limit == 0 {
+		pl.limit = 1
+	}
+	return true
+}
+
+// across reports whether an item stands after "across", which for the rows
+// themselves means all of them together.
+func (ps *parser) across(it *item) bool {
+	for k := it.lo - 1; k >= 0 && k >= it.lo-3; k-- {
+		if ps.at(k) == "across" {
+			return true
+		}
+	}
+	return false
 }

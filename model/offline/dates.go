@@ -41,6 +41,14 @@ func dayPeriod(t time.Time) period {
 	return period{from: t.Format(time.DateOnly), to: t.AddDate(0, 0, 1).Format(time.DateOnly), words: t.Format(time.DateOnly), size: "day"}
 }
 
+// seasons by their first month, of the northern year.
+var seasons = map[string]int{"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+
+func seasonPeriod(y int, name string) period {
+	m := seasons[name]
+	return period{from: day(y, m, 1), to: day(y, m+3, 1), words: name + " " + strconv.Itoa(y) + " (" + time.Month(m).String()[:3] + " to " + time.Month((m+1)%12 + 1).String()[:3] + ")", size: "season"}
+}
+
 var (
 	isoMonth = regexp.MustCompile(`^(\d{4})-(\d{1,2})$`)
 	quarterN = regexp.MustCompile(`^q([1-4])$`)
@@ -101,6 +109,16 @@ func calendar(ws []word) (period, int) {
 	}
 	if p, n := quarterOf(ws, at); n > 0 {
 		return p, n
+	}
+	if m := seasons[low]; m > 0 {
+		i := 1
+		if at(1).low == "of" {
+			i = 2
+		}
+		if y, ok := asYear(at(i)); ok {
+			return seasonPeriod(y, low), i + 1
+		}
+		return period{}, 0
 	}
 	return monthOf(ws, at)
 }
@@ -249,6 +267,13 @@ func relative(ws []word) (period, int) {
 			return period{back: n, unit: u, words: fmt.Sprintf("last %d %ss of the data", n, u)}, 3
 		}
 	}
+	if seasons[ws[1].low] > 0 {
+		rel := "this"
+		if back {
+			rel = "last"
+		}
+		return period{relative: rel, unit: ws[1].low, size: "season"}, 2
+	}
 	if u, ok := bucketWords[ws[1].low]; ok && u+"ly" != ws[1].low && u != "day" {
 		rel := "this"
 		if back {
@@ -351,6 +376,12 @@ func (p period) resolve(c *column) (period, bool) {
 	n := 0
 	if p.relative == "last" {
 		n = 1
+	}
+	if first := seasons[p.unit]; first > 0 {
+		if m < first { // this year's has not begun
+			y--
+		}
+		return seasonPeriod(y-n, p.unit), true
 	}
 	switch p.unit {
 	case "year":

@@ -3,6 +3,7 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // addFilters turns values, comparisons, booleans and absences into conditions.
@@ -111,6 +112,7 @@ func (ps *parser) reachable(pl *plan, cols []*column) []*column {
 
 func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	f := it.cond
+	it.done = true
 	switch {
 	case len(it.cols) > 0:
 		c, ok := ps.pick(measuresOf(it.cols), pl.base)
@@ -276,21 +278,40 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 		}
 		ps2 = append(ps2, p)
 	}
+	for _, p := range ps2 {
+		if c.max != "" && p.to > c.max && p.from != "" && p.from <= c.max && day1(c.max) < p.to {
+			pl.notes = append(pl.notes, "the data ends on "+c.max)
+			break
+		}
+	}
 	if len(ps2) == 1 {
 		pl.filters = append(pl.filters, filter{op: opPeriod, col: c, period: ps2[0]})
 		return nil
 	}
 	size := ps2[0].size
-	for _, p := range ps2 {
-		if p.size != size || size == "" || size == "day" || size == "week" {
+	for i, p := range ps2 {
+		if p.size != size || p.from == "" || p.to == "" || i > 0 && p.from == ps2[i-1].from {
 			return decline("I cannot combine those periods.")
 		}
 	}
 	pl.filters = append(pl.filters, filter{op: opPeriods, col: c, periods: ps2})
+	if size == "season" || size == "week" {
+		pl.dims = append([]dim{{col: c, bucket: size, periods: ps2}}, pl.dims...)
+		return nil
+	}
 	if !slices.ContainsFunc(pl.dims, func(d dim) bool { return d.bucket != "" }) && pl.kind == kindAggregate {
 		pl.dims = append([]dim{{col: c, bucket: size}}, pl.dims...)
 	}
 	return nil
+}
+
+// day1 is the day after a day.
+func day1(iso string) string {
+	t, err := time.Parse(time.DateOnly, iso)
+	if err != nil {
+		return iso
+	}
+	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
 // addRanking settles order and limit, and what compared values are grouped by.
@@ -371,15 +392,60 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		}
 	}
 	for k, w := range ps.ws {
-		if ps.used[k] || filler[w.low] || ps.covered(pl, k, k+1) || w.isNum && ps.prev == nil && false {
+		if ps.used[k] || filler[w.low] || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) || w.isNum && ps.prev == nil && false {
 			continue
 		}
 		left = append(left, w.raw)
 	}
 	if len(left) == 0 {
-		return nil
+		return ps.alternatives()
 	}
 	return &declined{reason: "", words: left}
+}
+
+// newRows reports whether "new" only says that rows came into being in a period.
+func (ps *parser) newRows(pl *plan) bool {
+	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount && (ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
+}
+
+// alternatives declines an "or" between conditions on different columns: conditions
+// are only ever joined by "and".
+func (ps *parser) alternatives() *declined {
+	for k := range ps.ws {
+		if ps.at(k) != "or" {
+			continue
+		}
+		var a, b *item
+		for i := range ps.items {
+			it := &ps.items[i]
+			if it.hi <= k && k-it.hi <= 2 {
+				a = it
+			}
+			if b == nil && it.lo > k && it.lo-k <= 3 {
+				b = it
+			}
+		}
+		if a == nil || b == nil || a.kind == itValue && b.kind == itValue && sharesColumn(a, b) {
+			continue
+		}
+		if condition(a) && condition(b) {
+			return decline("I cannot join different conditions with “or”.")
+		}
+	}
+	return nil
+}
+
+func condition(it *item) bool {
+	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod || it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
+}
+
+func sharesColumn(a, b *item) bool {
+	for _, v := range a.vals {
+		if slices.ContainsFunc(b.vals, func(o *value) bool { return o.col == v.col }) {
+			return true
+		}
+	}
+	return false
 }
 
 // context1 reports whether a table that is only mentioned is part of the plan.
@@ -414,6 +480,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 		}
 	}
 	if pl.kind == kindList && len(pl.dims) == 0 {
+		pl.narrow = pl.limit == 1 || ps.never || ps.which && !ps.list
 		pl.fillList()
 	}
 	pl.name()
@@ -442,6 +509,14 @@ func (pl *plan) fillList() {
 		add(c)
 	}
 	add(pl.rankBy)
+	for _, f := range pl.filters {
+		if f.col != nil && f.col.t == pl.base && f.op != opIn && f.op != opTrue {
+			add(f.col)
+		}
+	}
+	if pl.narrow && len(pl.show) > 0 {
+		return
+	}
 	for _, c := range pl.base.cols {
 		if c.role != roleKey {
 			add(c)
@@ -478,17 +553,15 @@ func (pl *plan) name() {
 		if m.name == "" || m.col != nil && m.name == "revenue" && m.agg != aggSum {
 			m.name = m.describe()
 		}
-		as := strings.ReplaceAll(m.name, "count of ", "")
+		as := m.name
 		switch {
-		case m.agg == aggCount:
-			as = "number of " + as
 		case m.agg == aggMargin:
 			as = "gross margin"
 		case m.since != nil:
 			as = m.agg + " days"
 		}
 		if pl.share {
-			as = "share of " + as + " percent"
+			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
 		}
 		m.as = unique(as)
 	}

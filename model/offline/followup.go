@@ -136,7 +136,7 @@ func (ps *parser) newMeasure(pl *plan) (*declined, bool) {
 			if pl.kind != kindList && (len(pl.measures) != 1 || pl.base == nil) {
 				return decline("I could not tell what to count."), false
 			}
-			m := measure{agg: aggCount, name: "count of " + pl.base.title()}
+			m := measure{agg: aggCount, name: countName(pl.base)}
 			pl.kind, pl.measures, pl.show, pl.rankBy, pl.share = kindAggregate, []measure{m}, nil, nil, false
 			if len(pl.dims) > 0 && pl.single {
 				pl.dims = nil
@@ -195,7 +195,7 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 			return decline("I could not tell what to compute by that."), false
 		}
 		pl.kind, pl.show, pl.rankBy = kindAggregate, nil, nil
-		pl.measures = []measure{{agg: aggCount, name: "count of " + pl.base.title()}}
+		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 	}
 	fresh := &plan{p: ps.p, base: pl.base, measures: slices.Clone(pl.measures)}
 	if d := ps.addDims(fresh); d != nil {

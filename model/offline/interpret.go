@@ -59,7 +59,8 @@ func (ps *parser) neighbours() {
 		switch {
 		case near && a.kind == itTable && b.kind == itColumn:
 			if own := columnsOf(b.cols, a.tables); len(own) > 0 {
-				b.cols, a.qual = own, true
+				b.cols = own
+				a.qual = own[0].role != roleDate && own[0].role != roleBool && b.exact
 			}
 		case near && a.kind == itTable && b.kind == itTable && !a.verb && !b.verb:
 			a.qual = true // "plan subscriptions"
@@ -165,7 +166,7 @@ func (ps *parser) small(lo, hi int) bool {
 // groups marks what follows "by", "per", "each" as what to group by.
 func (ps *parser) groups() {
 	for i := range ps.ws {
-		if !ps.marker(i) || ps.claimed(i) {
+		if !ps.marker(i) || ps.claimed(i) || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
 			continue
 		}
 		ps.each = ps.each || ps.at(i) == "each" || ps.at(i) == "every"
@@ -304,7 +305,8 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 	tables := ps.nouns(itTable)
 	if ps.duration {
 		if m, ok := ps.durationMeasure(); ok {
-			pl.measures = []measure{m}
+			pl.measures, pl.base = []measure{m}, m.col.t
+			ps.doneTable(pl.base)
 			return nil
 		}
 	}
@@ -346,9 +348,13 @@ func (ps *parser) measureColumns() []*item {
 // countMeasure counts what stands after "how many".
 func (ps *parser) countMeasure(pl *plan) *declined {
 	var it *item
+	shift := 0
+	if !slices.ContainsFunc(ps.items, func(x item) bool { return x.lo > ps.howMany && !x.done }) {
+		shift = -len(ps.ws) // "bookings from Spain: how many?"
+	}
 	for k := range ps.items {
 		x := &ps.items[k]
-		if x.lo > ps.howMany && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
+		if x.lo > ps.howMany+shift && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
 			it = x
 			break
 		}
@@ -358,7 +364,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			return decline("I could not tell what to count.")
 		}
 		if ps.prev != nil {
-			pl.measures = []measure{{agg: aggCount, name: "count of " + ps.prev.base.title()}}
+			pl.measures = []measure{{agg: aggCount, name: countName(ps.prev.base)}}
 			pl.base = ps.prev.base
 			return nil
 		}
@@ -368,7 +374,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	if it.kind == itRevenue {
 		if len(ps.p.tables) == 1 && slices.Contains(ps.p.tables[0].words, ps.ws[it.lo].sing) {
 			pl.base = ps.p.tables[0]
-			pl.measures = []measure{{agg: aggCount, name: "count of " + pl.base.title()}}
+			pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 			return nil
 		}
 		return decline("I do not know what to count as “%s”.", ps.said(it))
@@ -378,7 +384,7 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 		if len(it.tables) > 1 {
 			return decline("“%s” could mean several tables.", ps.said(it))
 		}
-		pl.measures = []measure{{agg: aggCount, name: "count of " + pl.base.title()}}
+		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 		if ps.agg == aggDistinct {
 			pl.measures[0].entity = pl.base
 		}
@@ -396,11 +402,11 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 		pl.measures = []measure{{agg: aggSum, col: c}}
 	case c.role == roleDate:
 		pl.base = c.t
-		pl.measures = []measure{{agg: aggCount, name: "count of " + c.t.title()}}
+		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
 		it.done = false // it still says which date
 	case c.role == roleBool:
 		pl.base = c.t
-		pl.measures = []measure{{agg: aggCount, name: "count of " + c.t.title()}}
+		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
 		it.done = false
 	case it.partial && headWords[c.words[len(c.words)-1]]:
 		return decline("I do not know what to count as “%s”.", ps.said(it))
@@ -518,7 +524,7 @@ func (ps *parser) durationMeasure() (measure, bool) {
 
 // otherMeasure is for questions that name no column to compute with.
 func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
-	if c := ps.scattered(); c != nil {
+	if c := ps.scattered(); c != nil && !(ps.list && len(cols) > 0) {
 		pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
 		return nil
 	}
@@ -526,7 +532,17 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if len(ps.nouns(itTable)) > 0 {
 		t = ps.nouns(itTable)[0].table()
 	}
+	if ps.best {
+		return decline("Best by what? Name the figure to rank by.")
+	}
 	spend := ps.spendWord()
+	if its := ps.nouns(itPeriod); len(its) > 1 && ps.compare && len(tables) == 0 && ps.agg == "" && !spend && ps.prev == nil {
+		if m, ok := ps.p.revenue(ps.needs()); ok {
+			pl.measures, pl.base = []measure{m}, m.col.t
+			pl.notes = append(pl.notes, "no figure was named, so revenue")
+			return nil
+		}
+	}
 	if ps.agg == aggSum || ps.agg == aggAvg || ps.agg == aggMedian || ps.agg == aggMax || ps.agg == aggMin || spend {
 		return ps.tableMoney(pl, t, spend)
 	}
@@ -538,6 +554,10 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	}
 	if ps.order != 0 && ps.orderAt >= 0 {
 		return ps.rankedCount(pl, t, tables)
+	}
+	if t := ps.having(); t != nil {
+		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+		return nil
 	}
 	if ps.never || ps.which || ps.list || ps.whatExists() {
 		if d, ok := ps.asList(pl, tables); ok {
@@ -556,9 +576,22 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	}
 	pl.base = t
 	tables[0].done = true
-	pl.measures = []measure{{agg: aggCount, name: "count of " + t.title()}}
+	pl.measures = []measure{{agg: aggCount, name: countName(t)}}
 	return nil
 }
+
+// having is the table that rows are counted of in a condition: "agents with more
+// than 20 tickets".
+func (ps *parser) having() *table {
+	for _, it := range ps.items {
+		if it.kind == itNumber && it.cols == nil && it.table() != nil {
+			return it.table()
+		}
+	}
+	return nil
+}
+
+func countName(t *table) string { return "number of " + plural(t.title(), 2) }
 
 func (ps *parser) aggOr(other string) string {
 	if ps.agg == "" || ps.agg == aggCount {
@@ -633,6 +666,15 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			t = it.table()
 		}
 	}
+	if (t == nil || t.money() == nil) && spend && ps.prev == nil {
+		if m, ok := ps.p.revenue(ps.needs()); ok {
+			if ps.agg != "" && ps.agg != aggCount {
+				m.agg = ps.agg
+			}
+			pl.measures, pl.base = []measure{m}, m.col.t
+			return nil
+		}
+	}
 	if t == nil || t.money() == nil {
 		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
 			m := ps.prev.measures[0]
@@ -642,7 +684,7 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
 			pl.base = t
-			pl.measures = []measure{{agg: aggCount, name: "count of " + t.title()}}
+			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
 			return nil
 		}
 		return decline("I could not tell what to compute: name the figure.")

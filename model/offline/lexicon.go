@@ -105,9 +105,8 @@ var filler = set(`a an the of to for from in on at with within into is are was w
 	spend spends spent charge charged receive received belong belongs leave left leaves insured kept
 	assign assigned hand handed happened happen recorded contain contains different distinct unique various
 	term terms respect regarding according based result results us do through via still yet already anything something anyone
-	euros euro dollars eur usd € $ £ kg minutes respectively both between versus vs compared compare comparison figures figure
-	value values sorted sort order ordered ordering ascending descending calculate compute what's
-	lowest highest most least top bottom more less fewer only average mean
+	euros euro dollars eur usd € $ £ kg minutes respectively both figures figure
+	value values sorted sort order ordered ordering ascending descending calculate compute what's only
 	chart graph plot bar line pie see visualize draw`)
 
 // Months by their names.

@@ -30,6 +30,7 @@ type item struct {
 	cond    filter // of itNumber
 	done    bool   // taken by the interpretation
 	dim     bool
+	exact   bool // a column named by its very words
 	qual    bool // only says which table another word belongs to
 	neg     bool
 	pred    bool // stands after "was", "are": what is said of the subject
@@ -53,7 +54,7 @@ func (it *item) col() *column {
 // 2 inflected or abbreviated, 1 a synonym, 0 not at all.
 func matchWord(w word, name string) int {
 	switch {
-	case w.low == name || w.sing == name:
+	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name:
 		return 3
 	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing):
 		return 2
@@ -67,9 +68,6 @@ func matchWord(w word, name string) int {
 func abbreviates(name, w string) bool {
 	if len(name) < 3 || len(name) > 5 || len(w) < len(name)+2 || name[0] != w[0] || numberWords[name] > 0 {
 		return false
-	}
-	if strings.HasPrefix(w, name) {
-		return len(name) >= 4
 	}
 	if strings.ContainsAny(name[1:], "aeiou") {
 		return false
@@ -151,7 +149,7 @@ func (ps *parser) linkColumns(i int) []item {
 				switch {
 				case score == 0 || score < best.score:
 				case score > best.score:
-					best = item{kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial}
+					best = item{kind: itColumn, lo: i, hi: i + n, score: score, cols: []*column{c}, partial: partial, exact: score == 58 || score == 36 || score == 33}
 				default:
 					best.cols = append(best.cols, c)
 				}
@@ -174,6 +172,9 @@ func (ps *parser) matchColumn(c *column, i, n int) (score int, partial bool) {
 		core = c.optional
 	}
 	names := append(slices.Clone(core), c.optional...)
+	if c.role == roleDate && n > 1 {
+		names = append(names, "date", "time")
+	}
 	taken := make([]bool, len(names))
 	strength := 3
 	for k := range n {

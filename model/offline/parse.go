@@ -34,6 +34,7 @@ type parser struct {
 	noDate     bool // without a date is asked for
 	each       bool
 	tenure     bool
+	best       bool // ranked by “best”, which needs a figure
 	typos      []string
 	negAt      []int
 	excludeNil bool
@@ -47,6 +48,7 @@ type declined struct {
 
 func newParser(p *profile, text string) *parser {
 	ws, _ := tokenize(text)
+	ws = p.compounds(ws)
 	ps := &parser{p: p, ws: ws, used: make([]bool, len(ws)), howMany: -1, orderAt: -1}
 	ps.correct()
 	return ps
@@ -71,6 +73,64 @@ func (ps *parser) phrase(i int, text string) int {
 	return n
 }
 
+// compoundNouns are pairs that mean no more than their second word.
+var compoundNouns = map[string]string{
+	"support ticket": "ticket", "sale order": "order", "purchase order": "order", "customer order": "order", "product item": "product",
+	"hotel booking": "booking", "room booking": "booking", "help desk": "ticket", "client account": "account", "customer account": "account",
+}
+
+// compounds splits and joins words the way the schema writes them: "signed up" is
+// signup, "unpaid" is not paid.
+func (p *profile) compounds(ws []word) []word {
+	var out []word
+	for i := 0; i < len(ws); i++ {
+		w := ws[i]
+		if i+1 < len(ws) && !ws[i+1].stop {
+			n := ws[i+1]
+			if joined := newWord(w.stem + n.low); (p.words[joined.low] || p.words[joined.sing]) && !p.words[w.sing] && len(joined.low) > 4 {
+				joined.stop = w.stop
+				out = append(out, joined)
+				i++
+				continue
+			}
+			if _, ok := compoundNouns[w.sing+" "+n.sing]; ok && p.words[n.sing] && !p.words[w.sing] && len(p.values[w.stem]) == 0 {
+				n.stop = w.stop
+				out = append(out, n)
+				i++
+				continue
+			}
+		}
+		if rest, ok := p.negative(w); ok {
+			not := newWord("not")
+			not.stop = w.stop
+			out = append(out, not, rest)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// negative takes "unpaid" apart where the data knows "paid" only.
+func (p *profile) negative(w word) (word, bool) {
+	for _, prefix := range []string{"un", "non", "in"} {
+		rest, ok := strings.CutPrefix(w.low, prefix)
+		if !ok || len(rest) < 4 || p.words[w.low] || p.words[w.sing] || len(p.values[w.stem]) > 0 || filler[w.low] || grammar[w.low] || keywords[w.low] {
+			continue
+		}
+		n := newWord(rest)
+		if len(p.values[n.stem]) > 0 && len(p.values[n.stem][0].words) == 1 {
+			return n, true
+		}
+		for name := range p.words {
+			if m := matchWord(n, name); m > 1 && prefix != "in" {
+				return n, true
+			}
+		}
+	}
+	return word{}, false
+}
+
 // correct replaces words that nothing knows by the one known word they are a
 // typo of, where there is exactly one.
 func (ps *parser) correct() {
@@ -88,7 +148,7 @@ func (ps *parser) correct() {
 
 func (ps *parser) known(w word) bool {
 	if filler[w.low] || grammar[w.low] || keywords[w.low] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || bucketWords[w.low] != "" || revenueWords[w.sing] ||
-		ps.p.words[w.low] || ps.p.words[w.sing] || len(synonym[w.low]) > 0 || len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
+		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 || len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
 		return true
 	}
 	for name := range ps.p.words {
@@ -105,7 +165,7 @@ func (ps *parser) nearest(w word) string {
 	if len(w.low) >= 8 {
 		limit = 2
 	}
-	best, bestD, many := "", limit+1, false
+	best, bestD, many, weak := "", limit+1, false, false
 	try := func(name string) {
 		if len(name) < 4 || name[0] != w.low[0] {
 			return
@@ -139,7 +199,17 @@ func (ps *parser) nearest(w word) string {
 	for name := range bucketWords {
 		try(name)
 	}
+	if bestD <= limit && !many {
+		return best // words of values only where nothing else is as near
+	}
 	if many {
+		return ""
+	}
+	weak = true
+	for name := range ps.p.said {
+		try(name)
+	}
+	if many && weak {
 		return ""
 	}
 	return best
@@ -273,7 +343,7 @@ var rules = []rule{
 	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
 	{"most expensive", func(ps *parser, i int) { ps.rankCols = []string{"price", "cost", "rate", "amount"}; rank(-1)(ps, i) }},
 	{"least expensive", func(ps *parser, i int) { ps.rankCols = []string{"price", "cost", "rate", "amount"}; rank(1)(ps, i) }},
-	{"most", rank(-1)}, {"highest", rank(-1)}, {"largest", rank(-1)}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", nil},
+	{"most", rank(-1)}, {"highest", rank(-1)}, {"largest", rank(-1)}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", best(-1)}, {"worst", best(1)},
 	{"least", rank(1)}, {"lowest", rank(1)}, {"smallest", rank(1)}, {"fewest", rank(1)}, {"bottom", rank(1)}, {"tiniest", rank(1)},
 	{"never", func(ps *parser, _ int) { ps.never = true }},
 	{"as a line chart", chart("line")}, {"as a line", chart("line")}, {"as line chart", chart("line")}, {"line chart", chart("line")}, {"line graph", chart("line")},
@@ -282,6 +352,13 @@ var rules = []rule{
 	{"as a chart", chart("auto")}, {"chart", chart("auto")}, {"plot", chart("auto")}, {"graph", chart("auto")}, {"draw", chart("auto")},
 	{"which", func(ps *parser, _ int) { ps.which = true }}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which = true }},
 	{"list", list}, {"show", list}, {"display", list}, {"give me", list},
+}
+
+func best(dir int) func(*parser, int) {
+	return func(ps *parser, i int) {
+		ps.best = true
+		rank(dir)(ps, i)
+	}
 }
 
 func list(ps *parser, _ int) { ps.list = true }

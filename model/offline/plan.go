@@ -41,6 +41,7 @@ type plan struct {
 	chart    string // "line", "bar", "pie" when asked for, "none" when not wanted
 	change   *change
 	compare  bool
+	narrow   bool     // a list shows only what was asked for
 	single   bool     // one item is asked for by "which"
 	notes    []string // readings to mention
 	unused   []string // words that were not used
@@ -61,11 +62,12 @@ type measure struct {
 
 // dim is what results are grouped by: a column, a period of a date, an entity.
 type dim struct {
-	col    *column
-	entity *table
-	bucket string
-	as     string
-	name   string
+	col     *column
+	entity  *table
+	bucket  string
+	periods []period // named ones to tell apart, instead of calendar buckets
+	as      string
+	name    string
 }
 
 func (d dim) same(o dim) bool { return d.col == o.col && d.entity == o.entity && d.bucket == o.bucket }

@@ -31,7 +31,8 @@ type profile struct {
 	version string
 	tables  []*table
 	values  map[string][]*value // by the stem of their first word
-	words   map[string]bool     // every word a question could mean, for typos
+	words   map[string]bool     // every word of the schema, for typos
+	said    map[string]bool     // every word of the values, likewise
 }
 
 type table struct {
@@ -137,7 +138,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
 	}
-	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, words: map[string]bool{}}
+	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, words: map[string]bool{}, said: map[string]bool{}}
 	columns := 0
 	for _, st := range schema.Tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
@@ -460,7 +461,9 @@ func (p *profile) indexValue(c *column, s string) {
 	p.values[ws[0].stem] = append(p.values[ws[0].stem], v)
 	if c.distinct <= 200 {
 		for _, w := range ws {
-			p.know(w.low)
+			if len(w.low) > 2 && !startsDigit(w.low) {
+				p.said[w.low] = true
+			}
 		}
 	}
 }

@@ -136,6 +136,32 @@ func figure(f float64) string {
 	return b.String()
 }
 
+// fractional reports whether a column has figures such as 12.50, so that all of
+// them are shown with two decimals.
+func fractional(res result, col int) bool {
+	cents := false
+	for _, row := range res.Rows {
+		f, ok := number(row[col])
+		if !ok {
+			continue
+		}
+		if f != 0 && math.Abs(f) < 1 {
+			return false
+		}
+		cents = cents || f != math.Trunc(f)
+	}
+	return cents
+}
+
+// figure2 is figure with two decimals.
+func figure2(f float64) string {
+	s := figure(f)
+	if !strings.Contains(s, ".") {
+		s += ".00"
+	}
+	return s
+}
+
 // cell writes one cell with its footnote. Measures are formatted; labels stand as
 // they are.
 func (w *writer) cell(res result, row, col int, measure, percent bool) {
@@ -149,6 +175,8 @@ func (w *writer) cell(res result, row, col int, measure, percent bool) {
 	switch {
 	case measure && ok && percent:
 		text = strconv.FormatFloat(f, 'f', 1, 64) + "%"
+	case measure && ok && fractional(res, col):
+		text = figure2(f)
 	case measure && ok:
 		text = figure(f)
 	case ok && !isText:
@@ -219,7 +247,7 @@ func (w *writer) rowCount(res result) {
 	if res.Count == 1 {
 		unit = " row"
 	}
-	w.cite(figure(float64(res.Count)), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
 	w.text(unit)
 }
 
@@ -241,7 +269,7 @@ func (w *writer) single(pl *plan, res result) {
 		w.text("That is ")
 		number()
 		w.text(" of " + shareWhole(m))
-		w.scope(pl.shareOf, " with ")
+		w.scope(pl.shareOf)
 	case m.agg == aggCount:
 		noun := plural(m.counted(pl), f)
 		verb := "There are "
@@ -263,7 +291,7 @@ func (w *writer) single(pl *plan, res result) {
 		w.text("The " + m.name + " is ")
 		number()
 	}
-	w.scope(pl.filters, ", ")
+	w.scope(pl.filters)
 	w.text(".")
 }
 
@@ -271,19 +299,23 @@ func number2(res result) (float64, bool) { return number(res.Rows[0][len(res.Col
 
 func shareWhole(m measure) string {
 	if m.agg == aggCount {
-		return "all " + strings.TrimPrefix(m.name, "count of ")
+		return "all " + strings.TrimPrefix(m.name, "number of ")
 	}
 	return "the " + m.name
 }
 
 // scope says which rows an answer is about.
-func (w *writer) scope(filters []filter, lead string) {
+func (w *writer) scope(filters []filter) {
 	for i, f := range filters {
-		if i > 0 {
-			lead = ", "
+		if i == 0 {
+			w.text(" (")
+		} else {
+			w.text(", ")
 		}
-		w.text(lead)
 		w.echo(f.describe())
+	}
+	if len(filters) > 0 {
+		w.text(")")
 	}
 }
 
@@ -381,7 +413,7 @@ func (w *writer) periods(pl *plan, res result) {
 func (w *writer) groups(pl *plan, res result) {
 	what := pl.measures[0].name
 	if pl.share {
-		what = "share of " + strings.TrimPrefix(what, "total ")
+		what = "share of " + strings.TrimPrefix(strings.TrimPrefix(what, "total "), "number of ")
 	}
 	hi, lo := extremes(res)
 	switch {
@@ -446,9 +478,9 @@ func (w *writer) listing(pl *plan, res result) {
 	} else {
 		w.text("There are ")
 	}
-	w.cite(figure(float64(res.Count)), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
 	w.text(" " + plural(noun, float64(res.Count)))
-	w.scope(pl.filters, ", ")
+	w.scope(pl.filters)
 	w.text(".")
 	w.table(res, pl, false)
 }
@@ -561,10 +593,10 @@ func (m measure) reading(pl *plan) string {
 	case m.col != nil && m.name == "revenue":
 		s += " = " + m.col.t.name + "." + m.col.name
 	case m.entity != nil:
-		s = "count of different " + m.entity.title() + " in " + pl.base.title()
+		s = "number of different " + plural(m.entity.title(), 2) + " in " + pl.base.title()
 	}
 	if pl.share {
-		s = "share of " + s + " in percent"
+		s = "share of " + strings.TrimPrefix(s, "number of ") + " in percent"
 	}
 	return s
 }
@@ -634,8 +666,12 @@ func chartFor(pl *plan, res result) (map[string]any, bool) {
 	if !time && res.Count > 30 && pl.chart == "" || res.Count > 1000 || kind == "pie" && (res.Count > 30 || len(pl.dims) > 1) {
 		return nil, false
 	}
+	title := pl.measures[0].name
+	if pl.share {
+		title = "share of " + strings.TrimPrefix(strings.TrimPrefix(title, "total "), "number of ")
+	}
 	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[len(res.Columns)-1],
-		"title": upperFirst(pl.measures[0].name) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
+		"title": upperFirst(title) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
 	if len(pl.dims) == 2 {
 		spec["series"] = res.Columns[1]
 	}

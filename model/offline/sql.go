@@ -301,6 +301,9 @@ func (w *sqlWriter) measure(m measure) string {
 	case m.agg == aggMedian && w.dialect == "postgres":
 		return "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + w.value(m) + ")"
 	}
+	if m.agg == aggMedian && w.dialect == "duckdb" {
+		return "MEDIAN(CAST(" + w.value(m) + " AS DOUBLE))" // a decimal's median would be rounded
+	}
 	return strings.ToUpper(m.agg) + "(" + w.value(m) + ")"
 }
 
@@ -382,6 +385,13 @@ func (w *sqlWriter) dims() (sel, group []string) {
 	for _, d := range w.pl.dims {
 		as := " AS " + quoteName(w.dialect, d.as)
 		switch {
+		case len(d.periods) > 0:
+			e := "CASE"
+			for _, p := range d.periods {
+				e += " WHEN " + w.period(filter{op: opPeriod, col: d.col, period: p}) + " THEN " + quoteText(p.words)
+			}
+			e += " END"
+			sel, group = append(sel, e+as), append(group, e)
 		case d.bucket != "":
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)
