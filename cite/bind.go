@@ -615,7 +615,7 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		}
 	}
 	if next != nil && r.unitOf(n, next) {
-		return columnBinding{append(r.predicate(n, next), next.cols...), !r.partOf(n)}
+		return columnBinding{append(r.predicate(n, next), next.cols...), !next.vague && !r.partOf(n)}
 	}
 	if cols := r.rateColumns(n); cols != nil {
 		return columnBinding{cols, false}
@@ -625,9 +625,9 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	}
 	switch {
 	case prev != nil:
-		return columnBinding{prev.cols, !r.partOf(n)}
+		return columnBinding{prev.cols, !prev.vague && !r.partOf(n)}
 	case far != nil:
-		return columnBinding{far.cols, r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
+		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
 	}

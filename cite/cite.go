@@ -155,6 +155,7 @@ type resolver struct {
 	paired        map[int]*mention
 	echoes        []echo
 	hits          [][]cellHit
+	ranges        [][][2]float64 // absolute values each numeral can stand for
 	bindings      [][]binding
 	columnsOf     []columnBinding
 
@@ -372,8 +373,10 @@ func (r *resolver) findValues() {
 	}
 	var ivs []interval
 	r.hits = make([][]cellHit, len(r.numerals))
+	r.ranges = make([][][2]float64, len(r.numerals))
 	for k := range r.numerals {
-		for _, iv := range r.numerals[k].intervals() {
+		r.ranges[k] = r.numerals[k].intervals()
+		for _, iv := range r.ranges[k] {
 			ivs = append(ivs, interval{iv[0], iv[1], k})
 		}
 	}

@@ -2,6 +2,7 @@ package cite
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"sort"
@@ -81,8 +82,8 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
 		return r.wholeShare(k)
 	}
-	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n)
-	wantAvg := r.saysSentence(n, averageCues)
+	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n)
+	wantAvg := r.averaged(n)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
 	free := n.sig >= 3 && !n.percent && !r.boundAlone(k)
 	if !wantSum && !wantAvg && !wantMax && !wantMin && !free {
@@ -127,6 +128,22 @@ func (r *resolver) aggregate(k int) *candidate {
 		}
 	}
 	return best
+}
+
+// averaged: a word for average speaks of this number and no other.
+func (r *resolver) averaged(n *numeral) bool {
+	p := r.prose
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].sentence == p.tokens[n.from].sentence && r.numeralAt[i] < 0; i-- {
+		if averageCues[p.low(i)] {
+			return true
+		}
+	}
+	for i := n.to; i < n.to+8 && i < len(p.tokens) && p.tokens[i].word && r.numeralAt[i] < 0; i++ {
+		if averageCues[p.low(i)] {
+			return true
+		}
+	}
+	return false
 }
 
 // wholeShare is the 100 % in the last row of a table.
@@ -491,21 +508,7 @@ func (r *resolver) activity(k, back int) active {
 			a.rows = append(a.rows, d)
 		}
 	}
-	for step := 1; step <= 12; step++ {
-		for _, j := range []int{k - step, k + step} {
-			if j < 0 || j >= len(r.numerals) {
-				continue
-			}
-			d := s - p.tokens[r.numerals[j].from].sentence
-			if d < 0 || d > back {
-				continue
-			}
-			if c := r.found[j]; c != nil && c.formula == "" && r.tables[c.table].cols[c.col].role == roleNumber && !r.numerals[j].year {
-				a.cells = append(a.cells, cellRef{c.table, c.row, c.col})
-				a.cols[dim{c.table, c.col}] = true
-			}
-		}
-	}
+	r.activeCells(k, back, &a)
 	for _, b := range r.bindings[k] {
 		if len(b.rows) == 1 {
 			row(b.table, int(b.rows[0]))
@@ -544,6 +547,27 @@ func (r *resolver) activity(k, back int) active {
 		row(c.table, c.row)
 	}
 	return a
+}
+
+// activeCells gathers the cells already found around a numeral, nearest first.
+func (r *resolver) activeCells(k, back int, a *active) {
+	p := r.prose
+	s := p.tokens[r.numerals[k].from].sentence
+	for step := 1; step <= 12; step++ {
+		for _, j := range []int{k - step, k + step} {
+			if j < 0 || j >= len(r.numerals) {
+				continue
+			}
+			d := s - p.tokens[r.numerals[j].from].sentence
+			if d < 0 || d > back {
+				continue
+			}
+			if c := r.found[j]; c != nil && c.formula == "" && r.tables[c.table].cols[c.col].role == roleNumber && !r.numerals[j].year {
+				a.cells = append(a.cells, cellRef{c.table, c.row, c.col})
+				a.cols[dim{c.table, c.col}] = true
+			}
+		}
+	}
 }
 
 // operation is what the words around a numeral ask two cells to be put through.
@@ -599,7 +623,7 @@ func (r *resolver) operations(k int) []operation {
 // its clause, or right after it.
 func (r *resolver) differs(n *numeral) bool {
 	p := r.prose
-	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause && r.numeralAt[i] < 0; i-- {
+	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause && r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
 		if diffCues[p.low(i)] && !r.named(i) {
 			return true
 		}
@@ -849,7 +873,7 @@ func (r *resolver) series(t int) bool {
 // try puts two cells through an operation, in the order the words allow.
 func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candidate {
 	n := &r.numerals[k]
-	if !r.spend(2) {
+	if !r.spend(2) || !r.likely(k, op, x, y) {
 		return nil
 	}
 	a, ok1 := cellRat(r.tables[x.table].rows[x.row][x.col])
@@ -875,6 +899,38 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 		a, b, x, y = b, a, y, x
 	}
 	return nil
+}
+
+// likely computes in floating point whether a formula can come near the text;
+// only then is it worth computing exactly.
+func (r *resolver) likely(k int, op operation, x, y cellRef) bool {
+	if r.tables[x.table].cols[x.col].scale > 0 {
+		return true
+	}
+	a, ok1 := cellFloat(r.tables[x.table].rows[x.row][x.col])
+	b, ok2 := cellFloat(r.tables[y.table].rows[y.row][y.col])
+	if !ok1 || !ok2 {
+		return false
+	}
+	values := []float64{a - b}
+	switch op.name {
+	case "ratio":
+		values = []float64{a / b, b / a}
+	case "growth":
+		values = []float64{a/b - 1, b/a - 1}
+	}
+	slack := 1e-9
+	if op.name == "diff" {
+		slack *= math.Abs(a) + math.Abs(b)
+	}
+	for _, v := range values {
+		for _, iv := range r.ranges[k] {
+			if v = math.Abs(v); v >= iv[0]-slack && v <= iv[1]+slack {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // involves: a formula about a row that the text names has a cell of that row.

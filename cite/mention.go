@@ -37,6 +37,7 @@ type columnMention struct {
 	from, to int
 	cols     []colRef
 	full     bool // the whole name is there
+	vague    bool // it is a word like "average" that says how, not what
 }
 
 type colRef struct{ table, col int }
@@ -535,7 +536,10 @@ func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef, words
 		m.cols = cands // a part of several names: any of them
 	}
 	if !telling && !m.full {
-		return nil
+		if to-from > 1 || !vague[stem(r.prose.low(from))] {
+			return nil
+		}
+		m.vague = true // "the average was 2.4": of some column that says so
 	}
 	return m
 }

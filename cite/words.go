@@ -117,6 +117,9 @@ var stop = set("of the a an in per for and by to on our their")
 // generic are words of column names that say how, not what, is measured.
 var generic = set("total sum value amount count number average mean minimum maximum rate percent share id name date n usd eur gbp musd ms mb gb mwh kwh kg km hours minutes days min max avg t ha kg l h s mwh sqm km2 pro per gb tb")
 
+// vague are the generic words that can stand for a column on their own.
+var vague = set("average rate share percent")
+
 var expansions = map[string]string{
 	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count", "nr": "number",
 	"qty": "quantity", "amt": "amount", "rev": "revenue", "cust": "customer", "ytd": "year", "min": "minimum",
@@ -126,7 +129,7 @@ var expansions = map[string]string{
 // percentNames make a column one of percents or ratios; ratioNames do unless its
 // numbers are whole.
 var (
-	percentNames = set("percent pct percentage rate ratio share pctg coverage occupancy utilization utilisation completion retention")
+	percentNames = set("percent pct percentage percentagem porcentagem porcentaje pourcentage prozent anteil quote taxa rate ratio share pctg coverage occupancy utilization utilisation completion retention")
 	ratioNames   = set("margin growth conversion churn change yoy mom progress met bounce return discount tax interest probability score accuracy precision recall")
 )
 
