@@ -189,7 +189,7 @@ func TestToolsThatMisbehave(t *testing.T) {
 			return agent.Output{}, ctx.Err()
 		}),
 		agenttest.NewTool(agent.Spec{Name: "deaf", Timeout: time.Second}, func(context.Context, agent.Call) (agent.Output, error) {
-			time.Sleep(time.Minute)
+			time.Sleep(6 * time.Second)
 			return agent.Output{Content: "too late"}, nil
 		}),
 		agenttest.NewTool(agent.Spec{Name: "secret"}, nil),

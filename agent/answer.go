@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/footnotehq/footnote"
 )
@@ -70,12 +71,23 @@ func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 	if r.e.opts.Resolve == nil {
 		return a
 	}
-	cites, open := r.e.opts.Resolve(text, question, r.tables(), hints)
+	cites, open := r.resolve(text, question, hints)
 	a.Unresolved = open
 	if cites != nil {
 		a.Cites = cites
 	}
 	return a
+}
+
+// resolve finds the footnotes. An answer is not lost because they are.
+func (r *run) resolve(text, question string, hints []footnote.Cite) (cites []footnote.Cite, open []footnote.Unresolved) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.opts.Logger.Error("footnotes panicked", "conversation", r.stream, "run", r.id, "panic", p, "stack", string(debug.Stack()))
+			cites, open = nil, nil
+		}
+	}()
+	return r.e.opts.Resolve(text, question, r.tables(), hints)
 }
 
 // tables are the newest results of the conversation with their rows, oldest first.

@@ -10,9 +10,11 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"sync"
 	"time"
 	"unicode"
@@ -71,18 +73,25 @@ type Engine struct {
 	byName map[string]*Assistant
 	ctx    context.Context // parent of all runs
 	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup
+	own    sync.WaitGroup // what runs as long as the engine
+	work   sync.WaitGroup // runs, and what begins them; see enter
+	tools  sync.WaitGroup // calls of tools, also of those that ignore their context
+	side   chan struct{}  // places for Complete
 
 	mu       sync.Mutex // guards below
 	runs     map[string]*run
-	orphans  map[string]int64 // leases of runs whose events could not be written
+	opening  map[clientKey]*run // first runs of conversations, by their clients' names
+	orphans  map[string]int64   // leases of runs whose events could not be written
 	locks    map[string]*streamLock
 	draining bool
 }
 
+// clientKey is how a client names a conversation.
+type clientKey struct{ org, user, id string }
+
 // streamLock lets one turn at a time change a stream from outside of its run.
 type streamLock struct {
-	mu   sync.Mutex
+	held chan struct{} // has one value while somebody holds the lock
 	refs int
 }
 
@@ -109,7 +118,9 @@ func New(opts Options) (*Engine, error) {
 	e := &Engine{
 		opts:    opts,
 		byName:  map[string]*Assistant{},
+		side:    make(chan struct{}, sideJobs),
 		runs:    map[string]*run{},
+		opening: map[clientKey]*run{},
 		orphans: map[string]int64{},
 		locks:   map[string]*streamLock{},
 	}
@@ -122,22 +133,34 @@ func New(opts Options) (*Engine, error) {
 		return nil, errors.New("an engine needs at least one assistant")
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
-	e.wg.Go(e.tend)
+	e.own.Go(e.tend)
+	e.own.Go(e.keepLeases)
 	return e, nil
 }
 
+// toolName is what the Messages API accepts.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
 func (e *Engine) register(a *Assistant) error {
+	if a.Name == "" || a.Model == nil || a.Opening == nil {
+		return fmt.Errorf("assistant %q needs a name, a model and an opening", a.Name)
+	}
 	a.Limits = a.Limits.withDefaults()
 	if err := a.Policy.Check(); err != nil {
 		return fmt.Errorf("assistant %s: %w", a.Name, err)
 	}
 	seen := map[string]bool{}
 	for _, t := range a.Tools {
-		if name := t.Spec().Name; seen[name] {
-			return fmt.Errorf("assistant %s: two tools are named %s", a.Name, name)
-		} else {
-			seen[name] = true
+		s := t.Spec()
+		switch {
+		case seen[s.Name]:
+			return fmt.Errorf("assistant %s: two tools are named %s", a.Name, s.Name)
+		case !toolName.MatchString(s.Name):
+			return fmt.Errorf("assistant %s: the tool name %q is not 1 to 64 letters, digits, - and _", a.Name, s.Name)
+		case !json.Valid(s.InputSchema):
+			return fmt.Errorf("assistant %s: the input schema of the tool %s is not JSON", a.Name, s.Name)
 		}
+		seen[s.Name] = true
 	}
 	for _, name := range append([]string{a.Name}, a.Aliases...) {
 		if e.byName[name] != nil {
@@ -164,9 +187,11 @@ func (e *Engine) Assistants() []AssistantInfo {
 // taken, NotFound for a conversation that is not the principal's, Conflict when
 // the conversation is busy or the answers do not fit what is open.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
-	if e.isDraining() {
-		return Ticket{}, &footnote.Error{Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.", RetryAfter: 5 * time.Second}
+	leave, err := e.enter()
+	if err != nil {
+		return Ticket{}, err
 	}
+	defer leave()
 	if len(t.Answers)+len(t.Approvals) > 0 {
 		return e.answer(ctx, t)
 	}
@@ -176,10 +201,16 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 // Subscribe gives the reader of a ticket: everything with Seq > After.
 func (e *Engine) Subscribe(t Ticket) *hub.Reader { return t.reader }
 
-func (e *Engine) isDraining() bool {
+// enter begins work that Drain waits for, such as a turn that may start a run; it
+// is refused once the engine drains. leave ends it.
+func (e *Engine) enter() (leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.draining
+	if e.draining {
+		return nil, &footnote.Error{Code: footnote.ModelUnavailable, Message: "The server is shutting down. Try again in a moment.", RetryAfter: 5 * time.Second}
+	}
+	e.work.Add(1) // under the lock, so never while Drain already waits for nothing
+	return e.work.Done, nil
 }
 
 // ask starts a run for a message.
@@ -192,13 +223,17 @@ func (e *Engine) ask(ctx context.Context, t Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	if n := utf8.RuneCountInString(t.Text); n > a.Limits.InputSize {
-		return Ticket{}, footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n, a.Limits.InputSize)
+	if err := a.Limits.message(t); err != nil {
+		return Ticket{}, err
 	}
 	if !found {
 		return e.open(ctx, a, t)
 	}
-	defer e.lock(head.ID)()
+	unlock, err := e.lock(ctx, head.ID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer unlock()
 	if head, err = e.quiet(ctx, head.ID); err != nil {
 		return Ticket{}, err
 	}
@@ -270,34 +305,39 @@ func (e *Engine) assistant(asked, own string) (*Assistant, error) {
 	return a, nil
 }
 
-// lock keeps other turns from changing a stream until the returned func is called.
-func (e *Engine) lock(stream string) (unlock func()) {
+// lock keeps other turns from changing a stream until unlock is called. It waits
+// for them at most as long as ctx lasts.
+func (e *Engine) lock(ctx context.Context, stream string) (unlock func(), err error) {
 	e.mu.Lock()
 	l := e.locks[stream]
 	if l == nil {
-		l = &streamLock{}
+		l = &streamLock{held: make(chan struct{}, 1)}
 		e.locks[stream] = l
 	}
 	l.refs++
 	e.mu.Unlock()
-	l.mu.Lock()
-	return func() {
-		l.mu.Unlock()
+	leave := func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if l.refs--; l.refs == 0 {
 			delete(e.locks, stream)
 		}
 	}
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
 }
 
 // quiet returns the head of a stream in which nothing is running. The stream must
 // be locked.
 func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, error) {
-	busy := footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
 	if r := e.running(stream); r != nil {
 		if !r.ending() {
-			return footnote.Stream{}, busy
+			return footnote.Stream{}, busy()
 		}
 		select {
 		case <-r.done: // its readers may have seen its end before it is over
@@ -310,9 +350,13 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 	}
 	head, err := e.opts.Log.Get(ctx, stream)
 	if err == nil && head.RunState == "running" {
-		return head, busy
+		return head, busy()
 	}
 	return head, err
+}
+
+func busy() error {
+	return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Wait for the answer, or stop it.")
 }
 
 func (e *Engine) running(stream string) *run {
@@ -361,40 +405,30 @@ func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
 	return s, nil
 }
 
-// Complete makes one model call without tools and without storing anything: for
-// side jobs such as titles.
-func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error) {
-	a := e.opts.Assistants[0]
-	ctx, cancel := context.WithTimeoutCause(ctx, 60*time.Second, errRunTime)
-	defer cancel()
-	reply, err := a.Model.Step(ctx, Request{
-		Principal: p,
-		Model:     a.ModelName,
-		System:    []byte(`[]`),
-		Tools:     []byte(`[]`),
-		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
-		NoTools:   true,
-		MaxCost:   a.Limits.MicroUSD,
-	}, deaf{})
-	if err != nil {
-		return "", footnote.Usage{}, err
-	}
-	return Text(reply.Message.Blocks), reply.Message.Usage, nil
-}
-
 // Stop ends the run of a conversation. One that has ended already, or that does
 // not exist, is left as it is.
 func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
-	if r := e.running(conversation); r != nil {
-		r.cancel(stopped{by})
-		return nil
+	if done, err := e.stopRunning(ctx, conversation, by); done {
+		return err
 	}
-	defer e.lock(conversation)()
-	if r := e.running(conversation); r != nil {
-		r.cancel(stopped{by})
-		return nil
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	unlock, err := e.lock(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// Nobody starts a run while the stream is locked; somebody may have before.
+	if done, err := e.stopRunning(ctx, conversation, by); done {
+		return err
 	}
 	head, err := e.opts.Log.Get(ctx, conversation)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return nil
+	}
 	if err != nil || head.RunState != "parked" {
 		return err
 	}
@@ -406,21 +440,58 @@ func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
 	return err
 }
 
+// stopRunning cancels the run of a conversation that this engine drives, if there
+// is one. It is not done when there is none any more: it ended or parked before it
+// could notice.
+func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done bool, err error) {
+	r := e.running(conversation)
+	if r == nil {
+		return false, nil
+	}
+	r.cancel(stopped{by})
+	if !r.isClosed() {
+		return true, nil // whatever it does next, it finds that it was stopped
+	}
+	select {
+	case <-r.done:
+		return false, nil
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	}
+}
+
+// strayTime is how long Drain waits for tools that ignore that their run is over.
+const strayTime = 5 * time.Second
+
 // Drain refuses new turns and waits for the running ones. When ctx ends it cancels
-// them with ErrShutdown, and still waits: no goroutine outlives it. It may be
-// called twice.
+// them with ErrShutdown, and still waits: no run outlives it. Tools that go on
+// although their run is over are waited for a few seconds. It may be called twice.
 func (e *Engine) Drain(ctx context.Context) {
 	e.mu.Lock()
 	e.draining = true
 	e.mu.Unlock()
-	for _, r := range e.live() {
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-		}
+	idle := waited(&e.work)
+	select {
+	case <-idle:
+	case <-ctx.Done():
 	}
 	e.cancel(ErrShutdown)
-	e.wg.Wait()
+	<-idle // runs end by their own deadlines once they are cancelled
+	e.own.Wait()
+	stray := time.NewTimer(strayTime)
+	defer stray.Stop()
+	select {
+	case <-waited(&e.tools):
+	case <-stray.C:
+		e.opts.Logger.Error("a tool goes on after the end; the process must end to stop it")
+	}
+}
+
+// waited is closed when wg's count is zero.
+func waited(wg *sync.WaitGroup) <-chan struct{} {
+	c := make(chan struct{})
+	go func() { wg.Wait(); close(c) }()
+	return c
 }
 
 func (e *Engine) live() []*run {

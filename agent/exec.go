@@ -23,9 +23,15 @@ type AfterTool func(ctx context.Context, c Call, out *Output) error
 // errToolTime is the cause of a tool call that took too long.
 var errToolTime = errors.New("the tool's time is over")
 
-// toolGrace is how long a tool may take to notice that its time is over before
-// the run goes on without it.
-const toolGrace = 2 * time.Second
+// How long a tool may take to notice that its time is over, or that its run was
+// stopped, before the run goes on without it.
+const (
+	toolGrace = 2 * time.Second
+	stopGrace = 500 * time.Millisecond
+)
+
+// mostContent is how much of a result a model ever reads, in bytes.
+const mostContent = 1 << 20
 
 // plan is what is to be done with one open call.
 type plan struct {
@@ -41,9 +47,9 @@ type plan struct {
 // ours, side by side where they only read, and parks the run when others wait.
 func (r *run) settle() (parked bool, err error) {
 	for {
-		mine := r.plans()
-		if len(mine) == 0 {
-			return r.park(), nil
+		mine, parked, err := r.next()
+		if err != nil || len(mine) == 0 {
+			return parked, err
 		}
 		if err := r.exec(mine); err != nil {
 			return false, err
@@ -51,17 +57,31 @@ func (r *run) settle() (parked bool, err error) {
 	}
 }
 
-// plans lists the open calls that the run itself must deal with, in order.
-func (r *run) plans() []plan {
+// next lists the open calls that the run itself must deal with, in order. When
+// there are none but others wait for somebody outside, it parks the run. The look
+// and the end of taking answers are one: an answer is delivered either before, to
+// this run, or after, to the parked one.
+func (r *run) next() (mine []plan, parked bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var mine []plan
+	if cause := context.Cause(r.ctx); cause != nil && !errors.Is(cause, ErrShutdown) {
+		return nil, false, cause // a run that was stopped must not park
+	}
+	var waiting []string
 	for _, c := range r.s.open() {
-		if p := r.plan(c); !p.wait {
+		if p := r.plan(c); p.wait {
+			waiting = append(waiting, c.ID)
+		} else {
 			mine = append(mine, p)
 		}
 	}
-	return mine
+	if len(mine) > 0 || len(waiting) == 0 {
+		return mine, false, nil
+	}
+	body := footnote.RunParked{Calls: waiting, Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
+	r.closed = true
+	r.note(r.w.end(body), []footnote.Body{body})
+	return nil, true, nil
 }
 
 // plan decides what to do with a call. r.mu must be held.
@@ -69,7 +89,7 @@ func (r *run) plan(c openCall) plan {
 	p := plan{call: c}
 	p.tool, p.spec = r.tool(&p.call)
 	if p.tool == nil {
-		p.refusal = "There is no tool named " + c.Name + ". The tools are: " + strings.Join(r.offered(), ", ") + "."
+		p.refusal = fmt.Sprintf("There is no tool named %.100s", c.Name) + ". The tools are: " + strings.Join(r.offered(), ", ") + "."
 		return p
 	}
 	decision, decided := r.s.approvals[c.ID]
@@ -169,6 +189,9 @@ func (r *run) group(plans []plan) error {
 		r.put(nil, footnote.ApprovalAsked{ApprovalID: "appr_" + c.ID, CallID: c.ID})
 		return nil
 	}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx) // nothing is begun after the end
+	}
 	if !plans[0].free() {
 		// The record of the call comes before what it changes outside.
 		if err := r.w.flush(); err != nil {
@@ -180,26 +203,37 @@ func (r *run) group(plans []plan) error {
 	for i, p := range plans {
 		outcomes[i] = make(chan outcome, 1)
 		if len(plans) == 1 {
-			outcomes[i] <- r.call(p)
+			outcomes[i] <- r.safely(p)
 			break
 		}
 		slots <- struct{}{}
-		r.e.wg.Go(func() {
+		r.e.work.Go(func() {
 			defer func() { <-slots }()
-			outcomes[i] <- r.call(p)
+			outcomes[i] <- r.safely(p)
 		})
 	}
 	var failed error
 	for i := range plans {
 		o := <-outcomes[i]
-		if o.err != nil && failed == nil {
+		switch {
+		case o.err == nil:
+			r.keep(o) // also beside one that failed: it happened
+		case failed == nil:
 			failed = o.err
-		}
-		if failed == nil {
-			r.keep(o)
 		}
 	}
 	return failed
+}
+
+// safely is call, in which a hook that panics is an error of this run alone.
+func (r *run) safely(p plan) (o outcome) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream, "panic", panicked, "stack", string(debug.Stack()))
+			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
+		}
+	}()
+	return r.call(p)
 }
 
 // keep puts a result and remembers its rows for the footnotes.
@@ -233,12 +267,26 @@ func (r *run) call(p plan) outcome {
 		word = "failed"
 	}
 	r.e.opts.Metrics.ToolEnded(p.spec.Name, word, took)
-	res.Content, res.IsError, res.Chart, res.CacheHit = strings.ToValidUTF8(out.Content, "\uFFFD"), out.IsError, out.Chart, out.CacheHit
+	res.Content, res.IsError, res.Chart, res.CacheHit = bounded(out.Content), out.IsError, out.Chart, out.CacheHit
+	if out.Chart != nil && !json.Valid(out.Chart) {
+		r.e.opts.Logger.Error("tool gave a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
+		res.Chart = nil
+	}
 	o := outcome{result: res, rows: out.Rows}
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
 	}
 	return o
+}
+
+// bounded is the text of a result as it is stored: valid UTF-8, and not endless.
+func bounded(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= mostContent {
+		return s
+	}
+	const end = "\n… (cut here: the result is too long)"
+	return strings.ToValidUTF8(s[:mostContent-len(end)], "") + end
 }
 
 func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
@@ -287,7 +335,7 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 		err error
 	}
 	done := make(chan answer, 1)
-	r.e.wg.Go(func() {
+	r.e.tools.Go(func() {
 		defer func() {
 			if panicked := recover(); panicked != nil {
 				r.e.opts.Logger.Error("tool panicked", "tool", p.spec.Name, "conversation", r.stream, "panic", panicked, "stack", string(debug.Stack()))
@@ -307,7 +355,11 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 		return a.out, a.err
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(toolGrace)
+	patience := toolGrace
+	if r.ctx.Err() != nil {
+		patience = stopGrace
+	}
+	grace := time.NewTimer(patience)
 	defer grace.Stop()
 	select {
 	case a := <-done:
@@ -324,34 +376,19 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 	}
 }
 
-// park stops the run when open calls wait for somebody outside. The check and the
-// end of taking answers are one: an answer is delivered either before, to this
-// run, or after, to the parked one.
-func (r *run) park() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waiting := r.s.waiting()
-	if len(waiting) == 0 {
-		return false
-	}
-	parked := footnote.RunParked{Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
-	for _, c := range waiting {
-		parked.Calls = append(parked.Calls, c.ID)
-	}
-	r.closed = true
-	r.note(r.w.end(parked), []footnote.Body{parked})
-	return true
-}
-
 // deliver gives a running run answers to its open calls. It is not done when the
 // run takes no more answers.
 func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
+	// What the client has seen of the run is behind its ticket.
+	if err := r.w.flush(); err != nil {
+		return Ticket{}, true, err
+	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return Ticket{}, false, nil
 	}
-	fresh, err := r.s.check(t)
+	fresh, err := r.s.check(r.a, t)
 	if err == nil {
 		ticket = r.ticket()
 		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
@@ -381,7 +418,7 @@ func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	blobs := map[footnote.Digest][]byte{}
 	for _, a := range t.Answers {
 		c := calls[a.CallID]
-		res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, By: "client"}
+		res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, Content: a.Content, IsError: a.IsError, By: "client"}
 		if a.Rows != nil {
 			var chunks map[footnote.Digest][]byte
 			res.Result, chunks = storeRows(resultID(c), "client", sqlOf(c.Input), *a.Rows)

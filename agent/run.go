@@ -34,7 +34,8 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	stopTimer context.CancelFunc
 	begun     time.Time
-	recovered bool // it goes on after its owner died
+	spent     time.Duration // active time before that
+	recovered bool          // it goes on after its owner died
 	done      chan struct{}
 
 	mu   sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
@@ -54,11 +55,12 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 		e: e, a: a, id: id, stream: head.ID, turn: t, s: s,
 		topic: e.opts.Hub.Open(head.ID, head.Last),
 		begun: e.opts.Now(),
+		spent: s.spent(),
 		done:  make(chan struct{}),
 		rows:  map[string]footnote.Result{},
 	}
 	ctx, cancel := context.WithCancelCause(e.ctx)
-	r.ctx, r.stopTimer = context.WithTimeoutCause(ctx, a.Limits.Run, errRunTime)
+	r.ctx, r.stopTimer = context.WithTimeoutCause(ctx, a.Limits.Run-r.spent, errRunTime)
 	r.cancel = cancel
 	r.w = &writer{
 		log: e.opts.Log, topic: r.topic, stream: head, run: id, owner: e.opts.Owner, ttl: e.opts.LeaseTTL,
@@ -88,16 +90,18 @@ func (r *run) note(seq int64, bodies []footnote.Body) {
 	}
 }
 
-// launch lets a run go. Its goroutine belongs to the engine.
+// launch lets a run go. Its goroutine belongs to the engine; the caller has
+// entered it.
 func (e *Engine) launch(r *run) {
 	e.mu.Lock()
 	e.runs[r.stream] = r
 	e.mu.Unlock()
-	e.wg.Go(r.execute)
+	e.work.Go(r.execute)
 }
 
 // execute drives the run to its end, or until it is parked.
 func (r *run) execute() {
+	defer close(r.done)
 	terminal, answered := r.loop()
 	if terminal != nil {
 		r.finish(terminal, answered)
@@ -107,25 +111,37 @@ func (r *run) execute() {
 	r.closed = true
 	r.mu.Unlock()
 	r.topic.Trim()
-	r.e.mu.Lock()
-	delete(r.e.runs, r.stream)
-	if err != nil {
-		r.e.orphans[r.stream] = r.w.token()
-	}
-	r.e.mu.Unlock()
+	r.e.over(r, err)
 	r.topic.Close()
 	r.stopTimer()
 	r.cancel(nil)
 	r.record(terminal, err)
-	close(r.done)
+}
+
+// over forgets a run. When its events could not be written, it must be closed later;
+// but not after a conflict: then it is not, or no longer, ours.
+func (e *Engine) over(r *run, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.runs, r.stream)
+	if key := r.clientKey(); e.opening[key] == r {
+		delete(e.opening, key)
+	}
+	if err != nil && footnote.CodeOf(err) != footnote.Conflict {
+		e.orphans[r.stream] = r.w.token()
+	}
+}
+
+// isClosed reports whether the run takes no more answers.
+func (r *run) isClosed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
 }
 
 // ending reports whether the run is past its last step.
 func (r *run) ending() bool {
-	r.mu.Lock()
-	closed := r.closed
-	r.mu.Unlock()
-	return closed || r.w.broken()
+	return r.isClosed() || r.w.broken()
 }
 
 // record writes down how the run ended.
@@ -165,7 +181,7 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 
 // sums adds to a terminal event what the run took.
 func (r *run) sums(terminal footnote.Body) footnote.Body {
-	millis := r.e.opts.Now().Sub(r.begun).Milliseconds()
+	millis := (r.spent + r.e.opts.Now().Sub(r.begun)).Milliseconds()
 	switch b := terminal.(type) {
 	case footnote.RunFinished:
 		b.Steps, b.Usage, b.Cost, b.Millis = r.s.steps, r.s.usage, r.s.cost, millis
@@ -198,45 +214,65 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	} else if parked {
 		return nil, nil
 	}
-	nudged, pauses, cuts := false, 0, 0
+	var t turns
 	for {
 		last := r.s.steps >= r.a.Limits.Turns
 		reply, err := r.step(last)
 		if err != nil {
 			return r.failed(err), nil
 		}
-		m := reply.Message
-		calls := r.openCalls()
-		switch {
+		switch m := reply.Message; {
 		case m.StopReason == Refusal:
 			return r.ended(Refusal, reply)
 		case last:
 			return r.ended("max_turns", reply)
-		case m.StopReason == ToolUse && len(calls) > 0:
-			parked, err := r.settle()
-			if err != nil {
-				return r.failed(err), nil
-			}
-			if parked {
-				return nil, nil
-			}
-		case m.StopReason == MaxTokens && len(calls) > 0 && cuts == 0:
-			cuts++
-			r.refuse(calls, "The call was cut off at the output limit and was not run. Make it again, shorter.")
-		case m.StopReason == PauseTurn && pauses < 3:
-			pauses++
-		case Text(m.Blocks) == "" && r.s.answer == "" && !nudged:
-			// The model ended without a word after its tool calls: ask once.
-			nudged = true
-			r.refuse(calls, "The call was not run.")
-			r.put(nil, footnote.UserMessage{Context: "Please give your answer now, in words."})
-		default:
-			return r.ended(m.StopReason, reply)
+		}
+		parked, more, err := r.follow(reply.Message, &t)
+		switch {
+		case err != nil:
+			return r.failed(err), nil
+		case parked:
+			return nil, nil
+		case !more:
+			return r.ended(reply.Message.StopReason, reply)
 		}
 		if over := r.overBudget(); over != nil {
 			return over, r.answered(nil)
 		}
 	}
+}
+
+// turns counts what a loop does only so often.
+type turns struct {
+	nudged       bool
+	pauses, cuts int
+}
+
+// follow does what a message that is not the last one asks for. There is more when
+// the model is to be called again.
+func (r *run) follow(m footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
+	calls := r.openCalls()
+	cut := m.StopReason == MaxTokens || m.StopReason == ContextExceeded
+	switch {
+	case len(calls) > 0 && !cut:
+		// Whatever the stop reason says: some servers call tools and say end_turn.
+		parked, err = r.settle()
+		return parked, true, err
+	case m.StopReason == MaxTokens && len(calls) > 0 && t.cuts == 0:
+		t.cuts++
+		r.refuse(calls, "The call was cut off at the output limit and was not run. Make it again, shorter.")
+	case m.StopReason == PauseTurn && t.pauses < 3:
+		t.pauses++
+		r.w.kick() // what comes next would stay hidden behind it
+	case Text(m.Blocks) == "" && r.s.answer == "" && !t.nudged:
+		// The model ended without a word after its tool calls: ask once.
+		t.nudged = true
+		r.refuse(calls, "The call was not run.")
+		r.put(nil, footnote.UserMessage{Context: "Please give your answer now, in words."})
+	default:
+		return false, false, nil
+	}
+	return false, true, nil
 }
 
 // overBudget ends a run that has no money for another step. What has been said
@@ -308,12 +344,16 @@ func (r *run) step(last bool) (Reply, error) {
 		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Sources: r.s.opened.Sources,
 		System: r.system, Tools: r.tools, Messages: history.Messages(r.events()), NoTools: last,
 		MaxTokens: r.turn.MaxTokens,
-		MaxCost:   max(1, r.a.Limits.MicroUSD-r.s.cost.MicroUSD),
 	}
+	shown := map[string]bool{} // call ids of all attempts
 	for attempt := 1; ; attempt++ {
-		live := &live{r: r, step: n, attempt: attempt}
+		if r.ctx.Err() != nil {
+			return Reply{}, context.Cause(r.ctx)
+		}
+		req.MaxCost = max(1, r.a.Limits.MicroUSD-r.s.cost.MicroUSD)
+		live := &live{r: r, step: n, attempt: attempt, shown: shown}
 		begun := r.e.opts.Now()
-		reply, err := r.a.Model.Step(r.ctx, req, live)
+		reply, err := r.e.call(r.ctx, r.a, req, live)
 		live.end()
 		took := r.e.opts.Now().Sub(begun)
 		if err == nil {
@@ -321,27 +361,54 @@ func (r *run) step(last bool) (Reply, error) {
 			r.message(n, &reply, live)
 			return reply, nil
 		}
-		se, _ := errors.AsType[*StepError](err)
-		if se == nil {
-			se = &StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
-		}
+		se := stepError(err)
 		r.e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
-		if live.begun || se.Cost.MicroUSD > 0 {
-			r.topic.Note(footnote.Delta{Run: r.id, Step: n, Attempt: attempt, Op: footnote.StepBroke, Code: se.Code})
-			r.put(nil, footnote.StepFailed{Step: n, Attempt: attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
-		}
+		r.broke(live, se)
 		if r.ctx.Err() != nil {
 			return Reply{}, context.Cause(r.ctx)
 		}
-		if !se.Again || live.said || attempt == maxAttempts || r.overBudget() != nil {
+		wait := max(backoff(attempt), se.RetryAfter)
+		if !se.Again || live.said || attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
 			r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id, "step", n, "attempt", attempt, "code", se.Code, "err", err)
 			return Reply{}, err
 		}
-		if err := r.sleep(backoff(attempt)); err != nil {
+		live.Retrying(attempt, se.Code, wait)
+		if err := r.sleep(wait); err != nil {
 			return Reply{}, err
 		}
 	}
 }
+
+// call makes one model call. A model that panics has failed; the process goes on.
+func (e *Engine) call(ctx context.Context, a *Assistant, req Request, l Live) (reply Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack", string(debug.Stack()))
+			reply, err = Reply{}, fmt.Errorf("model panicked: %v", p)
+		}
+	}()
+	return a.Model.Step(ctx, req, l)
+}
+
+// stepError is an error of a model call in the form that says most.
+func stepError(err error) *StepError {
+	if se, ok := errors.AsType[*StepError](err); ok {
+		return se
+	}
+	return &StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
+}
+
+// broke records a model call that failed after something of it was shown, or paid.
+func (r *run) broke(l *live, se *StepError) {
+	if !l.begun && se.Cost.MicroUSD == 0 {
+		return
+	}
+	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
+	r.put(nil, footnote.StepFailed{Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
+}
+
+// longestWait is how long a run waits for a model that asks for patience.
+const longestWait = 20 * time.Second
 
 // backoff is how long to wait after a failed attempt: half a second, doubled each
 // time, with full jitter.
@@ -365,15 +432,28 @@ func (r *run) sleep(d time.Duration) error {
 func (r *run) message(n int, reply *Reply, l *live) {
 	m := &reply.Message
 	m.Step = n
+	m.Blocks = readable(m.Blocks)
 	l.rename(m.Blocks)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	bodies := []footnote.Body{*m}
-	if m.StopReason == ToolUse {
+	if len(toolCalls(m.Blocks)) > 0 {
 		r.note(r.w.put(nil, bodies...), bodies)
 	} else {
 		r.note(r.w.hold(bodies...), bodies)
 	}
+}
+
+// readable is a copy of blocks in which those that are not JSON, and so could not
+// be stored, are empty texts: their places stay.
+func readable(blocks []json.RawMessage) []json.RawMessage {
+	out := make([]json.RawMessage, len(blocks))
+	for i, raw := range blocks {
+		if out[i] = raw; !json.Valid(raw) {
+			out[i] = json.RawMessage(`{"type":"text","text":""}`)
+		}
+	}
+	return out
 }
 
 func (r *run) events() []footnote.Event {
@@ -394,106 +474,3 @@ func (r *run) refuse(calls []openCall, words string) {
 		r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server"})
 	}
 }
-
-// live shows a growing message to readers.
-type live struct {
-	r       *run
-	step    int
-	attempt int
-	blocks  map[int]hub.Block
-	said    bool // text was shown
-	begun   bool // anything was shown
-	isText  map[int]bool
-	ids     map[int]string // call ids that were given out, by block
-}
-
-func (l *live) Start(index int, kind, id, name string) {
-	if l.blocks == nil {
-		l.blocks, l.isText, l.ids = map[int]hub.Block{}, map[int]bool{}, map[int]string{}
-	}
-	if kind == ToolUseBlock {
-		id = l.callID(index, id)
-	}
-	l.begun = true
-	l.isText[index] = kind == TextBlock
-	l.blocks[index] = l.r.topic.Start(footnote.Delta{
-		Run: l.r.id, Step: l.step, Attempt: l.attempt, Index: index, Kind: kind, ID: id, Name: name,
-	})
-}
-
-// callID gives a call an id that the conversation has not seen.
-func (l *live) callID(index int, id string) string {
-	l.r.mu.Lock()
-	defer l.r.mu.Unlock()
-	free := l.r.s.unusedID(id)
-	for n := range l.ids {
-		if l.ids[n] == free && n != index {
-			free = fmt.Sprintf("%s_%d", free, index)
-		}
-	}
-	l.ids[index] = free
-	return free
-}
-
-func (l *live) Delta(index int, escaped []byte) {
-	if b, ok := l.blocks[index]; ok {
-		l.said = l.said || l.isText[index] && len(escaped) > 0
-		b.Grow(escaped)
-	}
-}
-
-func (l *live) Stop(index int) {
-	if b, ok := l.blocks[index]; ok {
-		b.End()
-		delete(l.blocks, index)
-	}
-}
-
-func (l *live) Flush() { l.r.topic.Flush() }
-
-func (l *live) Retrying(attempt int, code footnote.Code, wait time.Duration) {
-	l.r.topic.Note(footnote.Delta{Run: l.r.id, Step: l.step, Attempt: attempt, Op: footnote.StepRetrying, Code: code, Wait: wait})
-}
-
-// end closes the blocks that the model left open.
-func (l *live) end() {
-	for index := range l.blocks {
-		l.Stop(index)
-	}
-	l.r.topic.Flush()
-}
-
-// rename gives the calls of a complete message the ids they were shown with.
-func (l *live) rename(blocks []json.RawMessage) {
-	if l.ids == nil {
-		l.ids = map[int]string{}
-	}
-	for i, raw := range blocks {
-		var head struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}
-		if json.Unmarshal(raw, &head) != nil || head.Type != ToolUseBlock {
-			continue
-		}
-		id, ok := l.ids[i]
-		if !ok {
-			id = l.callID(i, head.ID)
-		}
-		if id != head.ID {
-			head.ID = id
-			blocks[i] = marshal(head)
-		}
-	}
-}
-
-// deaf is a Live that nobody listens to.
-type deaf struct{}
-
-func (deaf) Start(int, string, string, string)          {}
-func (deaf) Delta(int, []byte)                          {}
-func (deaf) Stop(int)                                   {}
-func (deaf) Flush()                                     {}
-func (deaf) Retrying(int, footnote.Code, time.Duration) {}

@@ -69,11 +69,13 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error)
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
 		ClientID: t.ClientID, Assistant: a.Name,
 	}
-	defer e.lock(head.ID)()
-	s := &state{}
-	r := e.newRun(head, a, s, t)
+	r := e.newRun(head, a, &state{}, t)
 	r.system, r.tools = system, tools
 	r.w.fresh = true
+	if !e.claim(r) {
+		r.drop()
+		return Ticket{}, busy()
+	}
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	bodies := []footnote.Body{opened}
 	if title := title(t.Text); title != "" {
@@ -83,6 +85,27 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error)
 		bodies = append(bodies, footnote.Imported{Turns: t.History})
 	}
 	return e.begin(r, t, blobs, bodies)
+}
+
+// claim keeps a client's name for a conversation to one run while its first event
+// is being written: of a message that is sent twice, one is refused. It lasts until
+// the run is over.
+func (e *Engine) claim(r *run) bool {
+	if r.turn.ClientID == "" {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := r.clientKey()
+	if old := e.opening[key]; old != nil && !old.w.broken() {
+		return false
+	}
+	e.opening[key] = r
+	return true
+}
+
+func (r *run) clientKey() clientKey {
+	return clientKey{r.turn.Principal.Org, r.turn.Principal.User, r.turn.ClientID}
 }
 
 // title is a first name for a conversation: the beginning of its first message.
@@ -139,18 +162,29 @@ func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
 	if !found {
 		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	defer e.lock(head.ID)()
+	unlock, err := e.lock(ctx, head.ID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	defer unlock()
 	if r := e.running(head.ID); r != nil {
 		if ticket, done, err := r.deliver(t); done || err != nil {
 			return ticket, err
 		}
-		<-r.done // it is just about to park
+		select {
+		case <-r.done: // it is just about to park, or to end
+		case <-ctx.Done():
+			return Ticket{}, context.Cause(ctx)
+		}
 	}
 	if err := e.adopt(ctx, head.ID); err != nil {
 		return Ticket{}, err
 	}
 	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
 		return Ticket{}, err
+	}
+	if head.RunState == "running" {
+		return Ticket{}, busy() // somebody else drives it, or it waits for its recovery
 	}
 	s, err := e.load(ctx, head.ID)
 	if err != nil {
@@ -160,37 +194,53 @@ func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	fresh, err := s.check(t)
+	fresh, err := s.check(a, t)
 	if err != nil {
 		return Ticket{}, err
 	}
-	r := e.newRun(head, a, s, t)
+	return e.resume(e.newRun(head, a, s, t), fresh)
+}
+
+// resume appends answers to a parked run and, when they were the last it waited
+// for, goes on with it. The stream must be locked.
+func (e *Engine) resume(r *run, fresh Turn) (Ticket, error) {
 	ticket := r.ticket()
 	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
 		ticket.Duplicate = true
 		r.drop()
 		return ticket, nil
 	}
-	blobs, bodies := r.answers(fresh)
-	r.put(blobs, bodies...)
-	resume := len(s.waiting()) == 0
-	if resume {
-		r.put(nil, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "answered"})
-	} else {
-		r.w.end()
-	}
-	// An answer is acknowledged only when it cannot be lost any more.
-	if err := r.w.flush(); err != nil {
-		ticket.reader.Close()
+	// One append: answers without the resumption would leave the run parked, and
+	// the client, trying again, would be told that all is well.
+	last := r.take(fresh)
+	err := r.w.flush() // an answer is acknowledged only when it cannot be lost any more
+	if err != nil || !last {
 		r.drop()
+	} else {
+		e.launch(r)
+	}
+	if err != nil {
+		ticket.reader.Close()
 		return Ticket{}, err
 	}
-	if resume {
-		e.launch(r)
-	} else {
-		r.drop()
-	}
 	return ticket, nil
+}
+
+// take puts answers, and what follows from them: the run goes on, or stays parked
+// and its lease is given back. It reports whether it goes on.
+func (r *run) take(fresh Turn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	blobs, bodies := r.answers(fresh)
+	r.note(r.w.next, bodies)
+	resumes := len(r.s.waiting()) == 0
+	if resumes {
+		resumed := footnote.RunResumed{Attempt: r.s.resumes + 1, Reason: "answered"}
+		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
+		bodies = append(bodies, resumed)
+	}
+	r.w.enqueue(write{bodies: bodies, blobs: blobs, release: !resumes}, true)
+	return resumes
 }
 
 // drop gives up a run that was not launched.
@@ -202,37 +252,71 @@ func (r *run) drop() {
 }
 
 // check sorts the answers of a turn against the log: those already given in the
-// same words are dropped, anything that does not fit is refused.
-func (s *state) check(t Turn) (fresh Turn, err error) {
-	open := map[string]bool{}
+// same words are dropped, anything that does not fit is refused. Only calls of
+// client tools can be answered: what a tool of ours gave is for nobody to say.
+func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
+	open := map[string]openCall{}
 	for _, c := range s.open() {
-		open[c.ID] = true
+		open[c.ID] = c
 	}
-	for _, a := range t.Answers {
-		given, ok := s.results[a.CallID]
+	answers := map[string]Answer{}
+	for _, an := range t.Answers {
+		an.Content = bounded(an.Content)
+		twin, twice := answers[an.CallID]
+		given, ok := s.results[an.CallID]
+		c, isOpen := open[an.CallID]
+		denied := s.approvals[an.CallID].CallID != "" && !s.approvals[an.CallID].Approved
 		switch {
-		case ok && given.By == "client" && given.Content == a.Content && given.IsError == a.IsError:
-		case ok:
-			return fresh, footnote.Errorf(footnote.Conflict, "The call %s has been answered already, differently.", a.CallID)
-		case !open[a.CallID] || s.run == "":
-			return fresh, footnote.Errorf(footnote.Conflict, "There is no open call %s in this conversation.", a.CallID)
+		case twice && twin.Content == an.Content && twin.IsError == an.IsError:
+		case ok && given.By == "client" && given.Content == an.Content && given.IsError == an.IsError:
+		case ok || twice:
+			return fresh, footnote.Errorf(footnote.Conflict, "The call %.100q has been answered already, differently.", an.CallID)
+		case !isOpen || s.run == "":
+			return fresh, footnote.Errorf(footnote.Conflict, "There is no open call %.100q in this conversation.", an.CallID)
+		case denied || a.side(c.Name) != Client:
+			return fresh, footnote.Errorf(footnote.Conflict, "The call %.100q is not for the client to answer.", an.CallID)
 		default:
-			fresh.Answers = append(fresh.Answers, a)
+			answers[an.CallID] = an
+			fresh.Answers = append(fresh.Answers, an)
 		}
 	}
-	for _, a := range t.Approvals {
-		given, ok := s.approvals[a.CallID]
+	fresh.Principal = t.Principal
+	fresh.Approvals, err = s.decisions(open, t.Approvals)
+	return fresh, err
+}
+
+// decisions is check for approvals.
+func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh []Approval, err error) {
+	decided := map[string]bool{}
+	for id, given := range s.approvals {
+		decided[id] = given.Approved
+	}
+	for _, a := range approvals {
+		given, ok := decided[a.CallID]
+		_, isOpen := open[a.CallID]
 		switch {
-		case ok && given.Approved == a.Approved:
+		case ok && given == a.Approved:
 		case ok:
-			return fresh, footnote.Errorf(footnote.Conflict, "The call %s has been decided already, differently.", a.CallID)
-		case !open[a.CallID] || !s.asked[a.CallID] || s.run == "":
-			return fresh, footnote.Errorf(footnote.Conflict, "No approval is open for the call %s.", a.CallID)
+			return nil, footnote.Errorf(footnote.Conflict, "The call %.100q has been decided already, differently.", a.CallID)
+		case !isOpen || !s.asked[a.CallID] || s.run == "":
+			return nil, footnote.Errorf(footnote.Conflict, "No approval is open for the call %.100q.", a.CallID)
 		default:
-			fresh.Approvals = append(fresh.Approvals, a)
+			decided[a.CallID] = a.Approved
+			fresh = append(fresh, a)
 		}
 	}
 	return fresh, nil
+}
+
+// side is where the tool of a call runs; empty when there is no such tool.
+func (a *Assistant) side(name string) string {
+	for _, t := range a.Tools {
+		s := t.Spec()
+		if _, alias := s.Aliases[name]; alias || s.Name == name {
+			return s.Side
+		}
+	}
+	return ""
 }
 
 // waiting lists the open calls that somebody outside must still act on: those
@@ -259,7 +343,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 	for _, c := range s.open() {
 		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery"})
 	}
-	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: s.usage, Cost: s.cost})
+	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: s.usage, Cost: s.cost, Millis: s.spent().Milliseconds()})
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
 		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies,
 		Take: &footnote.Take{Owner: e.opts.Owner, TTL: e.opts.LeaseTTL}, Release: true,
@@ -305,9 +389,21 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
+// mostRecoveries is how often a run may take its process down with it.
+const mostRecoveries = 3
+
 // recover goes on with one run, or ends it when nobody wants it any more.
 func (e *Engine) recover(ctx context.Context, stream string) error {
-	defer e.lock(stream)()
+	leave, err := e.enter()
+	if err != nil {
+		return nil //nolint:nilerror // it is left to the next process
+	}
+	defer leave()
+	unlock, err := e.lock(ctx, stream)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if e.running(stream) != nil {
 		return nil
 	}
@@ -323,19 +419,21 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 		return err
 	}
 	a, err := e.assistant("", s.opened.Assistant)
-	if err != nil || (head.RunState == "running" && s.started.OnDisconnect == Cancel) {
+	orphan := head.RunState == "running"
+	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
 		return e.interrupt(ctx, head) // also when the assistant is gone from the configuration
 	}
 	r := e.newRun(head, a, s, Turn{Principal: footnote.Principal{Org: head.Org, User: head.User}, Door: s.started.Door})
-	r.recovered = head.RunState == "running"
-	reason := "recovered"
-	if head.RunState == "parked" {
-		reason = "deadline"
+	r.recovered = orphan
+	resumed := footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"}
+	var bodies []footnote.Body
+	if !orphan {
+		resumed.Reason = "deadline"
 		for _, c := range s.waiting() {
-			r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "This call was not answered in time.", IsError: true, By: "recovery"})
+			bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "This call was not answered in time.", IsError: true, By: "recovery"})
 		}
 	}
-	r.put(nil, footnote.RunResumed{Attempt: s.resumes + 1, Reason: reason})
+	r.put(nil, append(bodies, resumed)...)
 	e.launch(r)
 	return nil
 }
@@ -344,24 +442,32 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 func (e *Engine) tend() {
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
-	renew := time.NewTicker(e.opts.LeaseTTL / 3)
-	defer renew.Stop()
 	for {
 		select {
 		case <-e.ctx.Done():
 			return
-		case <-renew.C:
-			e.renew()
 		case <-tick.C:
 			e.retryOrphans()
-			if e.isDraining() {
-				continue
-			}
 			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
 			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
 				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
 			}
 			cancel()
+		}
+	}
+}
+
+// keepLeases renews leases until the engine stops. Nothing that may take long is
+// done beside it: a lease that is renewed too late ends its run.
+func (e *Engine) keepLeases() {
+	tick := time.NewTicker(e.opts.LeaseTTL / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			e.renew()
 		}
 	}
 }
@@ -375,15 +481,23 @@ func (e *Engine) retryOrphans() {
 	e.mu.Unlock()
 	for _, id := range ids {
 		ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
-		unlock := e.lock(id)
-		if e.running(id) == nil {
-			if err := e.adopt(ctx, id); err != nil {
-				e.opts.Logger.WarnContext(ctx, "run not closed yet", "conversation", id, "err", err)
-			}
+		if err := e.retryOrphan(ctx, id); err != nil && e.ctx.Err() == nil {
+			e.opts.Logger.WarnContext(ctx, "run not closed yet", "conversation", id, "err", err)
 		}
-		unlock()
 		cancel()
 	}
+}
+
+func (e *Engine) retryOrphan(ctx context.Context, stream string) error {
+	unlock, err := e.lock(ctx, stream)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e.running(stream) != nil {
+		return nil
+	}
+	return e.adopt(ctx, stream)
 }
 
 // renew extends the leases of the running runs. One that is lost ends its run.

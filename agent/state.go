@@ -4,33 +4,36 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
 
 // state is what a log says about its conversation: a fold over its events.
 type state struct {
-	events    []footnote.Event
-	opened    footnote.Opened
-	run       string // the run that has not ended
-	started   footnote.RunStarted
-	parked    bool
-	resumes   int
-	steps     int
-	usage     footnote.Usage
-	cost      footnote.Cost
-	millis    int64 // active time of earlier attempts, unknown after a crash
-	calls     []openCall
-	approvals map[string]footnote.ApprovalGiven // by call id
-	asked     map[string]bool                   // call ids whose approval was asked for
-	results   map[string]footnote.ToolResult    // by call id
-	stored    []footnote.StoredResult
-	ids       map[string]bool // call ids used so far
-	ordinal   int             // tool calls so far
-	question  string          // the newest user message
-	answer    string          // the newest text of the run
-	chart     json.RawMessage // the newest chart of the run
-	imports   int
+	events     []footnote.Event
+	opened     footnote.Opened
+	run        string // the run that has not ended
+	started    footnote.RunStarted
+	parked     bool
+	resumes    int
+	recoveries int // how often its owner died
+	steps      int
+	usage      footnote.Usage
+	cost       footnote.Cost
+	active     time.Duration // of the run before since; see spent
+	since      time.Time     // when it last began or went on, if that was stored
+	seen       time.Time     // of the newest event
+	calls      []openCall
+	approvals  map[string]footnote.ApprovalGiven // by call id
+	asked      map[string]bool                   // call ids whose approval was asked for
+	results    map[string]footnote.ToolResult    // by call id
+	stored     []footnote.StoredResult
+	ids        map[string]bool // call ids used so far
+	ordinal    int             // tool calls so far
+	question   string          // the newest user message
+	answer     string          // the newest text of the run
+	chart      json.RawMessage // the newest chart of the run
 }
 
 // openCall is a tool call of the run's newest model message.
@@ -43,6 +46,7 @@ type openCall struct {
 
 func (s *state) apply(ev footnote.Event) {
 	s.events = append(s.events, ev)
+	s.clock(ev)
 	switch b := ev.Body.(type) {
 	case footnote.Opened:
 		s.opened = b
@@ -51,11 +55,14 @@ func (s *state) apply(ev footnote.Event) {
 			s.question = b.Text
 		}
 	case footnote.RunStarted:
-		s.run, s.started, s.parked, s.resumes = ev.Run, b, false, 0
+		s.run, s.started, s.parked, s.resumes, s.recoveries = ev.Run, b, false, 0, 0
 		s.steps, s.usage, s.cost = 0, footnote.Usage{}, footnote.Cost{}
 		s.answer, s.chart, s.calls = "", nil, nil
 	case footnote.RunResumed:
 		s.parked, s.resumes = false, b.Attempt
+		if b.Reason == "recovered" {
+			s.recoveries++
+		}
 	case footnote.RunParked:
 		s.parked = true
 	case footnote.StepFailed:
@@ -71,6 +78,32 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
 		s.run, s.parked, s.calls = "", false, nil
 	}
+}
+
+// clock follows the time in which the run was active, from events that were stored.
+func (s *state) clock(ev footnote.Event) {
+	if !ev.Time.IsZero() {
+		s.seen = ev.Time
+	}
+	switch ev.Body.(type) {
+	case footnote.RunStarted:
+		s.active, s.since = 0, ev.Time
+	case footnote.RunParked:
+		s.active, s.since = s.spent(), time.Time{}
+	case footnote.RunResumed:
+		s.active, s.since = s.spent(), ev.Time
+	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
+		s.active, s.since = 0, time.Time{}
+	}
+}
+
+// spent is how long the run has been active. The time of an owner that died ends
+// with the last event it stored.
+func (s *state) spent() time.Duration {
+	if s.since.IsZero() {
+		return s.active
+	}
+	return s.active + max(0, s.seen.Sub(s.since))
 }
 
 func put[V any](m *map[string]V, k string, v V) {

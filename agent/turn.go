@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
@@ -114,6 +116,31 @@ type Limits struct {
 	Park      time.Duration // how long a call may wait for a client; default 5 min
 	InputSize int           // characters of a message; default 10,000
 	Parallel  int           // read-only tools side by side; default 4
+}
+
+// Bounds of a turn that no setting changes.
+const (
+	mostImported  = 5_000   // turns of a client's own history
+	mostImportedB = 4 << 20 // bytes of it
+	mostContext   = 1 << 20 // bytes of what a door adds to a message
+)
+
+// message says what is wrong with a message.
+func (l Limits) message(t Turn) error {
+	if n := utf8.RuneCountInString(t.Text); n > l.InputSize {
+		return footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n, l.InputSize)
+	}
+	if strings.TrimSpace(t.Text) == "" && strings.TrimSpace(t.Context) == "" {
+		return footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+	}
+	size := 0
+	for _, h := range t.History {
+		size += len(h.Text)
+	}
+	if len(t.History) > mostImported || size > mostImportedB || len(t.Context) > mostContext {
+		return footnote.Errorf(footnote.TooLarge, "The message brings too much history or context with it.")
+	}
+	return nil
 }
 
 func (l Limits) withDefaults() Limits {

@@ -50,6 +50,15 @@ func (w *writer) hold(bodies ...footnote.Body) int64 {
 	return w.enqueue(write{bodies: bodies}, false)
 }
 
+// kick starts to write what is held.
+func (w *writer) kick() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.busy && len(w.queue) > 0 {
+		w.start()
+	}
+}
+
 // end puts the last events of the run and gives the lease back with them.
 func (w *writer) end(bodies ...footnote.Body) int64 {
 	return w.enqueue(write{bodies: bodies, release: true}, true)
@@ -94,6 +103,9 @@ func (w *writer) drain() {
 			events, err = w.log.CreateAppend(ctx, w.stream, a)
 		} else {
 			events, err = w.log.Append(ctx, a)
+		}
+		if err != nil && ctx.Err() != nil {
+			err = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store does not answer.", Err: err}
 		}
 		cancel()
 		w.done(batch, a, events, err)

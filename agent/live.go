@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/hub"
+)
+
+// live shows a growing message to readers. A model that reports wrongly loses what
+// it reports, and nothing else: each block that was started is ended, because no
+// reader gets past one that is not.
+type live struct {
+	r       *run
+	step    int
+	attempt int
+	over    bool // the call has returned
+	said    bool // text was shown
+	begun   bool // anything was shown
+	blocks  map[int]hub.Block
+	isText  map[int]bool
+	ids     map[int]string  // call ids that were given out, by block
+	shown   map[string]bool // call ids that were given out in this step
+}
+
+func (l *live) Start(index int, kind, id, name string) {
+	if l.over || kind != TextBlock && kind != ThinkingBlock && kind != ToolUseBlock {
+		return
+	}
+	if l.blocks == nil {
+		l.blocks, l.isText = map[int]hub.Block{}, map[int]bool{}
+	}
+	l.Stop(index) // it was started twice
+	if kind == ToolUseBlock {
+		id = l.callID(index, id)
+	}
+	l.begun = true
+	l.isText[index] = kind == TextBlock
+	l.blocks[index] = l.r.topic.Start(footnote.Delta{
+		Run: l.r.id, Step: l.step, Attempt: l.attempt, Index: index, Kind: kind, ID: id, Name: name,
+	})
+}
+
+// callID gives a call an id that neither the conversation nor this step has seen.
+func (l *live) callID(index int, id string) string {
+	l.r.mu.Lock()
+	defer l.r.mu.Unlock()
+	free := l.r.s.unusedID(id)
+	for n := 2; l.shown[free]; n++ {
+		free = l.r.s.unusedID(fmt.Sprintf("%s_%d", id, n))
+	}
+	put(&l.shown, free, true)
+	if l.ids == nil {
+		l.ids = map[int]string{}
+	}
+	l.ids[index] = free
+	return free
+}
+
+func (l *live) Delta(index int, escaped []byte) {
+	if b, ok := l.blocks[index]; ok {
+		l.said = l.said || l.isText[index] && len(escaped) > 0
+		b.Grow(escaped)
+	}
+}
+
+func (l *live) Stop(index int) {
+	if b, ok := l.blocks[index]; ok {
+		b.End()
+		delete(l.blocks, index)
+	}
+}
+
+func (l *live) Flush() { l.r.topic.Flush() }
+
+func (l *live) Retrying(attempt int, code footnote.Code, wait time.Duration) {
+	l.r.topic.Note(footnote.Delta{Run: l.r.id, Step: l.step, Attempt: attempt, Op: footnote.StepRetrying, Code: code, Wait: wait})
+}
+
+// end closes the blocks that the model left open.
+func (l *live) end() {
+	l.over = true
+	for index := range l.blocks {
+		l.Stop(index)
+	}
+	l.r.topic.Flush()
+}
+
+// rename gives the calls of a complete message the ids they were shown with.
+func (l *live) rename(blocks []json.RawMessage) {
+	for i, raw := range blocks {
+		var head struct {
+			Type  string          `json:"type"`
+			ID    string          `json:"id"`
+			Name  string          `json:"name"`
+			Input json.RawMessage `json:"input"`
+		}
+		if json.Unmarshal(raw, &head) != nil || head.Type != ToolUseBlock {
+			continue
+		}
+		id, ok := l.ids[i]
+		if !ok {
+			id = l.callID(i, head.ID)
+		}
+		if id == head.ID {
+			continue
+		}
+		head.ID = id
+		if head.Input == nil {
+			head.Input = json.RawMessage(`{}`)
+		}
+		blocks[i] = marshal(head)
+	}
+}
