@@ -29,10 +29,14 @@ type askCmd struct {
 
 // Help is shown by footnote ask --help.
 func (askCmd) Help() string {
-	return `  footnote ask "Which city has the most customers?"           (the demo shop)
+	return `Without a source, the demo shop is asked:
+
+  footnote ask "Which city has the most customers?"
   footnote ask --source sales.csv "total revenue by month"
   footnote ask --continue "only 2024"
+
 Without a key the built-in offline planner answers. To connect a model:
+
   export ANTHROPIC_API_KEY=…
   export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model   (a local one)`
 }

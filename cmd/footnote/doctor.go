@@ -24,8 +24,9 @@ type doctorCmd struct{}
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
-	return `  footnote doctor --source shop.db
-Exit code 1 when a check fails.`
+	return `Exit code 1 when a check fails.
+
+  footnote doctor --source shop.db`
 }
 
 // check is one line of the table.

@@ -26,8 +26,10 @@ type fakeCmd struct {
 // Help is shown by footnote fake-model --help.
 func (fakeCmd) Help() string {
 	return `A strict imitation of the Messages API: it refuses what the real one refuses.
+
   footnote fake-model --scenario analyst --sql "SELECT count(*) FROM orders" &
   ANTHROPIC_BASE_URL=http://127.0.0.1:8790 FOOTNOTE_MODEL=claude-sonnet-5-5 footnote ask "How many orders?"
+
 Ctrl+C prints what it was asked.`
 }
 

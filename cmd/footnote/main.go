@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/child"
@@ -123,10 +124,20 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 	if e, ok := errors.AsType[*exit](err); ok {
 		code = e.code
 	}
-	if words := err.Error(); words != "" {
+	if words := oneLine(err); words != "" {
 		fmt.Fprintf(std.err, "footnote: %s\n", words)
 	}
 	return code
+}
+
+// oneLine is the text of an error for people. The message of a classified error
+// says it all; an engine's cause may go on with a picture of the statement.
+func oneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		lines = lines[:min(1, len(lines))]
+	}
+	return strings.Join(lines, "; ")
 }
 
 // env is the environment of the process.

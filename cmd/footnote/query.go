@@ -23,8 +23,10 @@ type queryCmd struct {
 // Help is shown by footnote query --help.
 func (queryCmd) Help() string {
 	return `The statement goes through the same gate and limits as the analyst's.
+
   footnote query --source shop.db "select count(*) from orders"
   footnote query --source shop.db --json "select city, count(*) from customers group by city"
+
 Exit codes: 0 done, 1 failed, 2 usage, 3 refused, 4 limit.`
 }
 
@@ -54,15 +56,20 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 		return queryError(err)
 	}
 	if q.JSON {
-		return printJSON(std.out, tableJSON(res, sum))
+		err = printJSON(std.out, tableJSON(res, sum))
+	} else {
+		printTable(std.out, res, terminalWidth(std.out))
+		fmt.Fprintf(std.err, "%d rows in %s\n", sum.Rows, sum.Elapsed.Round(time.Millisecond))
 	}
-	printTable(std.out, res, terminalWidth(std.out))
-	note := fmt.Sprintf("%d rows in %s", sum.Rows, sum.Elapsed.Round(time.Millisecond))
-	if sum.Truncated {
-		note += "; there are more: the limit of " + sum.Limit + " was reached"
+	if err == nil && sum.Truncated {
+		return &exit{exitLimit, errors.New(cutShort(sum))}
 	}
-	fmt.Fprintln(std.err, note)
-	return nil
+	return err
+}
+
+// cutShort says that a result has more rows than were read.
+func cutShort(sum source.Summary) string {
+	return fmt.Sprintf("the result was cut after %d rows, at the limit of %s", sum.Rows, sum.Limit)
 }
 
 // queryError gives an error its exit code.
@@ -173,7 +180,7 @@ func one(ctx context.Context, src source.Source, line batchIn) batchOut {
 		return o
 	}
 	if sum.Truncated {
-		o.Outcome, o.Reason = source.Limited, "the result was cut at the limit of "+sum.Limit
+		o.Outcome, o.Reason = source.Limited, cutShort(sum)
 	}
 	return o
 }

@@ -27,9 +27,12 @@ type serveCmd struct {
 
 // Help is shown by footnote serve --help.
 func (serveCmd) Help() string {
-	return `  footnote serve --source shop=shop.db
+	return `Without keys only programs on this machine can call.
+
+  footnote serve --source shop=shop.db
   curl -N http://127.0.0.1:8787/v1/chat/completions -H 'content-type: application/json' \
     -d '{"model":"analyst","stream":true,"messages":[{"role":"user","content":"How many orders?"}]}'
+
 The first line on standard output is {"ready":true,"listen":"…"}.`
 }
 

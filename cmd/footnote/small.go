@@ -45,6 +45,7 @@ type seedDemoCmd struct {
 // Help is shown by footnote seed-demo --help.
 func (seedDemoCmd) Help() string {
 	return `The same bytes every time, read-only (mode 0444):
+
   footnote seed-demo shop.db`
 }
 
@@ -64,6 +65,7 @@ type demoCmd struct {
 // Help is shown by footnote demo --help.
 func (demoCmd) Help() string {
 	return `Creates the shop database in the data folder, where there is none yet, and serves it.
+
   footnote demo
   footnote ask "Which city has the most customers?"`
 }

@@ -21,7 +21,9 @@ type verifyCmd struct {
 // Help is shown by footnote verify --help.
 func (verifyCmd) Help() string {
 	return `Checks each footnote against the stored rows once more, and lists the numerals without one.
+
   footnote verify conv_ABC --json
+
 Exit code 1 when a footnote does not hold.`
 }
 
