@@ -125,10 +125,14 @@ type RunFinished struct {
 type RunFailed struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"` // safe to show
-	Steps   int    `json:"steps,omitempty"`
-	Usage   Usage  `json:"usage"`
-	Cost    Cost   `json:"cost"`
-	Millis  int64  `json:"millis"`
+	// RetryAfterMillis is how long the upstream asked to be left alone; 0 when it
+	// did not say.
+	RetryAfterMillis int64 `json:"retry_after_ms,omitempty"`
+
+	Steps  int   `json:"steps,omitempty"`
+	Usage  Usage `json:"usage"`
+	Cost   Cost  `json:"cost"`
+	Millis int64 `json:"millis"`
 }
 
 // RunStopped ends a run that somebody ended: a person, a client that left, or a

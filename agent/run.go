@@ -318,7 +318,11 @@ func (r *run) failed(err error) footnote.Body {
 	if footnote.CodeOf(err) == footnote.Internal {
 		r.e.opts.Logger.Error("run failed", "conversation", r.stream, "run", r.id, "err", err)
 	}
-	return footnote.RunFailed{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err)}
+	failed := footnote.RunFailed{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err)}
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		failed.RetryAfterMillis = e.RetryAfter.Milliseconds()
+	}
+	return failed
 }
 
 // thaw reads the frozen bytes of a conversation that was not just opened.

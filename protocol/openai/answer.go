@@ -31,7 +31,7 @@ const ParkedMessage = "The assistant waits for a person or a browser, which this
 func Failure(b footnote.Body) error {
 	switch b := b.(type) {
 	case footnote.RunFailed:
-		return &footnote.Error{Code: b.Code, Message: b.Message}
+		return &footnote.Error{Code: b.Code, Message: b.Message, RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond}
 	case footnote.RunParked:
 		return footnote.Errorf(footnote.UnsupportedParameter, ParkedMessage)
 	case footnote.RunStopped:
