@@ -9,10 +9,14 @@ $(foreach v,$(filter ANTHROPIC_%,$(.VARIABLES)),$(eval unexport $(v)))
 GO ?= go
 BIN := bin/footnote
 # Without a C compiler everything but DuckDB is built.
-CC_FOUND := $(shell command -v gcc || command -v clang || command -v cc)
-export CGO_ENABLED ?= $(if $(CC_FOUND),1,0)
+ifeq ($(origin CGO_ENABLED),undefined)
+CGO_ENABLED := $(shell scripts/cgo.sh)
+endif
+export CGO_ENABLED
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
-SOURCES := $(shell find . -name '*.go' -not -path './node_modules/*' -not -path './test/clients/node_modules/*') go.mod go.sum
+# What the program is made of: also what is embedded in it.
+SOURCES := $(shell find . -type f -not -path '*/.*' -not -path './bin/*' -not -path './data/*' -not -path './docs/*' -not -path './test/*' \
+	-not -path '*/testdata/*' -not -name '*_test.go' -not -name '*.md' -not -name '* *')
 
 .PHONY: help
 help: ## Show this list.
@@ -26,7 +30,10 @@ setup:
 build: $(BIN) ## Build bin/footnote.
 
 $(BIN): $(SOURCES) | setup
-	@if [ "$(CGO_ENABLED)" = 0 ]; then echo "No C compiler: building without DuckDB. SQLite files work; CSV, Parquet, JSON and XLSX do not. (apt-get install gcc libc6-dev)"; fi
+	@if [ "$(CGO_ENABLED)" = 0 ]; then \
+		echo "No C and C++ compiler: building without DuckDB. SQLite files work; CSV, Parquet, JSON and XLSX do not."; \
+		echo "To have them: apt-get install g++ (or your system's like), make clean, and make again."; \
+	fi
 	@echo "building $(BIN); the first time this takes a minute or two"
 	@mkdir -p bin
 	@$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/footnote
@@ -35,9 +42,12 @@ $(BIN): $(SOURCES) | setup
 demo: build ## Create the demo shop, serve it, print a first question.
 	@exec $(BIN) demo
 
+# What can be installed is installed first, a compiler too.
 .PHONY: test
-test: setup lint ## Run every check and test, once.
-	scripts/test.sh
+test: ## Run every check and test, once.
+	@scripts/setup.sh test
+	@CGO_ENABLED=1 $(MAKE) --no-print-directory lint
+	@scripts/test.sh
 
 .PHONY: lint
 lint: setup
@@ -46,6 +56,10 @@ lint: setup
 	@$(GO) vet ./...
 	@$(GO) tool -modfile=tools.mod staticcheck ./...
 	@$(GO) mod tidy -diff
+
+.PHONY: first-answer
+first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.
+	@scripts/first-answer.sh
 
 .PHONY: crash
 crash: ## 300 trials of kill -9 amid appends and runs.

@@ -1,28 +1,37 @@
 #!/usr/bin/env bash
-# Checks what the project needs, and installs on Debian what can be installed. It is
-# quick when everything is there.
+# Checks what the project needs. With "test", installs with apt-get what the tests
+# need beside Go and Node.js, where that can be done. Quick when everything is there.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 want_go=1.26
 if ! command -v go >/dev/null; then
   echo "Go $want_go or newer is needed: https://go.dev/doc/install" >&2
   exit 1
 fi
-have_go=$(go env GOVERSION | sed 's/^go//')
-if [ "$(printf '%s\n%s\n' "$want_go" "$have_go" | sort -V | head -n1)" != "$want_go" ]; then
+have_go=$(go env GOVERSION)
+have_go=${have_go#go}
+if [ "$(printf '%s\n%s\n' "$want_go" "${have_go%%[!0-9.]*}" | sort -V | head -n1)" != "$want_go" ]; then
   echo "Go $want_go or newer is needed; this is $have_go" >&2
   exit 1
 fi
-if [ "${1:-}" != test ]; then
-  exit 0
-fi
+[ "${1:-}" = test ] || exit 0
+
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-  echo "Node.js with npm is needed for the client tests" >&2
+  echo "Node.js with npm is needed for the client tests: https://nodejs.org" >&2
   exit 1
 fi
-if ! command -v gcc >/dev/null && command -v apt-get >/dev/null; then
-  run=; [ "$(id -u)" = 0 ] || run=sudo
-  echo "installing a C compiler for DuckDB and the race detector"
-  $run apt-get update -qq
-  $run apt-get install -y -qq gcc libc6-dev g++ >/dev/null
+missing=()
+command -v curl >/dev/null || missing+=(curl)
+command -v sqlite3 >/dev/null || missing+=(sqlite3)
+[ "$(scripts/cgo.sh)" = 1 ] || missing+=(gcc g++ libc6-dev)
+[ ${#missing[@]} -gt 0 ] || exit 0
+if ! command -v apt-get >/dev/null; then
+  echo "please install: ${missing[*]}" >&2
+  exit 1
 fi
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo)
+echo "installing for the tests: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null
