@@ -427,6 +427,9 @@ func (ps *parser) addDims(pl *plan) *declined {
 			return d
 		}
 	}
+	if ps.ratio {
+		return decline("An average of a number of rows needs what it is per, such as a named thing they belong to.")
+	}
 	if d := ps.subjectDim(pl); d != nil {
 		return d
 	}
@@ -451,6 +454,11 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			return decline("“%s” could mean several tables.", ps.said(it))
 		}
 		m := pl.measures
+		if ps.ratio && len(pl.dims) == 0 && t != pl.base && pl.base.reaches(t) && m[0].agg == aggCount {
+			pl.measures[0] = measure{agg: aggAvg, per: t, name: "average " + m[0].name + " per " + t.title() + " that has any"}
+			ps.ratio = false
+			return nil
+		}
 		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
 			return nil // the average per row, the total across all rows
 		}

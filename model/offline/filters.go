@@ -119,6 +119,9 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		if !ok {
 			return ps.ambiguous(it)
 		}
+		if price := c.t.rankColumn([]string{"price"}); price != nil && len(c.words) == 1 && c.words[0] == "cost" && ps.at(it.lo-1) == "cost" {
+			return decline("“cost” could mean the %s or the %s here. Which one?", price.title(), c.title())
+		}
 		if len(pl.dims) > 0 && len(pl.measures) == 1 && pl.measures[0].col == c {
 			pl.having = &f
 			return nil
@@ -162,7 +165,15 @@ func (ps *parser) tableFilter(pl *plan, it *item) *declined {
 		}
 		return nil
 	}
+	return ps.neverHad(pl, it, t)
+}
+
+// neverHad keeps the rows of the base that no row of t belongs to.
+func (ps *parser) neverHad(pl *plan, it *item, t *table) *declined {
 	it.done = true
+	if slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
+		return nil
+	}
 	for _, e := range pl.base.parents {
 		if e.to.t == t && e.from.nullable {
 			pl.filters = append(pl.filters, filter{op: opNull, col: e.from, words: "without " + t.title()})
@@ -217,12 +228,18 @@ func (ps *parser) dateVerb(t *table) bool {
 // columnFilter is a column that is neither measured nor grouped by: a boolean, a
 // date that is there or not, or what is missing.
 func (ps *parser) columnFilter(pl *plan, it *item) *declined {
+	if c := it.col(); ps.never && len(it.cols) == 1 && !pl.base.reaches(c.t) {
+		return ps.neverHad(pl, it, c.t)
+	}
 	c, ok := ps.pick(ps.reachable(pl, it.cols), pl.base)
 	if !ok {
 		if len(ps.reachable(pl, it.cols)) == 0 {
 			return decline("“%s” is in %s, which %s do not lead to.", ps.said(it), it.col().t.title(), pl.base.title())
 		}
 		return ps.ambiguous(it)
+	}
+	if d := ps.reachFrom(pl, c.t); d != nil {
+		return d
 	}
 	switch {
 	case c.role == roleBool:
@@ -262,6 +279,9 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 	if len(its) == 0 {
 		return nil
 	}
+	if d, ok := ps.neverIn(pl, its); ok {
+		return d
+	}
 	c := ps.dateFor(pl)
 	if c == nil {
 		return decline("There is no date in the data that “%s” could be about.", ps.said(its[0]))
@@ -282,6 +302,11 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 		if c.max != "" && p.to > c.max && p.from != "" && p.from <= c.max && day1(c.max) < p.to {
 			pl.notes = append(pl.notes, "the data ends on "+c.max)
 			break
+		}
+	}
+	if len(ps2) == 2 {
+		if p, ok := between(ps2[0], ps2[1]); ok {
+			ps2 = []period{p}
 		}
 	}
 	if len(ps2) == 1 {
@@ -305,6 +330,40 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 	return nil
 }
 
+// between joins "after A" and "before B".
+func between(a, b period) (period, bool) {
+	if a.from == "" {
+		a, b = b, a
+	}
+	if a.to != "" || b.from != "" || a.from == "" || b.to == "" || a.from >= b.to {
+		return period{}, false
+	}
+	return period{from: a.from, to: b.to, words: a.words + " and " + b.words}, true
+}
+
+// neverIn gives the period of "customers without orders in 2026" to the orders.
+func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
+	for k := range pl.filters {
+		f := &pl.filters[k]
+		if f.op != opNever {
+			continue
+		}
+		c := f.never.mainDate()
+		if c == nil || len(its) != 1 {
+			return decline("I could not tell which date “%s” is about.", ps.said(its[0])), true
+		}
+		p, ok := its[0].period.resolve(c)
+		if !ok {
+			return decline("I could not tell which days “%s” means.", ps.said(its[0])), true
+		}
+		its[0].done = true
+		f.inner = append(f.inner, filter{op: opPeriod, col: c, period: p})
+		f.words += " in " + p.words
+		return nil, true
+	}
+	return nil, false
+}
+
 // day1 is the day after a day.
 func day1(iso string) string {
 	t, err := time.Parse(time.DateOnly, iso)
@@ -318,7 +377,7 @@ func day1(iso string) string {
 func (ps *parser) addRanking(pl *plan) *declined {
 	if pl.kind == kindAggregate && len(pl.dims) == 0 {
 		for _, f := range pl.filters {
-			if f.op == opIn && !f.not && len(f.values) > 1 && (ps.compare || ps.listedWithAnd(f)) {
+			if f.op == opIn && !f.not && len(f.values) > 1 && ps.compare {
 				pl.dims = append(pl.dims, columnDim(f.col))
 				break
 			}
@@ -332,7 +391,7 @@ func (ps *parser) addRanking(pl *plan) *declined {
 			return decline("I could not tell what to rank.")
 		}
 	}
-	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && ps.each == false && ps.orderAt >= 0 {
+	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each && ps.orderAt >= 0 && !ps.severalAsked() {
 		pl.limit = 1
 	}
 	if pl.having != nil && len(pl.dims) == 0 {
@@ -341,8 +400,21 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	return nil
 }
 
-// listedWithAnd reports whether values were named side by side, each to be told.
-func (ps *parser) listedWithAnd(filter) bool { return false }
+// severalAsked reports whether "which customers" asks for more than one.
+func (ps *parser) severalAsked() bool {
+	for k, w := range ps.ws {
+		if w.low != "which" && w.low != "who" {
+			continue
+		}
+		for _, it := range ps.items {
+			if it.lo > k {
+				last := ps.ws[it.hi-1]
+				return last.low != last.sing
+			}
+		}
+	}
+	return false
+}
 
 // addShare decides what a share is of: groups of the total, or the rows that a
 // condition picks out of the rest.
@@ -392,7 +464,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		}
 	}
 	for k, w := range ps.ws {
-		if ps.used[k] || filler[w.low] || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) || w.isNum && ps.prev == nil && false {
+		if ps.used[k] || filler[w.low] || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) {
 			continue
 		}
 		left = append(left, w.raw)
@@ -480,7 +552,7 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 		}
 	}
 	if pl.kind == kindList && len(pl.dims) == 0 {
-		pl.narrow = pl.limit == 1 || ps.never || ps.which && !ps.list
+		pl.narrow = len(pl.show) > 0 || pl.limit == 1 || ps.never || ps.which && !ps.list
 		pl.fillList()
 	}
 	pl.name()
@@ -573,6 +645,11 @@ func (m measure) describe() string {
 	if m.col != nil {
 		what = m.col.title()
 	}
+	if what == "total" {
+		if what = m.col.t.title() + " total"; m.agg == aggSum {
+			return "sum of " + what + "s"
+		}
+	}
 	if m.times != nil {
 		what = "revenue"
 	}
@@ -585,11 +662,17 @@ func (m measure) describe() string {
 		}
 		return "average " + what
 	case aggMin:
+		if m.col.role == roleDate {
+			return "earliest " + what
+		}
 		return "lowest " + what
 	case aggMax:
+		if m.col.role == roleDate {
+			return "latest " + what
+		}
 		return "highest " + what
 	case aggDistinct:
-		return "number of different " + what
+		return "number of different " + plural(what, 2)
 	}
 	return m.agg + " " + what
 }

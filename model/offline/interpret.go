@@ -60,7 +60,7 @@ func (ps *parser) neighbours() {
 		case near && a.kind == itTable && b.kind == itColumn:
 			if own := columnsOf(b.cols, a.tables); len(own) > 0 {
 				b.cols = own
-				a.qual = own[0].role != roleDate && own[0].role != roleBool && b.exact
+				a.qual = own[0].role != roleDate && own[0].role != roleBool && b.exact && !b.done
 			}
 		case near && a.kind == itTable && b.kind == itTable && !a.verb && !b.verb:
 			a.qual = true // "plan subscriptions"
@@ -310,6 +310,10 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 			return nil
 		}
 	}
+	if ps.howMany >= 0 && ps.agg == aggAvg && ps.tableNext() {
+		ps.ratio = true
+		return ps.countMeasure(pl)
+	}
 	if ps.howMany >= 0 && (ps.agg == aggCount || ps.agg == aggDistinct) || ps.agg == aggDistinct {
 		return ps.countMeasure(pl)
 	}
@@ -322,6 +326,16 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 		return ps.columnMeasure(pl, cols[0])
 	}
 	return ps.otherMeasure(pl, cols, tables)
+}
+
+// tableNext reports whether rows are what "number of" counts.
+func (ps *parser) tableNext() bool {
+	for _, it := range ps.items {
+		if it.lo > ps.howMany {
+			return it.kind == itTable && !it.qual
+		}
+	}
+	return false
 }
 
 // listOf reports whether the columns are only to be shown of listed rows: "show
@@ -381,6 +395,10 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	}
 	if it.kind == itTable {
 		pl.base = it.table()
+		if m, ok := it.table().pieces(ps); ok {
+			pl.measures = []measure{m}
+			return nil
+		}
 		if len(it.tables) > 1 {
 			return decline("“%s” could mean several tables.", ps.said(it))
 		}
@@ -415,6 +433,19 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 	}
 	pl.base = c.t
 	return nil
+}
+
+// pieces are what "items sold" counts: the quantity on the lines, not the lines.
+func (t *table) pieces(ps *parser) (measure, bool) {
+	m, ok := t.product()
+	sold := slices.ContainsFunc(ps.ws, func(w word) bool {
+		return w.low == "sold" || w.low == "bought" || w.low == "shipped" || w.low == "sell"
+	})
+	last := t.words[len(t.words)-1]
+	if !ok || !sold || last != "item" && last != "line" || len(t.words) < 2 || ps.agg == aggDistinct {
+		return measure{}, false
+	}
+	return measure{agg: aggSum, col: m.times}, true
 }
 
 // nearTable is the table a question is most likely about.
@@ -467,8 +498,11 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 // rankIsExtreme reports whether "highest amount" asks for one number rather than
 // for what has the highest: nothing is named that could have it.
 func (ps *parser) rankIsExtreme(m *item) bool {
-	if ps.limit > 0 || ps.grouped() {
+	if ps.limit > 0 || ps.grouped() && (ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
 		return false
+	}
+	if ps.grouped() {
+		return true
 	}
 	for k := range ps.items {
 		it := &ps.items[k]
@@ -481,6 +515,17 @@ func (ps *parser) rankIsExtreme(m *item) bool {
 		}
 	}
 	return true
+}
+
+// leadsTo reports whether the ranking word stands right before a measure: "highest
+// order total per month".
+func (ps *parser) leadsTo(m *item) bool {
+	for k := ps.orderAt + 1; k < m.lo; k++ {
+		if it := ps.itemAt(k); it == nil || it.kind != itTable {
+			return false
+		}
+	}
+	return ps.orderAt >= 0 && ps.orderAt < m.lo
 }
 
 // durationMeasure reads "how long is an appointment", "how many days does a
@@ -559,6 +604,9 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 		return nil
 	}
+	if c := ps.columnOf(pl, tables); c {
+		return nil
+	}
 	if ps.never || ps.which || ps.list || ps.whatExists() {
 		if d, ok := ps.asList(pl, tables); ok {
 			return d
@@ -578,6 +626,27 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	tables[0].done = true
 	pl.measures = []measure{{agg: aggCount, name: countName(t)}}
 	return nil
+}
+
+// columnOf reads "emails of customers in Berlin" as a list that shows the column.
+func (ps *parser) columnOf(pl *plan, tables []*item) bool {
+	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never || ps.prev != nil {
+		return false
+	}
+	t := tables[0]
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 || ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
+			continue
+		}
+		own := columnsOf(it.cols, t.tables)
+		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
+			pl.kind, pl.base, pl.show = kindList, t.table(), own
+			it.done, t.done = true, true
+			return true
+		}
+	}
+	return false
 }
 
 // having is the table that rows are counted of in a condition: "agents with more

@@ -34,6 +34,7 @@ type parser struct {
 	noDate     bool // without a date is asked for
 	each       bool
 	tenure     bool
+	ratio      bool // the average of a number of rows
 	best       bool // ranked by “best”, which needs a figure
 	typos      []string
 	negAt      []int
@@ -147,7 +148,7 @@ func (ps *parser) correct() {
 }
 
 func (ps *parser) known(w word) bool {
-	if filler[w.low] || grammar[w.low] || keywords[w.low] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || bucketWords[w.low] != "" || revenueWords[w.sing] ||
+	if filler[w.low] || grammar[w.low] || keywords[w.low] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || revenueWords[w.sing] ||
 		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 || len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
 		return true
 	}
@@ -377,7 +378,7 @@ func (ps *parser) keywords() {
 				best, n = r, m
 			}
 		}
-		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) {
+		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) {
 			best.do(ps, i)
 			ps.take(i, i+n)
 			ps.limitNear(i, n)
@@ -391,13 +392,39 @@ func (ps *parser) keywords() {
 	}
 }
 
+// compared reports whether the word at i is a column's name with a comparison after
+// it: "orders with total over 100".
+func (ps *parser) compared(i, n int) bool {
+	if n != 1 || !ps.p.words[ps.ws[i].low] {
+		return false
+	}
+	for _, w := range []string{ps.at(i - 1), ps.at(i - 2)} {
+		if set("highest largest biggest lowest smallest greatest")[w] {
+			return true
+		}
+	}
+	k := i + 1
+	if ps.at(k) == "is" || ps.at(k) == "was" || ps.at(k) == "of" {
+		k++
+	}
+	if ps.at(k) == "between" {
+		return true
+	}
+	for _, c := range comparisons {
+		if m := ps.phrase(k, c.text); m > 0 && k+m < len(ps.ws) && ps.ws[k+m].isNum {
+			return true
+		}
+	}
+	return false
+}
+
 // comparative reports whether "most" and "least" belong to a comparison.
 func (ps *parser) comparative(i int) bool { return ps.at(i-1) == "at" }
 
 // columnHere reports whether a keyword is part of a column's name: "total amount"
 // is a sum, but "share price" and "Mean Score" are columns.
 func (ps *parser) columnHere(i, n int) bool {
-	if n != 1 {
+	if n != 1 && ps.at(i) != "count" {
 		return false
 	}
 	for m := 2; m <= 3 && i+m <= len(ps.ws); m++ {

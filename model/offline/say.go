@@ -567,6 +567,8 @@ func (r *reading) words() string {
 		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())
 	}
 	switch {
+	case pl.rankBy != nil && pl.rankBy.role == roleDate:
+		parts = append(parts, map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
 	case pl.rankBy != nil && pl.order < 0:
 		parts = append(parts, "highest "+pl.rankBy.title()+" first")
 	case pl.rankBy != nil:
@@ -627,7 +629,11 @@ func (f filter) describe() string {
 	}
 	switch f.op {
 	case opIn:
-		return f.col.title() + " " + not + "= " + clip(strings.Join(f.values, " or "))
+		sign := " = "
+		if f.not {
+			sign = " ≠ "
+		}
+		return f.col.title() + sign + clip(strings.Join(f.values, " or "))
 	case opTrue:
 		return not + strings.Join(f.col.words, " ")
 	case opCompare:

@@ -119,7 +119,7 @@ func (w *sqlWriter) condition(f filter) string {
 	var s string
 	switch f.op {
 	case opIn:
-		s = w.inList(f)
+		return w.inList(f)
 	case opNull:
 		if f.not {
 			return w.col(f.col) + " IS NOT NULL"
@@ -296,6 +296,8 @@ func (w *sqlWriter) measure(m measure) string {
 		return "COUNT(DISTINCT " + w.value(m) + ")"
 	case m.agg == aggMargin:
 		return "100.0 * SUM(" + w.value(m) + ") / SUM(" + w.col(m.times) + " * " + w.col(m.col) + ")"
+	case m.agg == aggAvg && m.per != nil && m.col == nil:
+		return "1.0 * COUNT(*) / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggAvg && m.per != nil:
 		return "1.0 * SUM(" + w.value(m) + ") / COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.per)) + ")"
 	case m.agg == aggMedian && w.dialect == "postgres":

@@ -150,9 +150,14 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
 	ps := newParser(p, q)
 	if before != nil && leans(ps.ws) {
-		if pl, d, n := p.follow(q, before); d == nil {
+		pl, d, n := p.follow(q, before)
+		if d == nil {
 			return pl, nil, n
 		}
+		if alone, e := ps.readAlone(); e == nil {
+			return alone, nil, len(ps.items)
+		}
+		return nil, d, n
 	}
 	pl, d := ps.readAlone()
 	if d != nil && before != nil {
