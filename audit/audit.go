@@ -5,7 +5,6 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -101,7 +101,7 @@ type Audit struct {
 	opts Options
 	wake map[string]chan struct{}
 	lag  map[string]*atomic.Int64
-	scan *bytesReplacer
+	scan *strings.Replacer
 }
 
 // New checks the options.
@@ -115,7 +115,7 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: newReplacer(opts.Secrets)}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: replacer(opts.Secrets)}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
 		a.lag[name] = new(atomic.Int64)
@@ -143,17 +143,26 @@ func (a *Audit) Lag() int64 {
 }
 
 // Run follows the log until ctx ends; then it writes what there still is, for at
-// most grace.
+// most grace. It does not wait longer for a sink that hangs, such as a pipe that
+// nobody reads: what was not written is written at the next start.
 func (a *Audit) Run(ctx context.Context, grace time.Duration) {
-	done := make(chan struct{})
+	var following sync.WaitGroup
 	for name, sink := range a.opts.Sinks {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			a.follow(ctx, grace, name, sink)
-		}()
+		following.Go(func() { a.follow(ctx, grace, name, sink) })
 	}
-	for range a.opts.Sinks {
-		<-done
+	done := make(chan struct{})
+	go func() { following.Wait(); close(done) }()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(grace + time.Second)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+		a.opts.Logger.Error("an audit sink hangs; it is left behind")
 	}
 }
 
@@ -252,11 +261,12 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned) ([]byte, er
 		}
 		entry := Describe(events, a.opts.Verbose)
 		entry.Org, entry.User = ev.Org, ev.User
+		entry.redact(a.scan.Replace)
 		line, err := json.Marshal(entry)
 		if err != nil {
 			return nil, fmt.Errorf("encode the audit of %s: %w", ev.Stream, err)
 		}
-		lines = append(append(lines, a.scan.clean(line)...), '\n')
+		lines = append(append(lines, line...), '\n')
 	}
 	return lines, nil
 }
@@ -347,8 +357,13 @@ func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawM
 func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose bool) {
 	var in struct{ SQL, Query, Thought string }
 	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
-	if sql := in.SQL + in.Query; sql != "" {
-		e.Queries = append(e.Queries, sql)
+	switch {
+	case r.Result != nil && r.Result.SQL != "":
+		e.Queries = append(e.Queries, r.Result.SQL) // what really ran
+	case in.SQL != "":
+		e.Queries = append(e.Queries, in.SQL)
+	case in.Query != "" && queryTool.MatchString(r.Name):
+		e.Queries = append(e.Queries, in.Query)
 	}
 	if r.Result != nil {
 		s := Summary{Table: tables(r.Result.SQL), RowCount: r.Result.RowCount, Columns: []string{}}
@@ -368,6 +383,10 @@ func (e *Entry) took(u footnote.Usage, c footnote.Cost, millis int64) {
 	e.Metadata.DurationSeconds = float64(millis) / 1000
 }
 
+// queryTool are the tools whose argument "query" is a statement, and not words to
+// search for.
+var queryTool = regexp.MustCompile(`(?i)query|sql`)
+
 var tableName = regexp.MustCompile(`(?i)\b(?:from|join)\s+("[^"]+"|\x60[^\x60]+\x60|\[[^\]]+\]|[\w.]+)`)
 
 // tables names the tables a statement reads, as far as its text says so.
@@ -384,25 +403,67 @@ func tables(sql string) string {
 	return strings.Join(names, ", ")
 }
 
-// bytesReplacer takes secrets out of lines.
-type bytesReplacer struct{ secrets [][]byte }
-
-func newReplacer(secrets []string) *bytesReplacer {
-	r := &bytesReplacer{}
-	for _, s := range secrets {
-		if len(s) >= 4 {
-			quoted, _ := json.Marshal(s) // as it stands in a line
-			r.secrets = append(r.secrets, quoted[1:len(quoted)-1])
-		}
+// redact changes every text of an entry that came from a person, a model or a tool.
+func (e *Entry) redact(clean func(string) string) {
+	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.Question, &e.Response, &e.Metadata.Model} {
+		*text = clean(*text)
 	}
-	return r
+	for _, list := range [][]string{e.Queries, e.Unresolved} {
+		redactAll(list, clean)
+	}
+	for i := range e.Results {
+		e.Results[i].Table = clean(e.Results[i].Table)
+		redactAll(e.Results[i].Columns, clean)
+	}
+	for i := range e.Calls {
+		e.Calls[i].Name, e.Calls[i].Thought = clean(e.Calls[i].Name), clean(e.Calls[i].Thought)
+	}
 }
 
-func (r *bytesReplacer) clean(line []byte) []byte {
-	for _, s := range r.secrets {
-		line = bytes.ReplaceAll(line, s, []byte("***"))
+func redactAll(list []string, clean func(string) string) {
+	for i := range list {
+		list[i] = clean(list[i])
 	}
-	return line
+}
+
+// replacer takes secrets out of texts: as they are, and as they stand in JSON that
+// a text quotes. The longest come first, so that of two secrets of which one begins
+// with the other nothing is left.
+func replacer(secrets []string) *strings.Replacer {
+	var forms []string
+	for _, s := range secrets {
+		if len(s) < 4 {
+			continue // it would take words apart
+		}
+		level := []string{s}
+		for range 3 {
+			forms = append(forms, level...)
+			var next []string
+			for _, f := range level {
+				q := quoted(f)
+				next = append(next, q, htmlEscapes.Replace(q))
+			}
+			level = next
+		}
+	}
+	sort.SliceStable(forms, func(i, j int) bool { return len(forms[i]) > len(forms[j]) })
+	pairs := make([]string, 0, 2*len(forms))
+	for _, f := range forms {
+		pairs = append(pairs, f, "***")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// htmlEscapes is what encoders of JSON do for the sake of HTML.
+var htmlEscapes = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
+
+// quoted is the inside of a JSON string.
+func quoted(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	return strings.TrimSuffix(strings.TrimSpace(b.String())[1:], `"`)
 }
 
 // Stream is a sink that writes lines to a stream, such as standard output.
