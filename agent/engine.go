@@ -71,6 +71,7 @@ func (noMetrics) ToolEnded(string, string, time.Duration)                       
 type Engine struct {
 	opts   Options
 	byName map[string]*Assistant
+	frozen map[*Assistant]json.RawMessage // the definitions of its tools
 	ctx    context.Context // parent of all runs
 	cancel context.CancelCauseFunc
 	own    sync.WaitGroup // what runs as long as the engine
@@ -118,6 +119,7 @@ func New(opts Options) (*Engine, error) {
 	e := &Engine{
 		opts:    opts,
 		byName:  map[string]*Assistant{},
+		frozen:  map[*Assistant]json.RawMessage{},
 		side:    make(chan struct{}, sideJobs),
 		runs:    map[string]*run{},
 		opening: map[clientKey]*run{},
@@ -162,6 +164,7 @@ func (e *Engine) register(a *Assistant) error {
 		}
 		seen[s.Name] = true
 	}
+	e.frozen[a] = Freeze(a.Tools, a.Policy)
 	for _, name := range append([]string{a.Name}, a.Aliases...) {
 		if e.byName[name] != nil {
 			return fmt.Errorf("two assistants are named %s", name)

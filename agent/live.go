@@ -91,6 +91,9 @@ func (l *live) end() {
 // rename gives the calls of a complete message the ids they were shown with.
 func (l *live) rename(blocks []json.RawMessage) {
 	for i, raw := range blocks {
+		if !mayBe(raw, ToolUseBlock) {
+			continue
+		}
 		var head struct {
 			Type  string          `json:"type"`
 			ID    string          `json:"id"`

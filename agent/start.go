@@ -63,7 +63,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error)
 	if err != nil {
 		return Ticket{}, err
 	}
-	tools := Freeze(a.Tools, a.Policy)
+	tools := e.frozen[a]
 	opened := footnote.Opened{Assistant: a.Name, Model: a.ModelName, Sources: sources, System: DigestOf(system), Tools: DigestOf(tools)}
 	head := footnote.Stream{
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,

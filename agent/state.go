@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -169,6 +170,9 @@ func (s *state) unusedID(id string) string {
 func Text(blocks []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range blocks {
+		if !mayBe(raw, TextBlock) {
+			continue
+		}
 		var head struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
@@ -180,10 +184,21 @@ func Text(blocks []json.RawMessage) string {
 	return b.String()
 }
 
+// mayBe reports whether a block can be of a kind, by how it begins: a long text is
+// not decoded to see that it is no tool call. One that begins in another way is
+// looked at whole.
+func mayBe(raw json.RawMessage, kind string) bool {
+	rest, usual := bytes.CutPrefix(raw, []byte(`{"type":"`))
+	return !usual || bytes.HasPrefix(rest, []byte(kind+`"`))
+}
+
 // toolCalls lists the tool calls among blocks.
 func toolCalls(blocks []json.RawMessage) []openCall {
 	var calls []openCall
 	for _, raw := range blocks {
+		if !mayBe(raw, ToolUseBlock) {
+			continue
+		}
 		var head struct {
 			Type  string          `json:"type"`
 			ID    string          `json:"id"`
