@@ -72,7 +72,7 @@ type Engine struct {
 	opts   Options
 	byName map[string]*Assistant
 	frozen map[*Assistant]json.RawMessage // the definitions of its tools
-	ctx    context.Context // parent of all runs
+	ctx    context.Context                // parent of all runs
 	cancel context.CancelCauseFunc
 	own    sync.WaitGroup // what runs as long as the engine
 	work   sync.WaitGroup // runs, and what begins them; see enter
