@@ -619,7 +619,7 @@ func TestCorpus(t *testing.T) {
 	for _, split := range []struct {
 		pattern          string
 		right, over, hit float64 // at least, at most, at least
-	}{{"tune-*.txtar", 0.95, 0.02, 0.998}, {"held-*.txtar", 0.95, 0.05, 0.99}} {
+	}{{"tune-*.txtar", 0.95, 0.02, 0.998}, {"held-*.txtar", 0.95, 0.05, 0.99}, {"blind-*.txtar", 0.88, 0.11, 0.96}} {
 		t.Run(strings.TrimSuffix(split.pattern, "-*.txtar"), func(t *testing.T) {
 			var misses func(string)
 			if strings.HasPrefix(split.pattern, "tune") {
