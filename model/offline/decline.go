@@ -9,11 +9,11 @@ import (
 
 // decline says why a question is not answered, and what could be asked instead:
 // questions that were run and had an answer.
-func (pn *Planner) decline(ctx context.Context, source, words string, answer bool) (*reading, error) {
+func (pn *Planner) decline(ctx context.Context, source, words, question string, answer bool) (*reading, error) {
 	if !answer {
 		return &reading{source: source}, nil
 	}
-	hints, err := pn.Suggest(ctx, source, 3)
+	hints, err := pn.nearby(ctx, source, question)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -29,6 +29,35 @@ func (pn *Planner) decline(ctx context.Context, source, words string, answer boo
 			w.text("\n")
 		}
 	}}, nil
+}
+
+// nearby are three suggestions, those first that share words with the question; for
+// a question about a cause, those that show where a figure changed.
+func (pn *Planner) nearby(ctx context.Context, source, question string) ([]string, error) {
+	all, err := pn.suggestions(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	asked, _ := tokenize(question)
+	cause := causes.MatchString(question)
+	near := func(hint string) int {
+		n := 0
+		ws, _ := tokenize(hint)
+		for _, w := range ws {
+			if !filler[w.low] && slices.ContainsFunc(asked, func(o word) bool { return o.stem == w.stem || revenueWords[o.sing] && revenueWords[w.sing] }) {
+				n++
+			}
+		}
+		if changeWords.MatchString(hint) {
+			if !cause {
+				return -1
+			}
+			n += 10
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return near(b) - near(a) })
+	return all[:min(3, len(all))], nil
 }
 
 var greetings = set("hi hello hey hallo hola ola moin servus yo greetings howdy")
@@ -148,7 +177,7 @@ var (
 func causeOrFuture(q string) (string, bool) {
 	switch {
 	case causes.MatchString(q):
-		return "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed: ask for example “What changed most between the last two months, by category?” with a column of your data.", true
+		return "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed, which is not a cause.", true
 	case futures.MatchString(q):
 		return "I do not predict: the data ends where it ends. I can show how a figure developed so far.", true
 	case opinion.MatchString(q):

@@ -113,17 +113,12 @@ func (ps *parser) merge(pl *plan) *declined {
 			return decline("I could not tell what the share is of.")
 		}
 		pl.share, changed = true, true
-		pl.limitForShare()
 	}
 	if !changed {
 		return decline("I could not tell what to change about the answer before.")
 	}
 	return ps.leftovers(pl)
 }
-
-// limitForShare keeps the shares of all groups: a share of the top three alone
-// would be a share of something else.
-func (pl *plan) limitForShare() {}
 
 // newMeasure replaces what is computed.
 func (ps *parser) newMeasure(pl *plan) (*declined, bool) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,11 +28,21 @@ func (w *writer) cite(text string, c footnote.Cite) {
 	w.cites = append(w.cites, c)
 }
 
+// spelled finds numbers that are written as words.
+var spelled = regexp.MustCompile(`\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b`)
+
 // echo writes words of the question or its reading; each numeral in them is
 // footnoted as such.
 func (w *writer) echo(s string) {
 	for s != "" {
 		i := strings.IndexAny(s, "0123456789")
+		if at := spelled.FindStringIndex(s); at != nil && (i < 0 || at[0] < i) {
+			w.text(s[:at[0]])
+			word := s[at[0]:at[1]]
+			w.cite(word, footnote.Cite{Formula: "question", Value: formatNumber(numberWords[word])})
+			s = s[at[1]:]
+			continue
+		}
 		if i < 0 {
 			w.text(s)
 			return

@@ -17,13 +17,23 @@ type hintCache struct {
 }
 
 const (
-	hintLimit = 8
+	hintLimit = 16
 	hintTime  = 1500 * time.Millisecond
 )
 
 // Suggest returns at most n questions about a source that the planner can answer.
 // Each has been read, run with small limits, and gave rows.
 func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, error) {
+	all, err := pn.suggestions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, changeWords.MatchString)
+	return all[:max(0, min(n, len(all)))], nil
+}
+
+// suggestions are all that were tried, in an order of their own.
+func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, error) {
 	p, src, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, err
@@ -44,7 +54,7 @@ func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, e
 		pn.hints.m[key] = known
 		pn.hints.mu.Unlock()
 	}
-	return slices.Clone(known[:max(0, min(n, len(known)))]), nil
+	return slices.Clone(known), nil
 }
 
 // tried are candidate questions that the planner understands and that have an
@@ -71,10 +81,13 @@ func (p *profile) tried(ctx context.Context, src source.Source) []string {
 func (p *profile) candidates() []string {
 	tables := slices.Clone(p.tables)
 	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
-	var trend, top, share, groups, counts []string
+	var trend, top, share, groups, counts, changes []string
 	if m, ok := p.revenue(nil); ok {
 		if m.col.t.nearDate() != nil {
 			trend = append(trend, "Revenue by month")
+			if d := p.someDim(m.col.t); d != nil {
+				changes = append(changes, "Where did revenue change most between the last two months, by "+d.title()+"?")
+			}
 		}
 		for _, t := range tables {
 			if len(t.label) > 0 && t.key != nil && m.col.t != t && m.col.t.reaches(t) {
@@ -108,12 +121,15 @@ func (p *profile) candidates() []string {
 		if date != nil && len(p.tables) > 1 {
 			trend = append(trend, "Number of "+rows+" per month")
 		}
+		if date != nil && len(dims) > 0 {
+			changes = append(changes, "Where did the number of "+rows+" change most between the last two months, by "+dims[0].title()+"?")
+		}
 		for _, d := range dims[:min(2, len(dims))] {
 			share = append(share, "Share of "+rows+" by "+d.title())
 			groups = append(groups, "Number of "+rows+" by "+d.title())
 		}
 	}
-	return weave(trend, top, share, groups, counts)
+	return weave(trend, top, share, groups, counts, changes)
 }
 
 // weave takes one of each kind in turn.

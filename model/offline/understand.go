@@ -50,7 +50,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if prev != nil {
 		def = prev.source
 	}
-	no := func(words string) (*reading, error) { return pn.decline(ctx, def, words, answer) }
+	no := func(words string) (*reading, error) { return pn.decline(ctx, def, words, q, answer) }
 	if isSQL(q) {
 		return &reading{source: def, sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
 	}
@@ -76,7 +76,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if best.declined == nil {
 		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan}, nil
 	}
-	return pn.decline(ctx, best.source, best.words(), answer)
+	return pn.decline(ctx, best.source, best.words(), q, answer)
 }
 
 // attempt is one source's reading of a question.

@@ -13,7 +13,7 @@ type change struct {
 	from, to period
 }
 
-var changeWords = regexp.MustCompile(`(?i)^\s*(what|where|which)\b.*\bchanged?\b`)
+var changeWords = regexp.MustCompile(`(?i)^\s*(what changed|where did|which)\b.*\bchanged?\b|^\s*what changed\b`)
 
 // changeQuestion reads "What changed most between the last two months, by
 // category?" and "Where did revenue change, by country?".
@@ -33,7 +33,7 @@ func (ps *parser) changeQuestion() (*plan, *declined, bool) {
 		}
 	}
 	for i := range ps.ws {
-		if set("what where which changed change changes most did between the last two months month quarters quarter years year and one before from compared to")[ps.ws[i].low] && !ps.nounAfter(i) {
+		if set("what where which changed change changes most did between the last two months month in quarters quarter years year and one before from compared to")[ps.ws[i].low] {
 			ps.used[i] = true
 		}
 	}
@@ -57,8 +57,6 @@ func (ps *parser) changeQuestion() (*plan, *declined, bool) {
 	}
 	return ps.finishChange(probe.measures[0], probe.base, size)
 }
-
-func (ps *parser) nounAfter(int) bool { return false }
 
 func (ps *parser) finishChange(m measure, base *table, size string) (*plan, *declined, bool) {
 	if m.agg != aggSum && m.agg != aggCount {
