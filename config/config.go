@@ -5,13 +5,10 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"os"
+	"net/url"
 	"path/filepath"
 	"reflect"
 	"sort"
@@ -19,25 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 )
-
-// Secret is a string that does not print.
-type Secret string
-
-func (Secret) String() string { return "***" }
-
-// GoString keeps %#v from printing it.
-func (Secret) GoString() string { return "***" }
-
-// LogValue keeps slog from printing it.
-func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
-
-// MarshalText keeps encoders from printing it.
-func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
 
 // The upstreams a model can be reached through.
 const (
@@ -81,7 +62,7 @@ type Config struct {
 
 	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
 	LogFile    string `yaml:"log_file"`    // of the audit
-	LogVerbose bool   `yaml:"log_verbose"` // audit also the summaries of query results
+	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason and time, too
 	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
 
 	OnDisconnect string `yaml:"on_disconnect"` // of the OpenAI door: cancel or continue
@@ -155,49 +136,34 @@ func variables(environ []string) map[string]string {
 	return env
 }
 
-func (c *Config) readFile(path string) error {
-	optional := path == ""
-	if optional {
-		path = "footnote.yaml"
-	}
-	data, err := os.ReadFile(path)
-	if optional && errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("configuration file: %w", err)
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("configuration file %s: %w", path, err)
-	}
-	if c.Sources == nil {
-		c.Sources = map[string]string{}
-	}
-	return nil
-}
-
 // foreign are the variables of others that say which model to use.
 var foreign = map[string]string{"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_BASE_URL": "base_url"}
 
 func (c *Config) readEnv(env map[string]string) error {
 	for _, name := range sortedKeys(env) {
 		value := env[name]
-		if setting, ok := foreign[name]; ok && value != "" {
-			if err := c.Set(setting, value); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
 		setting, ours := strings.CutPrefix(name, "FOOTNOTE_")
+		if theirs, ok := foreign[name]; ok {
+			setting, ours = theirs, true
+		}
 		if !ours || name == "FOOTNOTE_CONFIG" {
 			continue
 		}
-		if err := c.Set(strings.ToLower(setting), value); err != nil {
+		setting = strings.ToLower(setting)
+		if value == "" && known(setting) {
+			continue // set to nothing is not set
+		}
+		if err := c.Set(setting, value); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// known reports whether there is a setting of this name.
+func known(name string) bool {
+	_, ok := find(reflect.ValueOf(new(Config)).Elem(), name)
+	return ok
 }
 
 // Set changes the setting with a name to a value in text form. Lists are separated
@@ -208,6 +174,9 @@ func (c *Config) Set(name, value string) error {
 		sources, err := ParseSources(value)
 		if err != nil {
 			return err
+		}
+		if c.Sources == nil {
+			c.Sources = map[string]string{}
 		}
 		for k, v := range sources {
 			c.Sources[k] = v
@@ -220,10 +189,10 @@ func (c *Config) Set(name, value string) error {
 	}
 	field, ok := find(reflect.ValueOf(c).Elem(), name)
 	if !ok {
-		return fmt.Errorf("there is no setting %q (value %q)", name, value)
+		return noSetting(name, value)
 	}
 	if err := assign(field, value); err != nil {
-		return fmt.Errorf("%s is %q: %w", name, value, err)
+		return fmt.Errorf("%s is %q: %w", name, shown(name, value), err)
 	}
 	return nil
 }
@@ -301,7 +270,7 @@ func ParseSources(list string) (map[string]string, error) {
 	for rest := list; rest != ""; {
 		name, after, ok := strings.Cut(rest, "=")
 		if !ok || !validName(name) {
-			return nil, fmt.Errorf("sources is %q: each source is name=url-or-path, the name of letters, digits, - and _", list)
+			return nil, fmt.Errorf("sources is %q: each source is name=url-or-path, the name of letters, digits, - and _", Redact(list))
 		}
 		value := after
 		rest = ""
@@ -316,10 +285,10 @@ func ParseSources(list string) (map[string]string, error) {
 			}
 		}
 		if value == "" {
-			return nil, fmt.Errorf("sources is %q: the source %s has no path", list, name)
+			return nil, fmt.Errorf("sources is %q: the source %s has no path", Redact(list), name)
 		}
 		if _, twice := sources[name]; twice {
-			return nil, fmt.Errorf("sources is %q: two sources are named %s", list, name)
+			return nil, fmt.Errorf("sources is %q: two sources are named %s", Redact(list), name)
 		}
 		sources[name] = value
 	}
@@ -337,22 +306,30 @@ func validName(s string) bool {
 
 func parseKeys(list string) ([]Key, error) {
 	var keys []Key
-	for i, item := range strings.Split(list, ",") {
+	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
 		}
-		k := Key{Org: "local", User: "key" + strconv.Itoa(i+1)}
-		if at := strings.LastIndex(item, "="); at >= 0 {
-			org, user, ok := strings.Cut(item[at+1:], "/")
-			if !ok || org == "" || user == "" {
-				return nil, fmt.Errorf("api_keys: entry %d must be key or key=org/user", i+1)
-			}
-			k.Org, k.User, item = org, user, item[:at]
+		k, err := parseKey(item)
+		if err != nil {
+			return nil, fmt.Errorf("api_keys: entry %d %w", len(keys)+1, err)
 		}
-		k.Key = Secret(item)
 		keys = append(keys, k)
 	}
 	return keys, nil
+}
+
+// parseKey reads key[=org/user]. A key may itself end with =, as base64 does.
+func parseKey(item string) (Key, error) {
+	at := strings.LastIndex(item, "=")
+	if at < 0 || at == len(item)-1 {
+		return Key{Key: Secret(item)}, nil
+	}
+	org, user, ok := strings.Cut(item[at+1:], "/")
+	if !ok || org == "" || user == "" {
+		return Key{}, errors.New("must be key or key=org/user")
+	}
+	return Key{Key: Secret(item[:at]), Org: org, User: user}, nil
 }
 
 // settle fills in what follows from other settings.
@@ -364,7 +341,7 @@ func (c *Config) settle() {
 	case c.Upstream != "":
 	case c.BaseURL == "" && c.APIKey == "":
 		c.Upstream = Offline
-	case c.BaseURL == "" || strings.Contains(c.BaseURL, "api.anthropic.com"):
+	case c.BaseURL == "" || hostOf(c.BaseURL) == "api.anthropic.com":
 		c.Upstream = Anthropic
 	default:
 		c.Upstream = Compatible
@@ -380,6 +357,15 @@ func (c *Config) settle() {
 			c.APIKeys[i].User = "key" + strconv.Itoa(i+1)
 		}
 	}
+}
+
+// hostOf is the host that a URL names, without its port.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
 }
 
 // AuditFile is the path of the audit file.
@@ -403,20 +389,23 @@ func (c Config) Check() error {
 		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
 		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
 		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
-		{"input_max_chars", c.InputMaxChars > 0, c.InputMaxChars, "more than 0"},
+		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
 		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
-		{"max_budget_usd", c.MaxBudgetUSD > 0, c.MaxBudgetUSD, "more than 0"},
+		{"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD, "more than 0 and at most 10000"},
 		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
-		{"max_tokens", c.MaxTokens >= 256, c.MaxTokens, "256 or more"},
+		{"max_tokens", c.MaxTokens >= 256 && c.MaxTokens <= 1_000_000, c.MaxTokens, "256 to 1000000"},
 		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
 		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},
 		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
-		{"body_limit", c.BodyLimit >= 1<<10, c.BodyLimit, "1024 or more"},
+		{"body_limit", c.BodyLimit >= 1<<10 && c.BodyLimit <= 1<<30, c.BodyLimit, "1024 to 1073741824"},
 		{"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime, "more than 0 and at most tool_timeout"},
 		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
 		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
 		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
 		{"data", c.Data != "", c.Data, "a folder"},
+		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
+		{"model", c.Model != "", c.Model, "a model"},
+		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), Redact(c.BaseURL), "an address such as http://127.0.0.1:11434"},
 	}
 	for _, k := range checks {
 		if !k.ok {
@@ -429,9 +418,17 @@ func (c Config) Check() error {
 	if c.Upstream == Compatible && c.BaseURL == "" {
 		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
 	}
-	for name := range c.Sources {
+	for _, name := range sortedKeys(c.Sources) {
 		if !validName(name) {
 			return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
+		}
+		if c.Sources[name] == "" {
+			return fmt.Errorf("sources: the source %s has no path", name)
+		}
+	}
+	for _, o := range c.Origins {
+		if o != "*" && (!webAddress(o) || strings.Count(o, "/") != 2) {
+			return fmt.Errorf("cors_origins has %q; it must be an origin such as https://example.org", o)
 		}
 	}
 	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny}
@@ -439,6 +436,12 @@ func (c Config) Check() error {
 		return err
 	}
 	return c.checkListen()
+}
+
+// webAddress reports whether a string is an absolute http or https URL.
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // checkListen refuses to be reachable by others without keys.

@@ -1,0 +1,390 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+)
+
+// file writes a configuration file.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "footnote.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// settings are all settings by name, with the index of their field.
+func settings(t reflect.Type, prefix string, index []int) map[string][]int {
+	all := map[string][]int{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, at := prefix+f.Tag.Get("yaml"), append(index[:len(index):len(index)], i)
+		if f.Type.Kind() == reflect.Struct {
+			for n, x := range settings(f.Type, name+".", at) {
+				all[n] = x
+			}
+			continue
+		}
+		all[name] = at
+	}
+	return all
+}
+
+// three are, for each setting, a value for the file, one for the environment and
+// one for a flag.
+var three = map[string][3]string{
+	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
+	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,b=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
+	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
+	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
+	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
+	"model_idle_timeout": {"1s", "2s", "3s"}, "input_max_chars": {"1", "2", "3"}, "max_turns": {"1", "2", "3"}, "max_budget_usd": {"0.1", "0.2", "0.3"},
+	"run_timeout": {"101s", "102s", "103s"}, "tool_timeout": {"51s", "52s", "53s"}, "http_timeout": {"301s", "302s", "303s"}, "drain_timeout": {"1s", "2s", "3s"},
+	"body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
+	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
+	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
+	"on_disconnect": {"continue", "cancel", "continue"},
+}
+
+func variable(name string) string {
+	return "FOOTNOTE_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
+}
+
+// yamlOf is a file with one setting.
+func yamlOf(name, value string) string {
+	outer, inner, nested := strings.Cut(name, ".")
+	if nested {
+		return fmt.Sprintf("%s:\n  %s: %s\n", outer, inner, value)
+	}
+	return fmt.Sprintf("%s: %s\n", name, value)
+}
+
+func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
+	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
+		values, ok := three[name]
+		if !ok {
+			t.Errorf("the setting %s has no values here", name)
+			continue
+		}
+		get := func(yaml string, env []string, flag string) any {
+			t.Helper()
+			flags := map[string]string{"api_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			delete(flags, name)
+			if flag != "" {
+				flags[name] = flag
+			}
+			c, err := config.Load(file(t, yaml), env, flags)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "sources" {
+				return len(c.Sources) // they add up
+			}
+			return reflect.ValueOf(c).FieldByIndex(index).Interface()
+		}
+		inFile, env := yamlOf(name, values[0]), []string{variable(name) + "=" + values[1]}
+		plain := strings.NewReplacer(`["`, "", `"]`, "", `{"one": "`, "one=", `"}`, "").Replace(values[0])
+		if name == "sources" {
+			if one, two, three := get(inFile, nil, ""), get(inFile, env, ""), get(inFile, env, values[2]); one != 1 || two != 2 || three != 3 {
+				t.Errorf("sources: %v, %v, %v", one, two, three)
+			}
+			continue
+		}
+		for what, c := range map[string][2]any{
+			"the file":               {get(inFile, nil, ""), get("", nil, plain)},
+			"the environment":        {get("", env, ""), get("", nil, values[1])},
+			"environment over file":  {get(inFile, env, ""), get("", nil, values[1])},
+			"a flag over everything": {get(inFile, env, values[2]), get("", nil, values[2])},
+		} {
+			if !reflect.DeepEqual(c[0], c[1]) {
+				t.Errorf("%s: %s gives %v, want %v", name, what, c[0], c[1])
+			}
+		}
+		if def := get("", nil, ""); reflect.DeepEqual(def, get(inFile, nil, "")) && reflect.DeepEqual(def, get("", env, "")) {
+			t.Errorf("%s: nothing changes it from %v", name, def)
+		}
+	}
+}
+
+func TestSettingsThatStopTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		yaml string
+		env  []string
+		flag map[string]string
+		want []string // all in the message
+	}{
+		"unknown key":            {yaml: "max_truns: 7\n", want: []string{"line 1", `"max_truns"`, `"7"`}},
+		"unknown nested key":     {yaml: "limits:\n  query_row: 7\n", want: []string{"line 2", `"limits.query_row"`, `"7"`}},
+		"unknown key of a key":   {yaml: "api_keys: [{key: abc, organisation: x}]", want: []string{`"api_keys.organisation"`}},
+		"unknown variable":       {env: []string{"FOOTNOTE_MAX_TRUNS=7"}, want: []string{"FOOTNOTE_MAX_TRUNS", `"7"`}},
+		"unknown empty variable": {env: []string{"FOOTNOTE_MAX_TRUNS="}, want: []string{"FOOTNOTE_MAX_TRUNS"}},
+		"unknown flag":           {flag: map[string]string{"max_truns": "7"}, want: []string{`"max_truns"`, `"7"`}},
+		"bad number":             {env: []string{"FOOTNOTE_MAX_TURNS=many"}, want: []string{"FOOTNOTE_MAX_TURNS", `"many"`, "whole number"}},
+		"bad number in the file": {yaml: "max_turns: many", want: []string{"line 1", "max_turns", `"many"`, "whole number"}},
+		"bad float":              {env: []string{"FOOTNOTE_MAX_BUDGET_USD=NaN"}, want: []string{"max_budget_usd", "NaN"}},
+		"endless money":          {env: []string{"FOOTNOTE_MAX_BUDGET_USD=Inf"}, want: []string{"max_budget_usd", "Inf"}},
+		"bad bool":               {env: []string{"FOOTNOTE_LOG_VERBOSE=ja"}, want: []string{"FOOTNOTE_LOG_VERBOSE", `"ja"`}},
+		"bad duration":           {env: []string{"FOOTNOTE_RUN_TIMEOUT=5"}, want: []string{"FOOTNOTE_RUN_TIMEOUT", `"5"`, "30s"}},
+		"duration without unit":  {yaml: "run_timeout: 240", want: []string{"run_timeout", `"240"`, "30s"}},
+		"a list for one value":   {yaml: "model: [a]", want: []string{"model", "one value"}},
+		"one value for a list":   {yaml: "cors_origins: x", want: []string{"cors_origins", "a list"}},
+		"one value for a group":  {yaml: "limits: 5", want: []string{"limits"}},
+		"no mapping":             {yaml: "- a", want: []string{"the file"}},
+		"twice":                  {yaml: "model: a\nmodel: b\n", want: []string{"model"}},
+		"two documents":          {yaml: "model: a\n---\nmodel: b\n", want: []string{"more than one document"}},
+		"a reference":            {yaml: "model: &a x\neffort: *a\n", want: []string{"references"}},
+		"not YAML":               {yaml: "{", want: []string{"yaml"}},
+		"too large":              {yaml: strings.Repeat("# comment\n", 200_000), want: []string{"larger"}},
+		"tool over run":          {env: []string{"FOOTNOTE_TOOL_TIMEOUT=5m"}, want: []string{"tool_timeout", "run_timeout"}},
+		"run over HTTP":          {env: []string{"FOOTNOTE_HTTP_TIMEOUT=1m"}, want: []string{"run_timeout", "http_timeout"}},
+		"query over tool":        {env: []string{"FOOTNOTE_LIMITS_QUERY_TIME=31s"}, want: []string{"limits.query_time", "tool_timeout"}},
+		"bad effort":             {env: []string{"FOOTNOTE_EFFORT=some"}, want: []string{"effort", `"some"`}},
+		"anthropic without key":  {env: []string{"FOOTNOTE_UPSTREAM=anthropic"}, want: []string{"api_key"}},
+		"compatible nowhere":     {env: []string{"FOOTNOTE_UPSTREAM=compatible", "FOOTNOTE_API_KEY=k"}, want: []string{"base_url"}},
+		"bad base URL":           {env: []string{"ANTHROPIC_BASE_URL=localhost:11434"}, want: []string{"base_url", "localhost:11434"}},
+		"audit file nowhere":     {flag: map[string]string{"log_output": "file", "log_file": ""}, want: []string{"log_file"}},
+		"bad origin":             {env: []string{"FOOTNOTE_CORS_ORIGINS=https://a.example/path"}, want: []string{"cors_origins", "https://a.example/path"}},
+		"bad glob":               {env: []string{"FOOTNOTE_TOOLS_DENY=[a"}, want: []string{"[a"}},
+		"no port":                {env: []string{"FOOTNOTE_LISTEN=127.0.0.1"}, want: []string{"listen", "127.0.0.1"}},
+		"port too large":         {env: []string{"FOOTNOTE_LISTEN=127.0.0.1:70000"}, want: []string{"70000"}},
+		"all, without keys":      {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},
+		"any address":            {env: []string{"FOOTNOTE_LISTEN=0.0.0.0:8787"}, want: []string{"api_keys"}},
+		"IPv6 any":               {env: []string{"FOOTNOTE_LISTEN=[::]:8787"}, want: []string{"api_keys"}},
+		"a name":                 {env: []string{"FOOTNOTE_LISTEN=example.org:8787"}, want: []string{"api_keys"}},
+		"a short key":            {env: []string{"FOOTNOTE_LISTEN=:8787", "FOOTNOTE_API_KEYS=short"}, want: []string{"shorter"}},
+		"a key twice":            {env: []string{"FOOTNOTE_API_KEYS=same=a/b,same=c/d"}, want: []string{"entry 2"}},
+		"half a principal":       {env: []string{"FOOTNOTE_API_KEYS=k=acme"}, want: []string{"org/user"}},
+		"bad source":             {env: []string{"FOOTNOTE_SOURCES=shop.db"}, want: []string{"shop.db", "name=url-or-path"}},
+		"source without a path":  {yaml: "sources: {shop: }", want: []string{"shop"}},
+		"no such file":           {flag: map[string]string{"config": "x"}, want: []string{`"config"`}},
+	} {
+		_, err := config.Load(file(t, c.yaml), c.env, c.flag)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, part := range c.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not say %q", name, err, part)
+			}
+		}
+	}
+	if _, err := config.Load(filepath.Join(t.TempDir(), "none.yaml"), nil, nil); err == nil {
+		t.Error("a file that is named must be there")
+	}
+}
+
+func TestListeningWhereItMay(t *testing.T) {
+	for _, env := range [][]string{
+		{"FOOTNOTE_LISTEN=localhost:0"}, {"FOOTNOTE_LISTEN=[::1]:1"}, {"FOOTNOTE_LISTEN=127.9.9.9:1"},
+		{"FOOTNOTE_LISTEN=0.0.0.0:1", "FOOTNOTE_API_KEYS=0123456789abcdef"},
+	} {
+		if _, err := config.Load(file(t, ""), env, nil); err != nil {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+}
+
+func TestAVariableThatIsEmptyIsNotSet(t *testing.T) {
+	var env []string
+	for name := range three {
+		env = append(env, variable(name)+"=")
+	}
+	env = append(env, "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=", "FOOTNOTE_CONFIG=")
+	t.Chdir(t.TempDir())
+	got, err := config.Load("", env, nil)
+	want, err2 := config.Load("", nil, nil)
+	if err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v\ngot  %v\nwant %v", err, err2, got, want)
+	}
+	// and leaves the file's value
+	got, err = config.Load(file(t, "max_turns: 3"), []string{"FOOTNOTE_MAX_TURNS="}, nil)
+	if err != nil || got.MaxTurns != 3 {
+		t.Errorf("max_turns = %d, %v", got.MaxTurns, err)
+	}
+}
+
+func TestWhichFileIsRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("footnote.yaml", []byte("max_turns: 3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	named := file(t, "max_turns: 4")
+	for env, want := range map[string]int{"": 3, "FOOTNOTE_CONFIG=" + named: 4} {
+		if c, err := config.Load("", []string{env}, nil); err != nil || c.MaxTurns != want {
+			t.Errorf("%q: max_turns = %d, %v", env, c.MaxTurns, err)
+		}
+	}
+	if c, err := config.Load(file(t, "max_turns: 5"), []string{"FOOTNOTE_CONFIG=" + named}, nil); err != nil || c.MaxTurns != 5 {
+		t.Errorf("max_turns = %d, %v", c.MaxTurns, err)
+	}
+}
+
+func TestUpstream(t *testing.T) {
+	for name, c := range map[string]struct {
+		env                      []string
+		upstream, model, baseURL string
+	}{
+		"nothing":                     {nil, config.Offline, config.Offline, ""},
+		"a key":                       {[]string{"ANTHROPIC_API_KEY=k"}, config.Anthropic, "claude-sonnet-5-5", ""},
+		"the vendor's host":           {[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=https://API.anthropic.com/v1/"}, config.Anthropic, "claude-sonnet-5-5", "https://API.anthropic.com"},
+		"a local server":              {[]string{"ANTHROPIC_BASE_URL=http://127.0.0.1:11434/v1", "FOOTNOTE_MODEL=qwen"}, config.Compatible, "qwen", "http://127.0.0.1:11434"},
+		"a host that looks like it":   {[]string{"ANTHROPIC_BASE_URL=http://api.anthropic.com.example", "ANTHROPIC_API_KEY=k"}, config.Compatible, "claude-sonnet-5-5", "http://api.anthropic.com.example"},
+		"a path that looks like it":   {[]string{"ANTHROPIC_BASE_URL=http://localhost/api.anthropic.com"}, config.Compatible, "claude-sonnet-5-5", "http://localhost/api.anthropic.com"},
+		"offline is forced":           {[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_MODEL=offline"}, config.Offline, config.Offline, ""},
+		"offline is forced otherwise": {[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_UPSTREAM=offline"}, config.Offline, config.Offline, ""},
+		"a proxy of the vendor":       {[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://proxy", "FOOTNOTE_UPSTREAM=anthropic"}, config.Anthropic, "claude-sonnet-5-5", "http://proxy"},
+		"ours over theirs":            {[]string{"FOOTNOTE_BASE_URL=http://ours", "ANTHROPIC_BASE_URL=http://theirs"}, config.Compatible, "claude-sonnet-5-5", "http://ours"},
+	} {
+		got, err := config.Load(file(t, ""), c.env, nil)
+		if err != nil || got.Upstream != c.upstream || got.Model != c.model || got.BaseURL != c.baseURL {
+			t.Errorf("%s: %s %s %s, %v", name, got.Upstream, got.Model, got.BaseURL, err)
+		}
+	}
+}
+
+func TestSourcesAreSplitOnlyBeforeAName(t *testing.T) {
+	for list, want := range map[string]map[string]string{
+		"":                                   {},
+		"a=1.db":                             {"a": "1.db"},
+		"a=1,2.db,b=3.db":                    {"a": "1,2.db", "b": "3.db"},
+		"a=x?mode=ro,b=y=z,w":                {"a": "x?mode=ro", "b": "y=z,w"},
+		"a=/tmp/x, y=z/w.db":                 {"a": "/tmp/x, y=z/w.db"},
+		"pg=postgres://u:p,w@h/d?a=b,c-1=.x": {"pg": "postgres://u:p,w@h/d?a=b", "c-1": ".x"},
+	} {
+		got, err := config.ParseSources(list)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v; want %v", list, got, err, want)
+		}
+	}
+	for _, list := range []string{"x", "=x", "a=", "a=1,a=2", "a b=1", ",a=1"} {
+		if got, err := config.ParseSources(list); err == nil {
+			t.Errorf("%q: %v, want an error", list, got)
+		}
+	}
+}
+
+func TestKeysAndWhoTheyStandFor(t *testing.T) {
+	want := map[string]footnote.Principal{
+		"plain": {Org: "local", User: "key1"}, "named": {Org: "acme", User: "ann"}, "b64==": {Org: "local", User: "key3"}, "a=b": {Org: "x", User: "y/z"},
+	}
+	const list = "plain, named=acme/ann,,b64==,a=b=x/y/z"
+	c, err := config.Load(file(t, ""), []string{"FOOTNOTE_API_KEYS=" + list}, nil)
+	if err != nil || !reflect.DeepEqual(c.Principals(), want) {
+		t.Errorf("%v, %v", c.Principals(), err)
+	}
+	c, err = config.Load(file(t, "api_keys:\n  - plain\n  - {key: named, org: acme, user: ann}\n  - b64==\n  - a=b=x/y/z\n"), nil, nil)
+	if err != nil || !reflect.DeepEqual(c.Principals(), want) {
+		t.Errorf("from the file: %v, %v", c.Principals(), err)
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	c, err := config.Load(file(t, ""), []string{
+		"ANTHROPIC_API_KEY=hush-1", "FOOTNOTE_API_KEYS=hush-2-0123456789=acme/ann", "ANTHROPIC_BASE_URL=https://me:hush-3@host",
+		"FOOTNOTE_SOURCES=pg=postgres://me:hush-4@host/db,my=mysql://host/db?password=hush-5,kv=host=h password='hush-6 x' dbname=d",
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err1 := json.Marshal(c)
+	asYAML, err2 := yaml.Marshal(c)
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "config", c, "key", c.APIKey, "keys", c.APIKeys)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "config", &c, "key", c.APIKey, "keys", c.APIKeys)
+	prints := map[string]string{"json": string(asJSON), "yaml": string(asYAML), "slog": logged.String()}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		prints[verb] = fmt.Sprintf(verb, c) + fmt.Sprintf(verb, &c) + fmt.Sprintf(verb, c.APIKey) + fmt.Sprintf(verb, c.APIKeys)
+	}
+	for what, text := range prints {
+		if strings.Contains(text, "hush") || strings.Contains(text, fmt.Sprintf("%x", "hush")) {
+			t.Errorf("%s prints a secret: %s", what, text)
+		}
+		if strings.HasPrefix(what, "%v") && !strings.Contains(text, "postgres://me:***@host/db") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	// nor by errors
+	for name, load := range map[string]func() error{
+		"a misspelt variable": func() error { _, err := config.Load(file(t, ""), []string{"FOOTNOTE_APIKEY=hush"}, nil); return err },
+		"a misspelt setting": func() error {
+			_, err := config.Load(file(t, "api_kee: x\nanthropic_api_key: hush"), nil, nil)
+			return err
+		},
+		"keys that are wrong": func() error { _, err := config.Load(file(t, "api_keys: hush"), nil, nil); return err },
+		"a key that is wrong": func() error { _, err := config.Load(file(t, "api_keys: [hush=x]"), nil, nil); return err },
+		"half a key": func() error {
+			_, err := config.Load(file(t, ""), []string{"FOOTNOTE_API_KEYS=hush=x"}, nil)
+			return err
+		},
+		"a source":    func() error { _, err := config.ParseSources("postgres://me:hush@host/db"); return err },
+		"two sources": func() error { _, err := config.ParseSources("a=x://me:hush@h,a=1"); return err },
+		"a base URL": func() error {
+			_, err := config.Load(file(t, ""), []string{"FOOTNOTE_BASE_URL=ftp://me:hush@h"}, nil)
+			return err
+		},
+	} {
+		if err := load(); err == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTheAuditFileIsInTheDataFolder(t *testing.T) {
+	for logFile, want := range map[string]string{"a.jsonl": filepath.Join("d", "a.jsonl"), "/var/a.jsonl": "/var/a.jsonl"} {
+		if got := (config.Config{Data: "d", LogFile: logFile}).AuditFile(); got != want {
+			t.Errorf("%s: %s, want %s", logFile, got, want)
+		}
+	}
+}
+
+// The documentation names each setting with its variable and its default.
+func TestTheDocumentationIsTrue(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `([A-Z_]+)` \\| ([^|]*) \\| [^|]+ \\|$")
+	documented := map[string][]string{}
+	for _, m := range row.FindAllStringSubmatch(string(data), -1) {
+		documented[m[1]] = m[2:]
+	}
+	defaults := reflect.ValueOf(config.Default())
+	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
+		doc, ok := documented[name]
+		if !ok {
+			t.Errorf("%s is not documented", name)
+			continue
+		}
+		delete(documented, name)
+		value := defaults.FieldByIndex(index)
+		want := ""
+		if !value.IsZero() && (value.Kind() != reflect.Map || value.Len() > 0) {
+			want = fmt.Sprintf("`%v`", value.Interface())
+		}
+		if doc[0] != variable(name) || doc[1] != want {
+			t.Errorf("%s: documented as %q, want %q with default %q", name, doc, variable(name), want)
+		}
+	}
+	for name := range documented {
+		t.Errorf("%s is documented and does not exist", name)
+	}
+}

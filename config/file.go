@@ -1,0 +1,158 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxFile is the largest configuration file that is read, in bytes.
+const maxFile = 1 << 20
+
+func (c *Config) readFile(path string) error {
+	optional := path == ""
+	if optional {
+		path = "footnote.yaml"
+	}
+	f, err := os.Open(path)
+	if optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("configuration file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return fmt.Errorf("configuration file: %w", err)
+	}
+	if len(data) > maxFile {
+		return fmt.Errorf("configuration file %s is larger than %d bytes", path, maxFile)
+	}
+	if err := c.readYAML(data); err != nil {
+		return fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	return nil
+}
+
+// readYAML reads settings. They are checked by hand before they are decoded: the
+// decoder's errors name Go types, and print values that may be secret.
+func (c *Config) readYAML(data []byte) error {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return errors.New("it holds more than one document")
+	}
+	if err := checkNode(doc.Content[0], reflect.TypeFor[Config](), ""); err != nil {
+		return err
+	}
+	if err := doc.Decode(c); err != nil {
+		return err
+	}
+	if c.Sources == nil {
+		c.Sources = map[string]string{}
+	}
+	return nil
+}
+
+// checkNode says what in a node does not fit a setting of type t. Name is that of
+// the setting; it is empty for the whole file.
+func checkNode(n *yaml.Node, t reflect.Type, name string) error {
+	wrong := func(want string) error {
+		return fmt.Errorf("line %d: %s is %q: it must be %s", n.Line, name, shown(name, n.Value), want)
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return fmt.Errorf("line %d: references (*%s) are not supported", n.Line, n.Value)
+	case n.Tag == "!!null":
+		return nil // set to nothing is not set
+	case t == reflect.TypeFor[Key]() && n.Kind == yaml.ScalarNode:
+		return nil // Key reads it
+	case t == reflect.TypeFor[time.Duration]():
+		if _, err := time.ParseDuration(n.Value); n.Kind != yaml.ScalarNode || err != nil {
+			return wrong("a duration such as 30s or 4m")
+		}
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return checkMapping(n, t, name)
+	case reflect.Slice:
+		if n.Kind != yaml.SequenceNode {
+			return wrong("a list")
+		}
+		for _, item := range n.Content {
+			if err := checkNode(item, t.Elem(), name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Map:
+		if n.Kind != yaml.MappingNode {
+			return wrong("a list of names and values")
+		}
+		for i := 1; i < len(n.Content); i += 2 {
+			if err := checkNode(n.Content[i], t.Elem(), name+"."+n.Content[i-1].Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode {
+		return wrong("one value")
+	}
+	if err := assign(reflect.New(t).Elem(), n.Value); err != nil {
+		return fmt.Errorf("line %d: %s is %q: %w", n.Line, name, shown(name, n.Value), err)
+	}
+	return nil
+}
+
+// checkMapping is checkNode for settings that have settings.
+func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: %s must be a list of settings and their values", n.Line, strings.TrimSpace("the file "+name))
+	}
+	fields := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		fields[f.Tag.Get("yaml")] = f.Type
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		full := strings.TrimPrefix(name+"."+key.Value, ".")
+		field, ok := fields[key.Value]
+		if !ok {
+			return fmt.Errorf("line %d: %w", key.Line, noSetting(full, value.Value))
+		}
+		if err := checkNode(value, field, full); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnmarshalYAML reads a key from key[=org/user], or from its parts.
+func (k *Key) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		read, err := parseKey(n.Value)
+		if err != nil {
+			return fmt.Errorf("line %d: api_keys: an entry %w", n.Line, err)
+		}
+		*k = read
+		return nil
+	}
+	type parts Key
+	return n.Decode((*parts)(k))
+}

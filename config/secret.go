@@ -1,0 +1,81 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// Secret is a string that does not print, however it is printed.
+type Secret string
+
+const hidden = "***"
+
+func (Secret) String() string { return hidden }
+
+// Format keeps all verbs of fmt from printing it.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// GoString keeps %#v from printing it.
+func (Secret) GoString() string { return hidden }
+
+// LogValue keeps slog from printing it.
+func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// MarshalText keeps encoders from printing it.
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// MarshalYAML keeps it out of files.
+func (Secret) MarshalYAML() (any, error) { return hidden, nil }
+
+// open is a Config that prints as it is.
+type open Config
+
+// printable is c without the passwords that addresses may hold.
+func (c Config) printable() open {
+	sources := make(map[string]string, len(c.Sources))
+	for name, address := range c.Sources {
+		sources[name] = Redact(address)
+	}
+	c.Sources, c.BaseURL = sources, Redact(c.BaseURL)
+	return open(c)
+}
+
+// Format prints the settings without secrets, for all verbs.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "%+v", c.printable()) }
+
+// LogValue gives a log the settings without secrets.
+func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
+
+// MarshalJSON encodes the settings without secrets.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.printable()) }
+
+// MarshalYAML encodes the settings without secrets.
+func (c Config) MarshalYAML() (any, error) { return c.printable(), nil }
+
+var (
+	userinfo = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
+	parts    = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
+	secretly = regexp.MustCompile(`(?i)key|token$|secret|pass|pwd|credential`)
+)
+
+// Redact is an address, or several, without the passwords in it.
+func Redact(address string) string {
+	address = userinfo.ReplaceAllString(address, "${1}"+hidden+"@")
+	return parts.ReplaceAllString(address, "${1}"+hidden)
+}
+
+// shown is the value of a setting as an error may print it.
+func shown(name, value string) string {
+	if secretly.MatchString(name) {
+		return hidden
+	}
+	return Redact(value)
+}
+
+func noSetting(name, value string) error {
+	return fmt.Errorf("there is no setting %q (value %q)", strings.TrimSpace(name), shown(name, value))
+}
