@@ -8,10 +8,7 @@ import (
 // title is a table or column in words.
 func (t *table) title() string { return strings.Join(t.words, " ") }
 
-func (c *column) title() string {
-	ws := splitName(c.name)
-	return strings.Join(ws, " ")
-}
+func (c *column) title() string { return strings.Join(spellName(c.name, false), " ") }
 
 // datePreference orders a table's dates by how likely they say when a row came
 // into being.
@@ -512,6 +509,14 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 	if pl.kind == kindList {
 		return nil
 	}
+	if ps.measuredBy(pl) {
+		pl.order = -1
+		if pl.measures[0].times == nil && ps.rankedRows(pl) {
+			pl.limit = ps.limit
+			return nil
+		}
+		return decline("I could not tell what to do by %s: say which total, average or ranking.", pl.measures[0].describe())
+	}
 	grouped := len(pl.dims) > 0
 	want := ps.which || pl.order != 0 || pl.limit > 0 || ps.share || ps.hasHaving()
 	if grouped || !want || ps.bucket != "" {
@@ -616,6 +621,24 @@ func (ps *parser) across(it *item) bool {
 	for k := it.lo - 1; k >= 0 && k >= it.lo-3; k-- {
 		if ps.at(k) == "across" {
 			return true
+		}
+	}
+	return false
+}
+
+// measuredBy reports whether a measure stands after "by" with nothing that says
+// what to do by it: "plans by price".
+func (ps *parser) measuredBy(pl *plan) bool {
+	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" || len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {
+		return false
+	}
+	for _, it := range ps.items {
+		if it.kind == itColumn && it.done && slices.Contains(it.cols, pl.measures[0].col) {
+			k := it.lo - 1
+			for k > 0 && (ps.at(k) == "of" || ps.at(k) == "number" || ps.at(k) == "the") {
+				k--
+			}
+			return k >= 0 && ps.at(k) == "by"
 		}
 	}
 	return false

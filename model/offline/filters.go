@@ -72,6 +72,9 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	if !ok {
 		return ps.ambiguous(it)
 	}
+	if !pl.base.reaches(c.t) && !ps.named[c.t] && !ps.named[ps.p.lowest(pl.base, c.t)] {
+		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it), c.title(), c.t.title(), plural(pl.base.title(), 2))
+	}
 	if d := ps.reachFrom(pl, c.t); d != nil {
 		return d
 	}
@@ -250,7 +253,7 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
 	case it.neg:
 		return decline("Every row has %s.", c.title())
-	case c.role == roleDate && c.nullable && ps.pastVerb(it) && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
+	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	case c.role == roleDate:
@@ -264,13 +267,9 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
-func (ps *parser) pastVerb(it *item) bool {
-	return strings.HasSuffix(ps.ws[it.lo].low, "ed") || ps.ws[it.lo].low == "paid" || ps.ws[it.lo].low == "sent"
-}
-
 func (ps *parser) with(it *item) bool {
 	w := ps.at(it.lo - 1)
-	return w == "with" || (w == "a" || w == "an") && ps.at(it.lo-2) == "with"
+	return w == "have" || w == "has" || w == "having" || w == "with" || (w == "a" || w == "an") && ps.at(it.lo-2) == "with"
 }
 
 // addPeriods adds the conditions on dates. Two calendar periods are compared.
@@ -394,6 +393,11 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each && ps.orderAt >= 0 && !ps.severalAsked() {
 		pl.limit = 1
 	}
+	if ps.at(ps.orderAt) == "top" && pl.kind == kindAggregate && pl.limit == 0 && ps.orderAt+1 < len(ps.ws) {
+		if it := ps.itemAt(ps.orderAt + 1); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
+			pl.limit = 1
+		}
+	}
 	if pl.having != nil && len(pl.dims) == 0 {
 		return decline("I could not tell what to compare with that number.")
 	}
@@ -464,6 +468,10 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		}
 	}
 	for k, w := range ps.ws {
+		if k > 0 && !ps.used[k] && (ps.at(k-1) == "per" || ps.at(k-1) == "by") && unitWords[w.low] {
+			left = append(left, w.raw) // "cost per kg" is not the cost
+			continue
+		}
 		if ps.used[k] || filler[w.low] || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) {
 			continue
 		}
@@ -474,6 +482,8 @@ func (ps *parser) leftovers(pl *plan) *declined {
 	}
 	return &declined{reason: "", words: left}
 }
+
+var unitWords = set("kg minute minutes euro euros dollar dollars eur usd unit row record hour")
 
 // newRows reports whether "new" only says that rows came into being in a period.
 func (ps *parser) newRows(pl *plan) bool {

@@ -139,6 +139,9 @@ func (ps *parser) negations() {
 		for k := range ps.items {
 			it := &ps.items[k]
 			if it.lo > at && it.lo-at <= 5 && ps.small(at+1, it.lo) {
+				if next := ps.after(k); it.kind == itColumn && it.col().role == roleDate && next != nil && next.kind == itValue && ps.at2(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
+					it = next // "not paid by card"
+				}
 				it.neg, given = true, true
 				// "not shipped or delivered" is neither.
 				for n := k + 1; n < len(ps.items) && ps.items[n].lo-ps.items[n-1].hi == 1 && (ps.at(ps.items[n-1].hi) == "or" || ps.at(ps.items[n-1].hi) == "and") && ps.items[n].kind == itValue && it.kind == itValue; n++ {
@@ -152,6 +155,14 @@ func (ps *parser) negations() {
 		}
 	}
 	ps.negAt = left
+}
+
+// after is the item after the k-th.
+func (ps *parser) after(k int) *item {
+	if k+1 < len(ps.items) {
+		return &ps.items[k+1]
+	}
+	return nil
 }
 
 func (ps *parser) small(lo, hi int) bool {
@@ -486,9 +497,11 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 			agg = aggSum
 		}
 	}
-	if agg == aggSum && meanOnly(c) {
-		agg = aggAvg
-		pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
+	if agg == aggSum && meanOnly(c) && ps.agg == aggSum {
+		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
+	}
+	if ps.conflict {
+		return decline("I can only look at one end at a time: ask for the highest or for the lowest.")
 	}
 	pl.measures = []measure{{agg: agg, col: c}}
 	pl.base = c.t
@@ -576,6 +589,9 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	t := ps.nearTable()
 	if len(ps.nouns(itTable)) > 0 {
 		t = ps.nouns(itTable)[0].table()
+	}
+	if ps.conflict {
+		return decline("I can only look at one end at a time: ask for the first or for the last.")
 	}
 	if ps.best {
 		return decline("Best by what? Name the figure to rank by.")

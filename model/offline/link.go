@@ -284,6 +284,14 @@ func (ps *parser) linkValues(i int) []item {
 // link chooses for every word that is not yet used what it means: the longest run
 // of words first, then the best score.
 func (ps *parser) link() {
+	ps.named = map[*table]bool{}
+	for i := range ps.ws {
+		for _, it := range ps.linkTables(i) {
+			if it.score >= 45 && len(it.tables) == 1 && !ps.used[i] {
+				ps.named[it.tables[0]] = true
+			}
+		}
+	}
 	for i := 0; i < len(ps.ws); {
 		if ps.used[i] {
 			i++
@@ -364,6 +372,14 @@ func (ps *parser) context(it item) int {
 			}
 		}
 	case itColumn, itTable:
+		if it.kind == itColumn && it.score < 58 && it.hi-it.lo == 1 && slices.ContainsFunc(it.cols, func(c *column) bool {
+			return ps.named[c.t] && (c.role == roleDimension || c.role == roleMeasure) && it.exact
+		}) &&
+			slices.ContainsFunc(ps.linkValues(it.lo), func(v item) bool {
+				return v.hi == it.hi && !slices.ContainsFunc(v.cols, func(c *column) bool { return ps.named[c.t] })
+			}) {
+			return 30 // a column of the table in question, before a value of another one
+		}
 		k := it.lo - 1
 		for k >= 0 && (ps.ws[k].low == "the" || ps.ws[k].low == "our") {
 			k--

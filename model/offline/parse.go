@@ -34,8 +34,10 @@ type parser struct {
 	noDate     bool // without a date is asked for
 	each       bool
 	tenure     bool
-	ratio      bool // the average of a number of rows
-	best       bool // ranked by “best”, which needs a figure
+	conflict   bool            // two ends are asked for
+	named      map[*table]bool // tables that nouns of the question name
+	ratio      bool            // the average of a number of rows
+	best       bool            // ranked by “best”, which needs a figure
 	typos      []string
 	negAt      []int
 	excludeNil bool
@@ -101,6 +103,10 @@ func (p *profile) compounds(ws []word) []word {
 				continue
 			}
 		}
+		if w.low == "open" && p.closes() {
+			out = append(out, newWord("not"), newWord("closed"))
+			continue
+		}
 		if rest, ok := p.negative(w); ok {
 			not := newWord("not")
 			not.stop = w.stop
@@ -110,6 +116,21 @@ func (p *profile) compounds(ws []word) []word {
 		out = append(out, w)
 	}
 	return out
+}
+
+// closes reports whether "open" can only mean what is not closed yet.
+func (p *profile) closes() bool {
+	if p.words["open"] || len(p.values["open"]) > 0 || !p.words["closed"] {
+		return false
+	}
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.role == roleDate && c.nullable && slices.Contains(c.words, "closed") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // negative takes "unpaid" apart where the data knows "paid" only.
@@ -316,6 +337,8 @@ func rank(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
 		if ps.orderAt < 0 {
 			ps.order, ps.orderAt = dir, i
+		} else if ps.order != dir {
+			ps.conflict = true
 		}
 	}
 }

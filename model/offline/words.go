@@ -141,7 +141,8 @@ func tokenize(text string) (words []word, tooLong bool) {
 			}
 		}
 		if !wordRune(r) && !strings.ContainsRune("<>=%€$£", r) {
-			broke = broke || strings.ContainsRune(",;:()?!.\n", r)
+			title := r == '.' && len(words) > 0 && len(words[len(words)-1].low) <= 3 // Dr. Klein
+			broke = broke || strings.ContainsRune(",;:()?!.\n", r) && !title
 			i++
 			continue
 		}
@@ -319,7 +320,10 @@ func distance(a, b string, limit int) int {
 
 // splitName cuts a column's or table's name into words: snake, kebab, Camel,
 // blanks, and digits kept with their letters.
-func splitName(name string) []string {
+func splitName(name string) []string { return spellName(name, true) }
+
+// spellName is splitName, its words in the singular or as they are.
+func spellName(name string, one bool) []string {
 	var out []string
 	var cur []rune
 	flush := func() {
@@ -343,7 +347,7 @@ func splitName(name string) []string {
 	for i, w := range out {
 		if full, ok := abbreviation[w]; ok {
 			out[i] = full
-		} else {
+		} else if one {
 			out[i] = singular(w)
 		}
 	}
