@@ -25,7 +25,8 @@ seconds() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f s", (b - a) / 1e9 }'; 
 
 # serve starts the demo and sets $address.
 serve() {
-  "$@" >out.log 2>err.log &
+  : >out.log
+  "$@" >>out.log 2>err.log &
   pid=$!
   local i
   for ((i = 0; i < 30000; i++)); do
