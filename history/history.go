@@ -214,7 +214,7 @@ func (b *builder) finish() []Message {
 var (
 	badName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 	okName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	okID    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,256}$`)
+	okID    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
 // blocks keeps of a model's message what can be sent back, as it is, and lists its
@@ -267,11 +267,11 @@ func (b *builder) unique(id string) string {
 		b.used = map[string]int{}
 	}
 	if !okID.MatchString(id) {
-		id = "call_" + badName.ReplaceAllString(id[:min(len(id), 200)], "_")
+		id = "call_" + badName.ReplaceAllString(id[:min(len(id), 48)], "_")
 	}
 	sent := id
 	for n := b.used[id] + 1; b.used[sent] > 0; n++ {
-		sent = id + "_" + strconv.Itoa(n)
+		sent = id[:min(len(id), 56)] + "_" + strconv.Itoa(n) // still within 64 bytes
 	}
 	b.used[id]++
 	if sent != id {
