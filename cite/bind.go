@@ -441,6 +441,12 @@ func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
 		level = inherited
 	}
 	for k := s - 1; k >= 0 && k >= s-4 && p.tokens[p.sentences[k].from].blck == bi; k-- {
+		if r.isComparand(n) {
+			if r.otherOf(k, s, picks) {
+				return inherited
+			}
+			continue
+		}
 		if r.subject(r.bySentence[k], picks) {
 			return level
 		}
@@ -625,7 +631,7 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	}
 	switch {
 	case prev != nil:
-		return columnBinding{prev.cols, !prev.vague && !r.partOf(n)}
+		return columnBinding{prev.cols, !prev.vague && !r.partOf(n) && !r.hasPart(n)}
 	case far != nil:
 		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
@@ -691,6 +697,21 @@ func (r *resolver) partOf(n *numeral) bool {
 		i--
 	}
 	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.named(i-1))
+}
+
+// hasPart: in "120 of 500" the 120 need not be of the column named before.
+func (r *resolver) hasPart(n *numeral) bool {
+	p := r.prose
+	i := n.to
+	if p.low(i) == "out" {
+		i++
+	}
+	if p.low(i) != "of" {
+		return false
+	}
+	for i++; i < len(p.tokens) && i < n.to+5 && (articles[p.low(i)] || !p.tokens[i].word); i++ {
+	}
+	return i < len(p.tokens) && r.numeralAt[i] >= 0
 }
 
 // named says whether token i is part of a column's name.
@@ -803,6 +824,9 @@ func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
 		from, to := p.headerCell(b.parent, p.cellOf(n.from))
 		if m := r.columnIn(from, to); m != nil {
 			return columnBinding{m.cols, true}
+		}
+		if cols := r.headerWords(from, to); cols != nil {
+			return columnBinding{cols, true}
 		}
 	}
 	if len(b.cells) > 1 {

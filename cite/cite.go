@@ -172,6 +172,7 @@ type candidate struct {
 	value           string
 	conf            float64
 	rows            []int32 // rows the formula is over
+	over            []int   // the two columns, when it is a ratio within a row
 }
 
 func newResolver(text string, results []Table, question string) *resolver {

@@ -32,7 +32,7 @@ func (r *resolver) derived() {
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		for _, try := range []func(int) *candidate{r.conditional, r.aggregate, r.groupSum, r.pairwise, r.shareOf, r.ratioOf, r.daysOf, r.threshold, r.loose} {
+		for _, try := range []func(int) *candidate{r.conditional, r.aggregate, r.groupSum, r.again, r.totalsRatio, r.siblings, r.pairwise, r.shareOf, r.ratioOf, r.daysOf, r.threshold, r.loose} {
 			if r.work <= 0 {
 				return
 			}
@@ -82,7 +82,7 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
 		return r.wholeShare(k)
 	}
-	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n)
+	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k)
 	wantAvg := r.averaged(n)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
 	free := n.sig >= 3 && !n.percent && !r.boundAlone(k)
@@ -116,7 +116,7 @@ func (r *resolver) aggregate(k int) *candidate {
 				}
 				r.tryAggregate(n, t, ci, "sum("+name+")", tot.sum(), conf, keep)
 			}
-			if wantAvg && !r.boundAlone(k) {
+			if wantAvg && (!r.boundAlone(k) || averagedVerbs[first(r.wordBefore(n))] && r.perPeriod(n)) {
 				r.tryAggregate(n, t, ci, "avg("+name+")", tot.avg(), conf, keep)
 			}
 			if wantMax && !r.strictly(k) {
@@ -150,7 +150,7 @@ func (r *resolver) averaged(n *numeral) bool {
 func (r *resolver) wholeShare(k int) *candidate {
 	t := len(r.tables) - 1
 	cols, _ := r.numericColumns(k, t)
-	if len(cols) == 0 {
+	if len(cols) == 0 || !r.tables[t].whole {
 		return nil
 	}
 	sum := "sum(" + r.ref(t, -1, r.tables[t].cols[cols[0]].name) + ")"
@@ -280,8 +280,8 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 
 var (
 	shareWords = set("share as")
-	profitCues = set("profit profitable positive grew gained growth increase increased rose gains surplus black")
-	lossCues   = set("loss losses negative fell declined decline dropped decreased shrank deficit red lost")
+	profitCues = set("profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded")
+	lossCues   = set("loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
 )
 
 // strictlyBefore: a row is named before the numeral in its clause, so that it is
@@ -537,8 +537,8 @@ func (r *resolver) activity(k, back int) active {
 		for _, m := range cs {
 			for _, c := range m.cols {
 				if r.tables[c.table].cols[c.col].role == roleNumber {
-					a.cols[dim{c.table, c.col}] = true
-					a.said[dim{c.table, c.col}] = true
+					a.cols[dim(c)] = true
+					a.said[dim(c)] = true
 				}
 			}
 		}
@@ -866,8 +866,14 @@ func (r *resolver) series(t int) bool {
 	if tab.cols[0].role == roleDate || tab.cols[0].key && tab.cols[0].role == roleNumber && tab.ordered {
 		return true
 	}
+	if tab.cols[0].role != roleText {
+		return false
+	}
+	if hasAny(tab.cols[0].name, periodNames) && tab.cols[0].unique && tab.ordered {
+		return true
+	}
 	_, ok := cellDate(tab.rows[0][0])
-	return ok && tab.cols[0].role == roleText
+	return ok
 }
 
 // try puts two cells through an operation, in the order the words allow.
@@ -879,6 +885,9 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 	a, ok1 := cellRat(r.tables[x.table].rows[x.row][x.col])
 	b, ok2 := cellRat(r.tables[y.table].rows[y.row][y.col])
 	if !ok1 || !ok2 || a.Cmp(b) == 0 && op.name != "ratio" {
+		return nil
+	}
+	if n.percent && op.name == "ratio" && x.col != y.col && x.table == y.table && !r.alike(x, y) {
 		return nil
 	}
 	if n.points && !r.pointsFit(x, y) || !r.involves(k, x, y) || op.name == "growth" && !r.comparable(n, x, y) {
@@ -893,7 +902,11 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 		}
 		if v != nil && !wrongWay {
 			if q, ok := r.fitsDerived(n, v, x, y); ok && !(op.name == "ratio" && n.times && !n.word && v.Cmp(ratOne) < 0) {
-				return &candidate{table: x.table, formula: fmt.Sprintf(op.text, r.refOf(x), r.refOf(y)), value: ratText(v), conf: conf * q, rows: rowsOf(x, y)}
+				c := &candidate{table: x.table, formula: fmt.Sprintf(op.text, r.refOf(x), r.refOf(y)), value: ratText(v), conf: conf * q, rows: rowsOf(x, y)}
+				if op.name == "ratio" && x.table == y.table && x.row == y.row {
+					c.over = []int{x.col, y.col}
+				}
+				return c
 			}
 		}
 		a, b, x, y = b, a, y, x
@@ -966,7 +979,7 @@ func (r *resolver) comparable(n *numeral, x, y cellRef) bool {
 			return true
 		}
 		if c.role == roleText {
-			if _, ok := cellDate(tab.rows[x.row][ci]); ok {
+			if _, ok := cellDate(tab.rows[x.row][ci]); ok || hasAny(c.name, periodNames) {
 				return true
 			}
 		}

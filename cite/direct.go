@@ -355,6 +355,10 @@ func (r *resolver) numbered(k int) {
 		if c != nil && r.comparedWith(n) {
 			c.conf *= 0.55 // "five more than": a difference, if there is one
 		}
+		if c != nil && r.changedBy(n) && c.formula == "" && !r.changeColumn(c.table, c.col) {
+			c.conf *= 0.3 // "shrank by 7": never what there is
+			r.conflict[k] = c
+		}
 		r.better(k, c)
 	}
 	if r.found[k] == nil || r.found[k].conf < 0.8 {
@@ -362,7 +366,7 @@ func (r *resolver) numbered(k int) {
 	}
 }
 
-var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger")
+var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker cheaper")
 
 // comparedWith: "five more than", "308 units behind".
 func (r *resolver) comparedWith(n *numeral) bool {
@@ -422,6 +426,14 @@ func (r *resolver) counted(k int) *candidate {
 	}
 	count := int(v.Num().Int64())
 	if p.low(n.to) == "of" && partPronouns[p.low(n.to+1)] {
+		if w := p.low(n.from - 1); w != "the" && w != "all" {
+			return nil
+		}
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			if r.tables[t].rowCount == count && !r.truncated(t) && count > 1 {
+				return r.countOf(t, 0.95)
+			}
+		}
 		return nil
 	}
 	noun := r.nounAfter(n)
@@ -439,6 +451,9 @@ func (r *resolver) counted(k int) *candidate {
 			}
 			if !mentions(c.name, w) {
 				continue
+			}
+			if c.role == roleDate && measured {
+				continue // "four gifts" beside a column last_gift
 			}
 			if c.unique && tab.rowCount == count && !r.truncated(t) {
 				return r.countOf(t, 0.95)
@@ -465,6 +480,9 @@ var partPronouns = set("them these those which whom it its")
 // allOfThem: "the cheapest of the four", "all three".
 func (r *resolver) allOfThem(n *numeral, count int) *candidate {
 	w, of := r.prose.low(n.from-1), r.prose.low(n.from-2)
+	if k := r.numeralBefore(n); k >= 0 && w == "of" && r.numerals[k].kind == ordinal {
+		w = "all" // "5th of five"
+	}
 	if w != "all" && (of != "of" || w != "the" && w != "these" && w != "those") {
 		return nil
 	}

@@ -222,6 +222,9 @@ func (r *resolver) names(at wordKey, cell string) bool {
 	if isDigits(t.low) {
 		return len(t.low) > 3 || p.glued(at.from)
 	}
+	if t.end-t.start > 1 && p.text[t.start:t.end] == cell && strings.ToUpper(cell) == cell {
+		return true // IT, US
+	}
 	if unicode.IsLower(c) && unicode.IsUpper(d) && !t.code {
 		return !common(t.low) && !r.columnWords[stem(t.low)]
 	}
@@ -471,6 +474,9 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	p := r.prose
 	if !p.tokens[i].word {
 		return nil
+	}
+	if m := r.acronymAt(i, byWord); m != nil {
+		return m
 	}
 	first := stem(p.tokens[i].low)
 	cands := byWord[first]

@@ -545,6 +545,9 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 			n.end = p.tokens[i+2].end
 		}
 	}
+	if p.fraction(&n, v, i) {
+		return n, true
+	}
 	set(v)
 	n.quiet = v <= 1 || t.low == "hundred" || t.low == "dozen"
 	p.wordSuffix(&n, n.end)

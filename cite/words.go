@@ -45,6 +45,9 @@ var ordinals = map[string]int64{
 // multiples are words that are ratios by themselves.
 var multiples = map[string]int64{"twice": 2, "thrice": 3}
 
+// periodNames are columns whose rows follow each other in time.
+var periodNames = set("quarter month week day year period date quartal monat woche jahr trimestre semana ano")
+
 // multiplies are the words after "times" that make it a ratio.
 var multiplies = set("as more the that higher larger less faster bigger its what his her their longer greater mais so")
 
@@ -87,7 +90,7 @@ var (
 	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
 	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
 
-	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower")
+	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans")
 	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
 	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
 	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks")
