@@ -608,7 +608,7 @@ func (ps *parser) rankedRows(pl *plan) bool {
 		return false
 	}
 	rows.done = true
-	pl.kind, pl.rankBy, pl.measures = kindList, pl.measures[0].col, nil
+	pl.kind, pl.rankBy, pl.measures, pl.notes = kindList, pl.measures[0].col, nil, nil
 	if pl.limit == 0 {
 		pl.limit = 1
 	}

@@ -393,7 +393,7 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	if ps.which && pl.kind == kindAggregate && pl.order != 0 && pl.limit == 0 && len(pl.dims) > 0 && !ps.each && ps.orderAt >= 0 && !ps.severalAsked() {
 		pl.limit = 1
 	}
-	if ps.at(ps.orderAt) == "top" && pl.kind == kindAggregate && pl.limit == 0 && ps.orderAt+1 < len(ps.ws) {
+	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 && ps.orderAt+1 < len(ps.ws) {
 		if it := ps.itemAt(ps.orderAt + 1); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
 			pl.limit = 1
 		}

@@ -761,6 +761,10 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 	}
 	if t == nil || t.money() == nil {
+		if c := ps.namedTotal(); c != nil && ps.prev == nil {
+			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
+			return nil
+		}
 		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
 			m := ps.prev.measures[0]
 			m.agg, m.per, m.name = ps.agg, nil, ""
@@ -783,6 +787,25 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	c := t.money()
 	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t
 	return nil
+}
+
+// namedTotal is the only column called total, where "total by customer" is asked.
+func (ps *parser) namedTotal() *column {
+	if !slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "total" }) {
+		return nil
+	}
+	var found *column
+	for _, t := range ps.p.tables {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && len(c.words) == 1 && c.words[0] == "total" {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+	}
+	return found
 }
 
 func (ps *parser) muchAsked() bool {

@@ -120,7 +120,8 @@ func (p *profile) compounds(ws []word) []word {
 
 // closes reports whether "open" can only mean what is not closed yet.
 func (p *profile) closes() bool {
-	if p.words["open"] || len(p.values["open"]) > 0 || !p.words["closed"] {
+	one := func(v *value) bool { return len(v.words) == 1 }
+	if p.words["open"] || slices.ContainsFunc(p.values["open"], one) || !p.words["closed"] {
 		return false
 	}
 	for _, t := range p.tables {

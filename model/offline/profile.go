@@ -45,7 +45,6 @@ type table struct {
 	label   []*column // what names a row
 	parents []edge
 	rows    int64
-	counted bool // rows is exact
 }
 
 // edge leads from a table to the row of another that its rows refer to.
@@ -73,6 +72,7 @@ type column struct {
 	distinct   int64
 	nonNull    int64
 	nullable   bool
+	declared   bool   // nullable, as the schema has it
 	min, max   string // of a date column: days
 	stamp      bool   // a date column with a time of day
 	values     []string
@@ -168,7 +168,7 @@ func newTable(p *profile, st source.Table) *table {
 		if i == profileColumns {
 			break
 		}
-		c := &column{t: t, name: sc.Name, kind: sc.Kind, nullable: true}
+		c := &column{t: t, name: sc.Name, kind: sc.Kind, nullable: true, declared: sc.Nullable}
 		for _, w := range splitName(sc.Name) {
 			if optionalWords[w] {
 				c.optional = append(c.optional, w)
@@ -184,11 +184,43 @@ func newTable(p *profile, st source.Table) *table {
 // scan counts what is in a table's columns. What cannot be counted in time stays
 // unknown; the planner then knows less and declines more.
 func (t *table) scan(ctx context.Context, src source.Source) error {
-	const width = 40 // columns of one statement
-	from := t.from()
-	if t.rows > 1_000_000 {
-		from = fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", from, sampleRows, quoteName(t.p.dialect, "sample"))
+	sample := fmt.Sprintf("(SELECT * FROM %s LIMIT %d) AS %s", t.from(), sampleRows, quoteName(t.p.dialect, "sample"))
+	if t.rows <= 1_000_000 {
+		err := t.scanColumns(ctx, src, t.from(), true)
+		if err == nil {
+			return t.scanValues(ctx, src, t.from())
+		}
+		if ctx.Err() != nil {
+			return err
+		}
 	}
+	// Too large to count in time: what is not known exactly stays unknown.
+	if err := t.scanColumns(ctx, src, sample, false); err != nil {
+		return err
+	}
+	for _, c := range t.cols {
+		if c.role == roleDate {
+			c.min, c.max = "", ""
+			c.extent(ctx, src)
+		}
+	}
+	return t.scanValues(ctx, src, sample)
+}
+
+// extent reads the exact bounds of a date column, where that is quick.
+func (c *column) extent(ctx context.Context, src source.Source) {
+	q := quoteName(c.t.p.dialect, c.name)
+	res, _, err := source.Collect(ctx, src, source.Query{
+		SQL: "SELECT MIN(" + q + "), MAX(" + q + ") FROM " + c.t.from(), Limits: source.Limits{Time: columnTime, Rows: 1},
+	})
+	if err == nil && len(res.Rows) == 1 && len(res.Rows[0]) == 2 {
+		c.setDate(res.Rows[0][0], res.Rows[0][1])
+	}
+}
+
+// scanColumns counts in all rows, or in a sample of them.
+func (t *table) scanColumns(ctx context.Context, src source.Source, from string, all bool) error {
+	const width = 40 // columns of one statement
 	for lo := 0; lo < len(t.cols); lo += width {
 		part := t.cols[lo:min(lo+width, len(t.cols))]
 		sel := []string{"COUNT(*)"}
@@ -208,16 +240,16 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 			return err
 		}
 		row := res.Rows[0]
-		if t.rows <= 1_000_000 {
-			t.rows, t.counted = asInt(row[0]), true
+		if all {
+			t.rows = asInt(row[0])
 		}
 		for i, c := range part {
 			c.nonNull, c.distinct = asInt(row[1+4*i]), asInt(row[2+4*i])
-			c.nullable = c.nonNull < asInt(row[0])
+			c.nullable = c.nonNull < asInt(row[0]) || !all && c.declared
 			c.setDate(row[3+4*i], row[4+4*i])
 		}
 	}
-	return t.scanValues(ctx, src, from)
+	return nil
 }
 
 // ordered reports whether the least and the greatest value are worth knowing.

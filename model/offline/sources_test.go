@@ -1,0 +1,131 @@
+package offline_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/model/offline/evalset"
+	"github.com/footnotehq/footnote/source"
+)
+
+// elsewhere opens the databases of the evaluation set. The questions here are none
+// of the set's.
+func elsewhere(t testing.TB) catalog {
+	t.Helper()
+	paths, err := evalset.Materialize(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := catalog{}
+	for _, name := range []string{"clinic", "saas", "freight"} {
+		c[name] = open(t, name, paths[name])
+	}
+	return c
+}
+
+// An empty SQL means that the question has to be declined: each was once answered
+// with something else than what was asked.
+func TestQuestionsAboutOtherDatabases(t *testing.T) {
+	c := elsewhere(t)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ source, question, sql string }{
+		{"clinic", "invoices not paid by card", "SELECT COUNT(*) FROM invoices WHERE paid_on IS NOT NULL AND payment_method <> 'card'"},
+		{"clinic", "how many patients have insurance", "SELECT COUNT(*) FROM patients WHERE insurance_provider IS NOT NULL"},
+		{"clinic", "patients without insurance", "SELECT COUNT(*) FROM patients WHERE insurance_provider IS NULL"},
+		{"clinic", "how many invoices over 200 are unpaid", "SELECT COUNT(*) FROM invoices WHERE amount > 200 AND paid_on IS NULL"},
+		{"clinic", "appointments with Dr. Elena Klein", "SELECT COUNT(*) FROM appointments a JOIN doctors d USING (doctor_id) WHERE full_name = 'Dr. Elena Klein'"},
+		{"clinic", "patients per doctor", "SELECT full_name, COUNT(DISTINCT patient_id) FROM appointments JOIN doctors USING (doctor_id) GROUP BY doctor_id"},
+		{"clinic", "patients by year of birth", "SELECT strftime('%Y', birth_date), COUNT(*) FROM patients GROUP BY 1"},
+		{"clinic", "how many different doctors did patients from Porto see", "SELECT COUNT(DISTINCT doctor_id) FROM appointments JOIN patients USING (patient_id) WHERE city = 'Porto'"},
+		{"clinic", "patients in Porto or Braga", "SELECT COUNT(*) FROM patients WHERE city IN ('Porto', 'Braga')"},
+		{"clinic", "first and last appointment", ""},
+		{"clinic", "average age of patients", ""},
+		{"clinic", "how many male patients over 50", ""},
+		{"clinic", "appointments on Monday", ""},
+		{"saas", "how many tickets did Mira Hansen close", "SELECT COUNT(*) FROM Ticket JOIN Agent USING (AgentId) WHERE AgentName = 'Mira Hansen' AND ClosedAt IS NOT NULL"},
+		{"saas", "open tickets by priority", "SELECT Priority, COUNT(*) FROM Ticket WHERE ClosedAt IS NULL GROUP BY 1"},
+		{"saas", "tickets closed in 2024", "SELECT COUNT(*) FROM Ticket WHERE ClosedAt >= '2024-01-01' AND ClosedAt < '2025-01-01'"},
+		{"saas", "countries with more than 10 accounts", "SELECT Country, COUNT(*) FROM Account GROUP BY 1 HAVING COUNT(*) > 10"},
+		{"saas", "top 5 agents by average satisfaction", "SELECT AgentName, AVG(SatisfactionScore) FROM Ticket JOIN Agent USING (AgentId) GROUP BY AgentId ORDER BY 2 DESC LIMIT 5"},
+		{"saas", "number of accounts in Lisbon", ""},
+		{"saas", "churned accounts", ""},
+		{"saas", "monthly recurring revenue", ""},
+		{"freight", "shipments from Rotterdam", "SELECT COUNT(*) FROM shpmt JOIN whse USING (whse_id) WHERE city = 'Rotterdam'"},
+		{"freight", "quantity by month for furniture", "SELECT strftime('%Y-%m', ship_dt), SUM(qty) FROM shpmt_ln JOIN shpmt USING (shpmt_id) JOIN prod USING (prod_id) WHERE cat = 'Furniture' GROUP BY 1"},
+		{"freight", "freight cost per kg", ""},
+		{"freight", "total weight of products", ""},
+		{"freight", "late shipments", ""},
+	} {
+		s := newTalk(t, c, p, g.source).ask(g.question)
+		if g.sql == "" {
+			if s.sql != "" {
+				t.Errorf("%s: answered with %s", g.question, s.sql)
+			}
+			continue
+		}
+		want, _, err := source.Collect(t.Context(), c[g.source], source.Query{SQL: g.sql})
+		if err != nil {
+			t.Fatalf("%s: %v", g.sql, err)
+		}
+		if s.rows == nil || canonical(s.rows.Rows) != canonical(want.Rows) {
+			t.Errorf("%s\nsql  %s\nwant %.200s\ntext %.300s", g.question, s.sql, canonical(want.Rows), s.text)
+		}
+	}
+}
+
+// With several sources the one whose words fit best answers, and follow-ups stay
+// with it.
+func TestTheSourceThatFitsAnswers(t *testing.T) {
+	c := elsewhere(t)
+	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "clinic", "saas", "freight")
+	for _, g := range []struct{ question, table string }{
+		{"How many tickets are there?", `"Ticket"`}, {"by priority", `"Ticket"`}, {"shipments per carrier", `"shpmt"`}, {"How many patients live in Porto?", `"patients"`},
+	} {
+		if s := k.ask(g.question); !strings.Contains(s.sql, g.table) {
+			t.Errorf("%s: sql = %q, want it to read %s\n%s", g.question, s.sql, g.table, s.text)
+		}
+	}
+}
+
+// Keys that are only named alike are followed; reserved words, blanks and quotes in
+// names are no trouble; an empty table is not.
+func TestAnUndeclaredSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "odd.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		`CREATE TABLE customers (id INTEGER, name TEXT, "home ""town" TEXT)`,
+		`CREATE TABLE "order" (id INTEGER, customer_id INTEGER, "group" TEXT, total REAL, is_gift INTEGER, made_on TEXT)`,
+		`CREATE TABLE empty (a TEXT, b INTEGER)`,
+		`INSERT INTO customers VALUES (1, 'Ann', 'Ghent'), (2, 'Bo''b', 'Lyon'), (3, 'Cy', 'Ghent')`,
+		`INSERT INTO "order" VALUES (1, 1, 'a', 10, 0, '2024-01-05'), (2, 1, 'b', 20.5, 1, '2024-02-29'), (3, 2, 'a', 5, 1, NULL)`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := catalog{"odd": open(t, "odd", path)}
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ question, want string }{
+		{"total by customer", "30.500000 | Ann\n5.000000 | Bo'b"},
+		{"orders by group", "1.000000 | b\n2.000000 | a"},
+		{"how many orders did Bo'b make", "1.000000"},
+		{"gift orders", "2.000000"},
+		{"how many orders are gifts", "2.000000"},
+		{"orders in February 2024", "1.000000"},
+		{"number of empty", "0.000000"},
+	} {
+		s := newTalk(t, c, p, "odd").ask(g.question)
+		if s.rows == nil || canonical(s.rows.Rows) != g.want {
+			t.Errorf("%s\nsql  %s\nwant %s\ntext %.300s", g.question, s.sql, g.want, s.text)
+		}
+	}
+}
