@@ -308,7 +308,7 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if prev != nil {
 		return prev
 	}
-	if next != nil && (free || !r.comparand(next) && !r.numeralBetween(n.to, next.from)) {
+	if next != nil && !r.comparand(next) && (free || !r.numeralBetween(n.to, next.from) || r.onlyPercents(n.to, next.from)) {
 		return next
 	}
 	return nil
@@ -334,10 +334,30 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 			link = t.low
 		}
 	}
+	if words <= 2 && (link == "were" || link == "are" || link == "chose") && !r.possessiveNumber(m) {
+		return true // 896 were "Satisfied"
+	}
 	if words > 5 || !linkWords[link] || r.possessiveNumber(m) {
 		return false
 	}
 	return link != "against" && (link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
+}
+
+// onlyPercents: "90 people, 3.6 %, said no": the percentage between is of the same.
+func (r *resolver) onlyPercents(from, to int) bool {
+	found := false
+	for i := from; i < to; i++ {
+		if k := r.numeralAt[i]; k >= 0 {
+			if !r.numerals[k].percent {
+				return false
+			}
+			found = true
+		}
+		if conjunctions[r.prose.low(i)] || to-from > 16 {
+			return false
+		}
+	}
+	return found
 }
 
 // startsOwnFigure: "to Berlin (10)", "from Hamburg at 20": the label has its own.

@@ -32,7 +32,7 @@ func (r *resolver) derived() {
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		for _, try := range []func(int) *candidate{r.conditional, r.aggregate, r.groupSum, r.again, r.totalsRatio, r.siblings, r.pairwise, r.shareOf, r.ratioOf, r.daysOf, r.threshold, r.loose} {
+		for _, try := range []func(int) *candidate{r.conditional, r.aggregate, r.groupSum, r.again, r.totalsRatio, r.siblings, r.complement, r.pairwise, r.shareOf, r.ratioOf, r.daysOf, r.threshold, r.loose} {
 			if r.work <= 0 {
 				return
 			}
@@ -597,7 +597,7 @@ var (
 // operations says which apply to a numeral, given its form and the words near it.
 func (r *resolver) operations(k int) []operation {
 	n := &r.numerals[k]
-	changed := n.sign != 0 || r.leaves(n)
+	changed := n.sign > 0 || n.sign < 0 && (n.percent || n.points || r.says(n, diffCues)) || r.leaves(n)
 	if n.percent || n.points || n.times {
 		changed = changed || r.says(n, diffCues)
 	} else {
@@ -743,18 +743,19 @@ func (r *resolver) activeColumns(k, t int, a active) []int {
 			cols = append(cols, ci)
 		}
 	}
-	if len(cols) > 0 {
+	if len(cols) > 0 && len(a.said) > 0 {
 		return cols
 	}
+	few := cols
 	for ci, c := range r.tables[t].cols {
-		if c.role == roleNumber && !c.key {
-			cols = append(cols, ci)
+		if c.role == roleNumber && !c.key && !slices.Contains(cols, ci) {
+			few = append(few, ci)
 		}
 	}
-	if len(cols) > 3 {
-		return nil
+	if len(few) > 3 {
+		return cols
 	}
-	return cols
+	return few
 }
 
 // pairColumns pairs two columns of one row: spent of budget, this year and last.

@@ -101,6 +101,9 @@ func (r *resolver) wordIndex() map[string][]wordKey {
 			if noun := nounOf[u.low]; noun != "" && words == 1 {
 				index[noun] = append(index[noun], wordKey{i, j + 1})
 			}
+			if noun := phrasal(p.low(j-1), u.low); noun != "" && words == 2 {
+				index[noun] = append(index[noun], wordKey{i, j + 1})
+			}
 			for _, plural := range []string{"s", "es"} {
 				if s, ok := strings.CutSuffix(string(buf), plural); ok && len(u.low) > 3 {
 					index[s] = append(index[s], wordKey{i, j + 1})
@@ -112,6 +115,20 @@ func (r *resolver) wordIndex() map[string][]wordKey {
 }
 
 const maxLabelBytes = 120
+
+var particles = set("up out in off back down")
+
+// phrasal leads from "picked up" to a label Pickup.
+func phrasal(verb, particle string) string {
+	s, ok := strings.CutSuffix(verb, "ed")
+	if !ok || len(s) < 3 || !particles[particle] {
+		return ""
+	}
+	if n := len(s); s[n-1] == s[n-2] && s[n-1] == 'p' {
+		s = s[:n-1] // dropped off
+	}
+	return s + particle
+}
 
 // labelKey appends the words of a cell in lower case, the form of the index.
 func labelKey(dst []byte, s string) []byte {
@@ -414,7 +431,7 @@ func nameWords(name string) []string {
 func verbStems(w string) []string {
 	for _, ending := range []string{"ed", "ing"} {
 		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
-			return []string{s, s + "e"}
+			return []string{s, s + "e", s + "ing"}
 		}
 	}
 	return nil

@@ -261,7 +261,7 @@ func (p *prose) endsSentence(i, to int) bool {
 		return false // 1.5, e.g.
 	}
 	if t.low == "." && i > 0 && p.tokens[i-1].end == t.start {
-		if prev := p.tokens[i-1].low; abbreviations[prev] || len(prev) == 1 && prev[0] > '9' {
+		if prev := p.tokens[i-1].low; abbreviations[prev] || len(prev) == 1 && prev[0] > '9' && (i < 2 || p.tokens[i-2].low != "°") {
 			return false
 		}
 	}

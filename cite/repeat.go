@@ -313,3 +313,27 @@ func (p *prose) fraction(n *numeral, v int64, i int) bool {
 	n.quiet = v == 1
 	return true
 }
+
+var lackVerbs = set("failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left remaining unresolved rejected unfilled absent fehlen fehlten")
+
+// complement: "5 of its 25 failed" when the row counts those who passed.
+func (r *resolver) complement(k int) *candidate {
+	n := &r.numerals[k]
+	if n.percent || n.points || n.times || k+1 >= len(r.numerals) || !r.partOf(&r.numerals[k+1]) || !r.says(&r.numerals[k+1], lackVerbs) {
+		return nil
+	}
+	whole := r.found[k+1]
+	if whole == nil || whole.formula != "" || !r.tables[whole.table].cols[whole.col].integer {
+		return nil
+	}
+	cols := r.numbersOf(whole.table)
+	for _, ci := range cols {
+		if ci == whole.col || !r.tables[whole.table].cols[ci].integer {
+			continue
+		}
+		if c := r.try(k, diffOp, cellRef{whole.table, whole.row, whole.col}, cellRef{whole.table, whole.row, ci}, 0.75); c != nil {
+			return c
+		}
+	}
+	return nil
+}
