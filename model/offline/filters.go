@@ -143,14 +143,32 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		pl.having = &f
 		return nil
 	default:
-		c := pl.base.money()
-		if c == nil || len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
+		c := pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
+		if c == nil || len(pl.dims) > 0 || len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
 			return decline("I could not tell what “%s” is compared with.", ps.said(it))
 		}
 		f.col = c
 	}
 	pl.filters = append(pl.filters, f)
 	return nil
+}
+
+// compared is the only column that a bare "over 100" can be about: the one with
+// money in it. "Cheaper than" is about the price.
+func (t *table) compared(price bool) *column {
+	if price {
+		return t.rankColumn([]string{"price"})
+	}
+	var found *column
+	for _, c := range t.cols {
+		if c.role == roleMeasure && slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool { return slices.Contains(moneyColumns, w) }) {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
 }
 
 // tableFilter is a table that is neither counted nor grouped by: with "never" and

@@ -177,7 +177,7 @@ func (ps *parser) small(lo, hi int) bool {
 // groups marks what follows "by", "per", "each" as what to group by.
 func (ps *parser) groups() {
 	for i := range ps.ws {
-		if !ps.marker(i) || ps.claimed(i) || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
+		if !ps.marker(i) || ps.used[i] || ps.howMany > i && ps.howMany <= i+2 { // "by number of" is a measure
 			continue
 		}
 		ps.each = ps.each || ps.at(i) == "each" || ps.at(i) == "every"
@@ -209,8 +209,6 @@ func (ps *parser) groups() {
 		}
 	}
 }
-
-func (ps *parser) claimed(i int) bool { return ps.used[i] }
 
 func (ps *parser) bucketOnly(lo, hi int) bool {
 	for k := lo; k < hi; k++ {
@@ -372,22 +370,8 @@ func (ps *parser) measureColumns() []*item {
 
 // countMeasure counts what stands after "how many".
 func (ps *parser) countMeasure(pl *plan) *declined {
-	var it *item
-	shift := 0
-	if !slices.ContainsFunc(ps.items, func(x item) bool { return x.lo > ps.howMany && !x.done }) {
-		shift = -len(ps.ws) // "bookings from Spain: how many?"
-	}
-	for k := range ps.items {
-		x := &ps.items[k]
-		if x.lo > ps.howMany+shift && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
-			it = x
-			break
-		}
-	}
+	it := ps.counted()
 	if it == nil || it.neg && it.kind != itTable {
-		if len(ps.p.tables) == 1 && ps.prev == nil && ps.howMany >= 0 && it == nil {
-			return decline("I could not tell what to count.")
-		}
 		if ps.prev != nil {
 			pl.measures = []measure{{agg: aggCount, name: countName(ps.prev.base)}}
 			pl.base = ps.prev.base
@@ -457,6 +441,21 @@ func (t *table) pieces(ps *parser) (measure, bool) {
 		return measure{}, false
 	}
 	return measure{agg: aggSum, col: m.times}, true
+}
+
+// counted is the noun after "how many", or the first one where none follows.
+func (ps *parser) counted() *item {
+	after := ps.howMany
+	if !slices.ContainsFunc(ps.items, func(x item) bool { return x.lo > ps.howMany && !x.done }) {
+		after = -1 // "bookings from Spain: how many?"
+	}
+	for k := range ps.items {
+		x := &ps.items[k]
+		if x.lo > after && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
+			return x
+		}
+	}
+	return nil
 }
 
 // nearTable is the table a question is most likely about.

@@ -109,7 +109,7 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 	switch {
 	case r.say != nil:
 		r.say(w)
-	case req.NoTools && h.result("run_query") == nil:
+	case h.result("run_query") == nil && (req.NoTools || hasTools(req.Tools) && !offered(req.Tools, "run_query")):
 		w.text("No query can be run at this point, so I cannot look it up. Please ask again.")
 	default:
 		if call, ok := pn.nextCall(req, h, r); ok {
@@ -144,6 +144,12 @@ func (pn *Planner) nextCall(req agent.Request, h history, r *reading) (answer, b
 
 func toolCall(h history, name string, input map[string]any) answer {
 	return answer{tool: name, id: fmt.Sprintf("toolu_offline_%d", h.calls+1), input: marshal(input)}
+}
+
+// hasTools reports whether any tools are named.
+func hasTools(tools json.RawMessage) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(tools, &list) == nil && len(list) > 0
 }
 
 func offered(tools json.RawMessage, name string) bool {

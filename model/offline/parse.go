@@ -28,17 +28,14 @@ type parser struct {
 	limit      int
 	rankCols   []string
 	bucket     string
-	bucketBy   bool
 	chart      string
 	duration   bool
-	noDate     bool // without a date is asked for
 	each       bool
 	tenure     bool
 	conflict   bool            // two ends are asked for
 	named      map[*table]bool // tables that nouns of the question name
 	ratio      bool            // the average of a number of rows
 	best       bool            // ranked by “best”, which needs a figure
-	typos      []string
 	negAt      []int
 	excludeNil bool
 }
@@ -257,7 +254,22 @@ func (ps *parser) parse() (*plan, *declined) {
 	ps.conditions()
 	ps.link()
 	ps.conditions2()
-	return ps.interpret()
+	pl, d := ps.interpret()
+	if d != nil && d.reason != "" {
+		d.words = ps.unknown()
+	}
+	return pl, d
+}
+
+// unknown are the words that mean nothing here.
+func (ps *parser) unknown() []string {
+	var out []string
+	for k, w := range ps.ws {
+		if !ps.used[k] && !filler[w.low] && !grammar[w.low] && !keywords[w.low] && !w.isNum && wordRune([]rune(w.low + " ")[0]) {
+			out = append(out, w.raw)
+		}
+	}
+	return out
 }
 
 // dates finds the periods.
@@ -501,7 +513,6 @@ func (ps *parser) single(i int) {
 	switch {
 	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.durationUnit(i):
 		ps.bucket, ps.used[i] = bucketWords[w.low], true
-		ps.bucketBy = true
 	case rankAdjectives[w.low].columns != "" && (w.low != "recent"):
 		a := rankAdjectives[w.low]
 		ps.rankCols = strings.Fields(a.columns)
@@ -560,7 +571,7 @@ func (ps *parser) durationUnit(i int) bool {
 var comparisons = []struct{ text, sign string }{
 	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"},
 	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
-	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
+	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
 	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
 	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
 	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},

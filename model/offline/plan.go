@@ -44,7 +44,6 @@ type plan struct {
 	narrow   bool     // a list shows only what was asked for
 	single   bool     // one item is asked for by "which"
 	notes    []string // readings to mention
-	unused   []string // words that were not used
 }
 
 // measure is an aggregate over a column, or over a product of two.
@@ -150,11 +149,11 @@ func (pl *plan) clone() *plan {
 	c.filters = slices.Clone(pl.filters)
 	c.shareOf = slices.Clone(pl.shareOf)
 	c.show = slices.Clone(pl.show)
-	c.notes, c.unused = nil, nil
+	c.notes = nil
 	return &c
 }
 
-// uses reports whether a table or column takes part in the plan.
+// columns are those that take part in the plan.
 func (pl *plan) columns() []*column {
 	var out []*column
 	add := func(cs ...*column) {

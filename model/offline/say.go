@@ -539,10 +539,6 @@ func (pl *plan) isMeasure(name string) bool {
 func (w *writer) reading(r *reading) {
 	w.text("Reading: ")
 	w.echo(r.words())
-	if r.plan != nil && len(r.plan.unused) > 0 {
-		w.text("\nI did not use: ")
-		w.echo(strings.Join(r.plan.unused, ", "))
-	}
 }
 
 // words is the reading of a plan in one line.
@@ -573,6 +569,9 @@ func (r *reading) words() string {
 	}
 	if len(by) > 0 && pl.kind == kindAggregate {
 		parts = append(parts, "by "+strings.Join(by, " and "))
+	}
+	if pl.change != nil {
+		parts = append(parts, pl.change.date.title()+": "+pl.change.from.words+" against "+pl.change.to.words)
 	}
 	if pl.having != nil {
 		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())

@@ -62,6 +62,8 @@ var gold = []struct{ question, sql string }{
 	{"revenue 2025 vs 2026", "SELECT strftime('%Y', o.ordered_at), " + revenue + lines + "GROUP BY 1"},
 	{"average revenue per customer", "SELECT " + revenue + " / COUNT(DISTINCT c.id)" + lines},
 	{"average number of orders per customer", "SELECT 1.0 * COUNT(*) / COUNT(DISTINCT customer_id) FROM orders"},
+	{"products cheaper than 20", "SELECT COUNT(*) FROM products WHERE price < 20"},
+	{"products more expensive than 100", "SELECT COUNT(*) FROM products WHERE price > 100"},
 	{"most expensive product", "SELECT name, price FROM products ORDER BY price DESC LIMIT 1"},
 	{"highest order total per month", "SELECT strftime('%Y-%m', ordered_at), MAX(total) FROM orders GROUP BY 1"},
 	{"number of items sold by product category", "SELECT p.category, SUM(i.quantity)" + lines + "GROUP BY 1"},

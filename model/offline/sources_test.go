@@ -58,6 +58,7 @@ func TestQuestionsAboutOtherDatabases(t *testing.T) {
 		{"freight", "freight cost per kg", ""},
 		{"freight", "total weight of products", ""},
 		{"freight", "late shipments", ""},
+		{"freight", "revenue over 1000 by customer", ""},
 	} {
 		s := newTalk(t, c, p, g.source).ask(g.question)
 		if g.sql == "" {

@@ -90,7 +90,7 @@ type attempt struct {
 
 func (a *attempt) words() string {
 	d := a.declined
-	if d.reason != "" {
+	if d.reason != "" && len(d.words) == 0 {
 		return d.reason
 	}
 	var said []string
@@ -98,6 +98,9 @@ func (a *attempt) words() string {
 		if len(said) < 5 {
 			said = append(said, "“"+clip(w)+"”")
 		}
+	}
+	if d.reason != "" {
+		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data."
 	}
 	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data."
 }
