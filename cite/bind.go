@@ -695,7 +695,7 @@ func (r *resolver) rateColumns(n *numeral) []colRef {
 	var cols []colRef
 	for t := range r.tables {
 		for ci, c := range r.tables[t].cols {
-			if c.role == roleNumber && hasAny(c.name, perCues) {
+			if c.role == roleNumber && hasAny(c.words, perCues) {
 				cols = append(cols, colRef{t, ci})
 			}
 		}
@@ -785,7 +785,7 @@ func (r *resolver) moneyColumns(n *numeral) []colRef {
 			if c.role != roleNumber {
 				continue
 			}
-			for _, w := range nameWords(c.name) {
+			for _, w := range c.words {
 				if moneyWords[w] {
 					cols = append(cols, colRef{t, ci})
 					break

@@ -14,6 +14,7 @@ package cite
 
 import (
 	"sort"
+	"strings"
 
 	"github.com/footnotehq/footnote"
 )
@@ -42,9 +43,11 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 	cites := []footnote.Cite{}
 	var open []footnote.Unresolved
 	r.direct()
-	r.derived()
-	r.doubtDates()
-	r.doubtParts()
+	if len(r.tables) > 0 {
+		r.derived()
+		r.doubtDates()
+		r.doubtParts()
+	}
 	for i := range r.numerals {
 		n := &r.numerals[i]
 		if c := r.found[i]; c != nil && c.conf >= minConfidence {
@@ -108,6 +111,7 @@ const (
 
 type column struct {
 	name     string
+	words    []string // of the name
 	role     role
 	key      bool // whole numbers that name rows: ids, years
 	unique   bool // text: every cell differs
@@ -120,7 +124,7 @@ type column struct {
 
 // integerID: the column's numbers name things, they are not years or months.
 func (c *column) integerID() bool {
-	for _, w := range nameWords(c.name) {
+	for _, w := range c.words {
 		if idNames[w] {
 			return true
 		}
@@ -184,7 +188,7 @@ func newResolver(text string, results []Table, question string) *resolver {
 	}
 	for i := range r.tables {
 		for _, c := range r.tables[i].cols {
-			for _, w := range nameWords(c.name) {
+			for _, w := range c.words {
 				r.columnWords[w] = true
 			}
 		}
@@ -246,13 +250,24 @@ func newTable(t Table) table {
 	return out
 }
 
+// hasWord looks for a word of a statement, in lower case.
 func hasWord(sql, w string) bool {
-	for _, t := range parse(clip(sql)).tokens {
-		if t.low == w {
-			return true
+	sql = clip(sql)
+	start := -1
+	for i, c := range sql {
+		switch {
+		case isWord(c) || c == '_':
+			if start < 0 {
+				start = i
+			}
+		case start >= 0:
+			if strings.EqualFold(sql[start:i], w) {
+				return true
+			}
+			start = -1
 		}
 	}
-	return false
+	return start >= 0 && strings.EqualFold(sql[start:], w)
 }
 
 var idNames = set("id no nr number code zip key sku plz")
@@ -265,6 +280,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		out.role = guessRole(ci, rows)
 	}
 	words := nameWords(c.Name)
+	out.words = words
 	soft := false
 	for i, w := range words {
 		out.percent = out.percent || percentNames[w]
@@ -375,6 +391,9 @@ func (r *resolver) findValues() {
 	var ivs []interval
 	r.hits = make([][]cellHit, len(r.numerals))
 	r.ranges = make([][][2]float64, len(r.numerals))
+	if len(r.tables) == 0 {
+		return
+	}
 	for k := range r.numerals {
 		r.ranges[k] = r.numerals[k].intervals()
 		for _, iv := range r.ranges[k] {

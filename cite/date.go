@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // date is a point or a span of the calendar, as precise as it was written. Zero
@@ -29,17 +30,6 @@ func (d date) covers(c date) bool {
 	return (d.year == 0 || d.year == c.year) && (d.month == 0 || d.month == c.month) &&
 		(d.day == 0 || d.day == c.day) && (d.quarter == 0 || d.quarter == q) &&
 		(d.hour < 0 || d.hour == c.hour && d.minute == c.minute)
-}
-
-// before orders two dates by what both of them say.
-func (d date) before(c date) bool { return d.key() < c.key() }
-
-func (d date) key() int {
-	m := d.month
-	if m == 0 && d.quarter > 0 {
-		m = d.quarter*3 - 2
-	}
-	return (d.year*13+m)*32 + d.day
 }
 
 func (d date) time() (time.Time, bool) {
@@ -92,8 +82,39 @@ func scanDate(s string) (d date, n int, ok bool) {
 	return d, n, n > 0 && d.valid()
 }
 
+// beginsDate looks at the digits and what follows them, to spare the patterns.
+func beginsDate(s string) bool {
+	k := digitRun(s)
+	if k == len(s) {
+		return false
+	}
+	switch c := s[k]; k {
+	case 4:
+		return c == '-' || c == '/' || c == 'q' || c == 'Q' || c == ' ' && k+1 < len(s) && (s[k+1] == 'q' || s[k+1] == 'Q')
+	case 1, 2:
+		switch c {
+		case ' ':
+			return k+1 < len(s) && (months[letterRun(s[k+1:])] > 0 || strings.HasPrefix(s[k+1:], "of ") || strings.HasPrefix(s[k+1:], "de "))
+		case ',', ')', '%', ';', '|', '\n':
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// letterRun is the word that s begins with, in lower case.
+func letterRun(s string) string {
+	for i, c := range s {
+		if !unicode.IsLetter(c) {
+			return strings.ToLower(s[:i])
+		}
+	}
+	return strings.ToLower(s)
+}
+
 func scanNumericDate(s string) (date, int) {
-	if len(s) < 4 {
+	if len(s) < 4 || !beginsDate(s) {
 		return noTime, 0
 	}
 	if m := isoDay.FindStringSubmatchIndex(s); m != nil {

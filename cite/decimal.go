@@ -22,6 +22,16 @@ var (
 
 // pow10 gives 10^n as a fraction; n is within ±(maxDigits+maxExponent).
 func pow10(n int) *big.Rat {
+	if n >= -18 && n <= 18 { // nearly always
+		p := int64(1)
+		for range max(n, -n) {
+			p *= 10
+		}
+		if n < 0 {
+			return big.NewRat(1, p)
+		}
+		return big.NewRat(p, 1)
+	}
 	p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil)
 	if n < 0 {
 		return new(big.Rat).SetFrac(big.NewInt(1), p)

@@ -870,7 +870,7 @@ func (r *resolver) series(t int) bool {
 	if tab.cols[0].role != roleText {
 		return false
 	}
-	if hasAny(tab.cols[0].name, periodNames) && tab.cols[0].unique && tab.ordered {
+	if hasAny(tab.cols[0].words, periodNames) && tab.cols[0].unique && tab.ordered {
 		return true
 	}
 	_, ok := cellDate(tab.rows[0][0])
@@ -980,7 +980,7 @@ func (r *resolver) comparable(n *numeral, x, y cellRef) bool {
 			return true
 		}
 		if c.role == roleText {
-			if _, ok := cellDate(tab.rows[x.row][ci]); ok || hasAny(c.name, periodNames) {
+			if _, ok := cellDate(tab.rows[x.row][ci]); ok || hasAny(c.words, periodNames) {
 				return true
 			}
 		}
@@ -1238,7 +1238,7 @@ func (r *resolver) loose(k int) *candidate {
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
 			q *= 0.9
-		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].name, averageCues), r.says(n, totalCues) && !hasAny(t.cols[h.col].name, totalCues):
+		case r.saysSentence(n, averageCues) && !hasAny(t.cols[h.col].words, averageCues), r.says(n, totalCues) && !hasAny(t.cols[h.col].words, totalCues):
 			continue
 		case r.bindingOf(k, h.table) != nil, n.percent && n.sig < 3, r.contradicts(n, h):
 			continue
@@ -1256,8 +1256,8 @@ func (r *resolver) loose(k int) *candidate {
 	return best
 }
 
-func hasAny(name string, words map[string]bool) bool {
-	for _, w := range nameWords(name) {
+func hasAny(name []string, words map[string]bool) bool {
+	for _, w := range name {
 		if words[w] {
 			return true
 		}

@@ -227,7 +227,7 @@ func (r *resolver) columnNamed(k int) bool {
 	s := r.prose.text[n.start:n.end]
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		for _, c := range r.tables[t].cols {
-			for _, w := range nameWords(c.name) {
+			for _, w := range c.words {
 				if w == s {
 					r.better(k, &candidate{table: t, formula: "column " + r.ref(t, -1, c.name), value: s, conf: 0.7})
 					return true
@@ -256,7 +256,7 @@ func (r *resolver) ranked(k int) {
 			if t.cols[ci].role != roleNumber {
 				continue
 			}
-			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].name) && v.Cmp(n.readings[0].val) == 0 {
+			if v, ok := cellRat(t.rows[row][ci]); ok && isRankColumn(t.cols[ci].words) && v.Cmp(n.readings[0].val) == 0 {
 				r.better(k, r.cell(b.table, row, ci, 1))
 			}
 		}
@@ -289,8 +289,8 @@ func (r *resolver) ranked(k int) {
 	}
 }
 
-func isRankColumn(name string) bool {
-	for _, w := range nameWords(name) {
+func isRankColumn(name []string) bool {
+	for _, w := range name {
 		if w == "rank" || w == "position" || w == "place" || w == "rang" {
 			return true
 		}
@@ -449,7 +449,7 @@ func (r *resolver) counted(k int) *candidate {
 			if c.role != roleText && c.role != roleDate {
 				continue
 			}
-			if !mentions(c.name, w) {
+			if !mentions(c.words, w) {
 				continue
 			}
 			if c.role == roleDate && measured {
@@ -512,8 +512,8 @@ func (r *resolver) measured(n *numeral) bool {
 	return false
 }
 
-func mentions(name, w string) bool {
-	for _, x := range nameWords(name) {
+func mentions(name []string, w string) bool {
+	for _, x := range name {
 		if x == w {
 			return true
 		}

@@ -295,8 +295,8 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 
 var participles = set("overdue sold won lost open paid sent met late taken left broken held built free active hit")
 
-func participle(name string) bool {
-	for _, w := range nameWords(name) {
+func participle(name []string) bool {
+	for _, w := range name {
 		if participles[w] || len(w) > 4 && strings.HasSuffix(w, "ed") {
 			return true
 		}
@@ -307,11 +307,11 @@ func participle(name string) bool {
 // partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a
 // column named by a participle counts some of what a noun counts.
 func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
-	if !participle(t.cols[ci].name) {
+	if !participle(t.cols[ci].words) {
 		return false
 	}
 	for b := range bound {
-		if participle(t.cols[b].name) || !t.cols[b].integer {
+		if participle(t.cols[b].words) || !t.cols[b].integer {
 			return false
 		}
 	}
@@ -334,12 +334,12 @@ func (r *resolver) superseded(n *numeral, t, ci int) bool {
 	} else if w != "to" && w != "from" && !(w == "at" && r.says(n, endWords)) || !r.says(n, changeVerbs) && !r.says(n, endWords) {
 		return false
 	}
-	age, base := columnAge(r.tables[t].cols[ci].name)
+	age, base := columnAge(r.tables[t].cols[ci].words)
 	if age == 0 {
 		return false
 	}
 	for o, c := range r.tables[t].cols {
-		other, name := columnAge(c.name)
+		other, name := columnAge(c.words)
 		if o != ci && other != 0 && name == base && (w == "from") == (other < age) && other != age {
 			return true
 		}
@@ -349,8 +349,8 @@ func (r *resolver) superseded(n *numeral, t, ci int) bool {
 
 // columnAge places revenue_2023 before revenue_2024, and last_year before
 // this_year; base is the name without the time. An age of 0 is no time at all.
-func columnAge(name string) (age int, base string) {
-	for _, w := range nameWords(name) {
+func columnAge(name []string) (age int, base string) {
+	for _, w := range name {
 		switch y, ok := digits(w); {
 		case ok && y >= 1900 && y <= 2100:
 			age = y

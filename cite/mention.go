@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -49,7 +50,7 @@ func (r *resolver) labels() {
 	if len(r.tables) == 0 {
 		return // nothing can be named
 	}
-	index := r.wordIndex()
+	index := r.indexWords()
 	found := map[wordKey]*mention{}
 	for ti := range r.tables {
 		t := &r.tables[ti]
@@ -70,18 +71,50 @@ func (r *resolver) labels() {
 	r.arrange(found)
 }
 
-// wordIndex maps each sequence of words of the text to where it stands.
-func (r *resolver) wordIndex() map[string][]wordKey {
-	index := map[string][]wordKey{}
+// wordIndex says where each sequence of words of the text stands: a list per
+// sequence, through next. The sequences are parts of one string.
+type wordIndex struct {
+	head map[string]int32 // into at, plus 1
+	at   []wordKey
+	next []int32
+}
+
+func (x *wordIndex) add(key string, k wordKey) {
+	x.at = append(x.at, k)
+	x.next = append(x.next, x.head[key])
+	x.head[key] = int32(len(x.at))
+}
+
+// places lists where a sequence stands, in text order.
+func (x *wordIndex) places(key string) []wordKey {
+	var out []wordKey
+	for i := x.head[key]; i > 0; i = x.next[i-1] {
+		out = append(out, x.at[i-1])
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// indexWords reads the text. Sequences longer than any label are left out.
+func (r *resolver) indexWords() *wordIndex {
 	p := r.prose
-	var buf []byte
+	var all strings.Builder
+	starts := make([]int32, len(p.tokens))
+	for i, t := range p.tokens {
+		starts[i] = int32(all.Len())
+		if t.word {
+			all.WriteString(t.low)
+			all.WriteByte(' ')
+		}
+	}
+	text, longest := all.String(), r.longestLabel()
+	x := &wordIndex{head: make(map[string]int32, len(p.tokens)*longest)}
 	for i, t := range p.tokens {
 		if !t.word || t.low == "" {
 			continue
 		}
-		buf = buf[:0]
 		words := 0
-		for j := i; j < len(p.tokens) && words < maxLabelWords && p.tokens[j].sentence == t.sentence; j++ {
+		for j := i; j < len(p.tokens) && words < max(longest, 2) && p.tokens[j].sentence == t.sentence; j++ {
 			u := p.tokens[j]
 			if u.low == "|" {
 				break
@@ -89,29 +122,70 @@ func (r *resolver) wordIndex() map[string][]wordKey {
 			if !u.word {
 				continue
 			}
-			if len(buf) > 0 {
-				buf = append(buf, ' ')
-			}
-			buf = append(buf, u.low...)
 			words++
-			if len(buf) > maxLabelBytes {
+			key := text[starts[i] : int(starts[j])+len(u.low)]
+			if len(key) > maxLabelBytes {
 				break
 			}
-			index[string(buf)] = append(index[string(buf)], wordKey{i, j + 1})
-			if noun := nounOf[u.low]; noun != "" && words == 1 {
-				index[noun] = append(index[noun], wordKey{i, j + 1})
+			x.addForms(key, p.low(j-1), u.low, words, wordKey{i, j + 1})
+		}
+	}
+	return x
+}
+
+// addForms adds a sequence as it stands, as a singular, and as the noun of a verb.
+func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
+	x.add(key, k)
+	switch words {
+	case 1:
+		if noun := nounOf[last]; noun != "" {
+			x.add(noun, k)
+		}
+	case 2:
+		if noun := phrasal(before, last); noun != "" {
+			x.add(noun, k)
+		}
+	}
+	if s, ok := strings.CutSuffix(key, "s"); ok && len(last) > 3 {
+		x.add(s, k)
+		if s, ok = strings.CutSuffix(key, "es"); ok {
+			x.add(s, k)
+		}
+	}
+}
+
+// longestLabel is how many words the cells of labels have at most; it stops at
+// what is looked for.
+func (r *resolver) longestLabel() int {
+	longest := 1
+	for ti := range r.tables {
+		t := &r.tables[ti]
+		for ci, c := range t.cols {
+			if c.role != roleText {
+				continue
 			}
-			if noun := phrasal(p.low(j-1), u.low); noun != "" && words == 2 {
-				index[noun] = append(index[noun], wordKey{i, j + 1})
-			}
-			for _, plural := range []string{"s", "es"} {
-				if s, ok := strings.CutSuffix(string(buf), plural); ok && len(u.low) > 3 {
-					index[s] = append(index[s], wordKey{i, j + 1})
+			for _, row := range t.rows {
+				s, _ := row[ci].(string)
+				if longest = max(longest, wordCount(s)); longest >= maxLabelWords {
+					return maxLabelWords
 				}
 			}
 		}
 	}
-	return index
+	return longest
+}
+
+func wordCount(s string) int {
+	n, in := 0, false
+	for i := 0; i < len(s) && i < maxLabelBytes; i++ {
+		c := s[i]
+		word := c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if word && !in || c >= 0x80 && (c == 0xe2 || c == 0xc2) { // a dash or a blank of more than one byte
+			n++
+		}
+		in = word
+	}
+	return n
 }
 
 const maxLabelBytes = 120
@@ -147,12 +221,12 @@ func labelKey(dst []byte, s string) []byte {
 	return dst
 }
 
-func (r *resolver) textLabels(ti, ci int, index map[string][]wordKey, found map[wordKey]*mention) {
+func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
 	t := &r.tables[ti]
 	var buf []byte
 	byKey := map[string]*rowSet{}
 	put := func(key []byte, ri int, cell string) {
-		if len(index[string(key)]) == 0 {
+		if index.head[string(key)] == 0 {
 			return
 		}
 		set := byKey[string(key)]
@@ -178,7 +252,7 @@ func (r *resolver) textLabels(ti, ci int, index map[string][]wordKey, found map[
 		put(buf, ri, s)
 	}
 	for key, set := range byKey {
-		r.place(index[key], set, dim{ti, ci}, found, func(at wordKey) bool { return r.names(at, set.cell) })
+		r.place(index.places(key), set, dim{ti, ci}, found, func(at wordKey) bool { return r.names(at, set.cell) })
 	}
 }
 
@@ -440,7 +514,7 @@ func verbStems(w string) []string {
 // hasStop: goals_for is not named by "goals".
 func (r *resolver) hasStop(cols []colRef) bool {
 	for _, c := range cols {
-		for _, w := range nameWords(r.tables[c.table].cols[c.col].name) {
+		for _, w := range r.tables[c.table].cols[c.col].words {
 			if stop[w] {
 				return true
 			}
@@ -465,7 +539,7 @@ func (r *resolver) columns() {
 		for ci := range r.tables[ti].cols {
 			ref := colRef{ti, ci}
 			words[ref] = map[string]bool{}
-			for _, w := range nameWords(r.tables[ti].cols[ci].name) {
+			for _, w := range r.tables[ti].cols[ci].words {
 				if !stop[w] && !words[ref][w] {
 					words[ref][w] = true
 					byWord[w] = append(byWord[w], ref)
@@ -475,6 +549,9 @@ func (r *resolver) columns() {
 	}
 	p := r.prose
 	r.colBySentence = make([][]*columnMention, len(p.sentences))
+	if len(byWord) == 0 {
+		return
+	}
 	for i := 0; i < len(p.tokens); {
 		m := r.columnAt(i, byWord, words)
 		if m == nil {

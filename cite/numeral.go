@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -354,8 +355,15 @@ func (r *run) as(point int) reading {
 			places += len(g)
 		}
 	}
-	mant, _ := new(big.Int).SetString(b.String(), 10)
 	unit := pow10(r.exp - places)
+	if m, err := strconv.ParseInt(b.String(), 10, 64); err == nil {
+		if r.exp == places {
+			return reading{val: big.NewRat(m, 1), unit: unit}
+		}
+		v := big.NewRat(m, 1)
+		return reading{val: v.Mul(v, unit), unit: unit}
+	}
+	mant, _ := new(big.Int).SetString(b.String(), 10)
 	v := new(big.Rat).SetInt(mant)
 	return reading{val: v.Mul(v, unit), unit: unit}
 }
@@ -507,7 +515,6 @@ func (p *prose) before(n *numeral, i int) {
 				n.sign = 1
 			}
 			n.start = at - size
-			r, _ = take()
 		}
 	}
 }

@@ -108,19 +108,19 @@ func (r *resolver) paired2(tab *table, x, y int) bool {
 	if x == y || tab.cols[x].role != roleNumber || tab.cols[y].role != roleNumber {
 		return false
 	}
-	xa, xb := columnAge(tab.cols[x].name)
-	ya, yb := columnAge(tab.cols[y].name)
+	xa, xb := columnAge(tab.cols[x].words)
+	ya, yb := columnAge(tab.cols[y].words)
 	if xa != 0 && ya != 0 && xa < ya && xb == yb {
 		return true
 	}
-	xa, xb = columnEnd(tab.cols[x].name)
-	ya, yb = columnEnd(tab.cols[y].name)
+	xa, xb = columnEnd(tab.cols[x].words)
+	ya, yb = columnEnd(tab.cols[y].words)
 	return xa == 1 && ya == 2 && xb == yb
 }
 
 // columnEnd tells min_salary from max_salary; base is what is left of the name.
-func columnEnd(name string) (end int, base string) {
-	for _, w := range nameWords(name) {
+func columnEnd(name []string) (end int, base string) {
+	for _, w := range name {
 		switch {
 		case minCues[w]:
 			end = 1
@@ -140,7 +140,7 @@ func (r *resolver) alike(x, y cellRef) bool {
 }
 
 func moneyColumn(c *column) bool {
-	for _, w := range nameWords(c.name) {
+	for _, w := range c.words {
 		if moneyWords[w] {
 			return true
 		}
@@ -194,7 +194,7 @@ func (r *resolver) changedBy(n *numeral) bool {
 }
 
 func (r *resolver) changeColumn(t, ci int) bool {
-	return hasAny(r.tables[t].cols[ci].name, changeNames) || r.signed(t, ci)
+	return hasAny(r.tables[t].cols[ci].words, changeNames) || r.signed(t, ci)
 }
 
 // numeralBefore is the numeral that ends one word before, or -1.
@@ -260,7 +260,7 @@ func (r *resolver) headerWords(from, to int) []colRef {
 	for t := range r.tables {
 		var cols []colRef
 		for ci, c := range r.tables[t].cols {
-			name := nameWords(c.name)
+			name := c.words
 			if c.role == roleNumber && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(name, w) }) {
 				cols = append(cols, colRef{t, ci})
 			}

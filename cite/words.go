@@ -95,15 +95,12 @@ var (
 	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
 	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks")
 
-	shareCues = set("share accounts account accounted makes make made contributes contribute contributed contribution represents represent represented of proportion split portion")
 	perCues   = set("per each pro por every je")
 	timeUnits = map[string]int64{"day": 1, "days": 1, "week": 7, "weeks": 7, "tage": 1, "tagen": 1, "dias": 1}
 
 	// prepositions after which a label belongs to the number before it.
-	linkWords = set("in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
-	articles  = set("the a an der die das dem den os la le all each every our their its")
-	// comparands are what follows "than": measured against, not spoken of.
-	comparandCues = set("than unlike behind versus vs over against exceeded exceeds beats beat compared ahead trails trailing above below trail surpasses surpassed outsold outsells toward towards of with to")
+	linkWords     = set("in for from at by on of during among within to em no na nas nos para im für bei aus am do da von against")
+	articles      = set("the a an der die das dem den os la le all each every our their its")
 	pronouns      = set("it its they their this that these there he she which where")
 	conjunctions  = set("and or & und e y et plus")
 	rankCues      = set("ranks rank ranked ranking came comes come finished finishes placed places place position in is as are number took")
