@@ -18,9 +18,14 @@ import (
 // newReal makes a server over the real engine, with a scripted model.
 func newReal(t *testing.T, model *agenttest.Model, tools ...agent.Tool) *httpapi.Server {
 	t.Helper()
+	return newNamed(t, "scripted", model, tools...)
+}
+
+func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...agent.Tool) *httpapi.Server {
+	t.Helper()
 	log, live := store.NewMem(), hub.New()
 	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
-		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: "scripted", Tools: tools,
+		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: name, Tools: tools,
 		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
 		},
@@ -96,5 +101,16 @@ func TestRealEngineParks(t *testing.T) {
 	}
 	if last := ended(t, api, w); !strings.Contains(last, `"kind":"run_stopped"`) {
 		t.Errorf("a run that nobody can answer is left parked: %s", last)
+	}
+}
+
+// TestJobsWithoutAModel holds that the offline planner, which only knows questions
+// about data, is not asked for titles.
+func TestJobsWithoutAModel(t *testing.T) {
+	job := request("POST", "/v1/chat/completions", `{"model":"analyst","messages":[{"role":"user","content":"### Task: Generate a concise title as { \"title\": \"x\" } <chat_history>\nUSER: how many orders\n</chat_history>"}]}`)
+	model := agenttest.Script()
+	w := do(newNamed(t, "offline", model), job)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"content":"{\"title\":\"how many orders\"}"`) || len(model.Requests()) != 0 {
+		t.Errorf("%d %s, %d model calls", w.Code, w.Body, len(model.Requests()))
 	}
 }

@@ -34,7 +34,7 @@ func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 		Footnotes: req.Footnotes, Reasoning: s.opts.Reasoning, Stop: req.Stop,
 	}
 	if req.Job {
-		return s.job(w, r, req, opt)
+		return s.job(w, r, a, req, opt)
 	}
 	turn, err := s.turn(r.Context(), a, req)
 	if err != nil {
@@ -96,9 +96,18 @@ func owns(p footnote.Principal, head footnote.Stream) bool {
 	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
 }
 
+// offlineModel is the model of assistants that plan questions by rules: it answers
+// questions about data, and cannot read a front end's instructions.
+const offlineModel = "offline"
+
 // job answers the side traffic of chat front ends with one plain model call.
-func (s *Server) job(w http.ResponseWriter, r *http.Request, req openai.Request, opt openai.Options) error {
+func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req openai.Request, opt openai.Options) error {
 	scopeOf(r.Context()).outcome = "job"
+	if a.Model == offlineModel {
+		if text, ok := openai.JobAnswer(req.Text); ok {
+			return writeJSON(w, http.StatusOK, openai.AppendCompletion(nil, opt, text, footnote.Usage{}))
+		}
+	}
 	text, usage, err := s.opts.Engine.Complete(r.Context(), PrincipalOf(r.Context()), req.Text)
 	if err != nil {
 		return err

@@ -145,6 +145,9 @@ func TestJobs(t *testing.T) {
 		want bool
 	}{
 		{"title", encode(false, title), true},
+		{"title on one line", encode(false, strings.Join(strings.Fields(title), " ")), true},
+		{"title with other line ends", encode(false, "\n"+strings.ReplaceAll(title, "\n", "\r\n")), true},
+		{"title without tags", encode(false, "### Task: Generate a concise, 3-5 word title for this chat."), true},
 		{"long title job", encode(false, title+strings.Repeat("x", 20_000)), true},
 		{"LibreChat", encode(false, "Provide a concise, 5-word-or-less title for the conversation, using title case conventions. Only return the title itself."), true},
 		{"LibreChat with language", encode(false, "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less)"), true},
@@ -157,6 +160,31 @@ func TestJobs(t *testing.T) {
 		r, err := Decode(tc.body, nil, Limits{})
 		if err != nil || r.Job != tc.want {
 			t.Errorf("%s: Job = %v, %v; want %v", tc.name, r.Job, err, tc.want)
+		}
+	}
+}
+
+func TestJobAnswer(t *testing.T) {
+	history := "\n### Chat History:\n<chat_history>\nUSER: how many \"orders\"\nin \"tags\"?\nASSISTANT: 846.\n</chat_history>"
+	long := strings.Repeat("very ", 30) + "long"
+	for _, tc := range []struct {
+		name, prompt, want string
+	}{
+		{"title", "### Task:\nGenerate a concise title.\n### Output:\nJSON format: { \"title\": \"your title\" }" + history, `{"title":"how many \"orders\""}`},
+		{"title on one line", `### Task: Generate a title: {"title": "x"} <chat_history> USER: how many orders ASSISTANT: 846 </chat_history>`, `{"title":"how many orders"}`},
+		{"plain title", "### Task:\nGenerate a title." + history, `how many "orders"`},
+		{"long title", "### Task:\nGenerate a title.<chat_history>USER: " + long + "</chat_history>", strings.TrimSpace(strings.Repeat("very ", 12)) + "…"},
+		{"tags", "### Task:\nGenerate tags: { \"tags\": [\"a\"] }" + history, `{"tags":[]}`},
+		{"follow-ups", "### Task:\nSuggest: { \"follow_ups\": [\"a\"] }" + history, `{"follow_ups":[]}`},
+		{"queries", "### Task:\nSearch: { \"queries\": [\"a\"] }" + history, `{"queries":[]}`},
+		{"completion", "### Task:\nYou are an autocompletion system. { \"text\": \"x\" }" + history, `{"text":""}`},
+		{"LibreChat", "Provide a concise, 5-word-or-less title for the conversation.\n\nConversation:\nUser: hi there\nAI: Hello.", "hi there"},
+		{"nothing was said", "### Task:\nGenerate: { \"title\": \"x\" }<chat_history>\n</chat_history>", `{"title":""}`},
+		{"another job", "Your task is to reflect the speaker's likely facial expression with an emoji. Message: hi", ""},
+	} {
+		got, ok := JobAnswer(tc.prompt)
+		if ok != (tc.want != "") || ok && got != tc.want {
+			t.Errorf("%s: %q, %t; want %q", tc.name, got, ok, tc.want)
 		}
 	}
 }

@@ -326,30 +326,3 @@ func printable(s string) bool {
 		return !unicode.IsPrint(r)
 	})
 }
-
-// isJob recognises the prompts that chat front ends send on their own. They post
-// them to the model of the chat, and a run with tools for a title would be waste.
-func isJob(text string) bool {
-	for _, j := range jobs {
-		if strings.HasPrefix(text, j.begins) && strings.Contains(text, j.holds) {
-			return true
-		}
-	}
-	return false
-}
-
-// jobs are the openings of such prompts, and words that must follow somewhere. A
-// person who types the same words gets a plain answer without tools, so both must
-// fit.
-var jobs = []struct{ begins, holds string }{
-	// Open WebUI: titles, tags, follow-ups, search queries, image prompts.
-	{"### Task:\n", "<chat_history>"},
-	// Open WebUI: completion while typing.
-	{"### Task:\n", "autocompletion system"},
-	// Open WebUI: an emoji for a voice call.
-	{"Your task is to reflect the speaker's likely facial expression", "emoji"},
-	// LibreChat: titles, in its three wordings.
-	{"Provide a concise, 5-word-or-less title for the conversation", "title"},
-	{"Please generate a concise, 5-word-or-less title for the conversation", "title"},
-	{"Analyze this conversation and provide:", "concise title in the detected language"},
-}
