@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -68,8 +67,8 @@ func TestJavaScriptClient(t *testing.T) {
 		t.Fatal("Node.js is needed for the client tests: ", err)
 	}
 	dir := filepath.Join("..", "test", "clients")
-	if !installed(t, dir) {
-		run(t, dir, 5*time.Minute, nil, "npm", "ci", "--no-audit", "--no-fund")
+	if err := clienttest.Install(t.Context(), dir); err != nil {
+		t.Fatal(err)
 	}
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)
@@ -77,27 +76,6 @@ func TestJavaScriptClient(t *testing.T) {
 	if !strings.Contains(out, "# fail 0") || strings.Contains(out, "# pass 0") {
 		t.Errorf("no sign that the tests ran:\n%s", out)
 	}
-}
-
-// installed reports whether the packages that package.json pins are there.
-func installed(t *testing.T, dir string) bool {
-	t.Helper()
-	var want struct{ Dependencies map[string]string }
-	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, version := range want.Dependencies {
-		var got struct{ Version string }
-		data, err := os.ReadFile(filepath.Join(dir, "node_modules", name, "package.json"))
-		if err != nil || json.Unmarshal(data, &got) != nil || got.Version != version {
-			return false
-		}
-	}
-	return true
 }
 
 func run(t *testing.T, dir string, limit time.Duration, env []string, name string, args ...string) string {

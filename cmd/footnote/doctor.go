@@ -12,8 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/source"
@@ -82,11 +80,11 @@ func checkData(folder string) check {
 	if err := os.Remove(probe); err != nil {
 		return check{"data folder", stateFail, err.Error()}
 	}
-	var disk unix.Statfs_t
-	if err := unix.Statfs(folder, &disk); err != nil {
-		return check{"data folder", stateWarn, "free space unknown: " + err.Error()}
+	free, err := freeSpace(folder)
+	if err != nil {
+		return check{"data folder", stateWarn, folder + " is writable, its free space unknown: " + err.Error()}
 	}
-	free := int64(disk.Bavail) * disk.Bsize >> 20 //nolint:unconvert // the types differ between systems
+	free >>= 20
 	state := stateOK
 	if free < 512 {
 		state = stateWarn

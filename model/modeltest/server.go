@@ -11,6 +11,7 @@ package modeltest
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -193,6 +194,9 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	req, err := s.read(w, r)
 	req.N = n
 	s.keep(req)
+	if errors.Is(err, errLeft) {
+		return
+	}
 	if err != nil {
 		s.refuse(w, n, err)
 		return
@@ -212,9 +216,15 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	newWriter(s, w, r, req, reply).write()
 }
 
+// errLeft is what comes of a request whose client left before it was sent.
+var errLeft = errors.New("the client left")
+
 // read takes the request in and checks it.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.Limit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
+		return Request{Header: r.Header}, errLeft
+	}
 	if err != nil {
 		return Request{Header: r.Header}, &refusal{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/footnotehq/footnote/internal/clienttest"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -38,12 +38,8 @@ func TestJavaScriptClient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := filepath.Join("..", "clients")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "openai", "package.json")); err != nil {
-		install := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund")
-		install.Dir = dir
-		if out, err := install.CombinedOutput(); err != nil {
-			t.Fatalf("npm ci: %v\n%s", err, out)
-		}
+	if err := clienttest.Install(ctx, dir); err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=tap", "program.test.js")
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package main
+
+import "errors"
+
+// freeSpace is how many bytes this user may still write in a folder.
+func freeSpace(string) (int64, error) {
+	return 0, errors.ErrUnsupported
+}
