@@ -376,6 +376,8 @@ func (r *reading) end(f frame) (source.Summary, error) {
 	switch {
 	case rep.Error != nil:
 		return sum, rep.Error.err()
+	case rep.TimedOut: // of the whole limit, also when part of it was spent waiting
+		return sum, timedOut(r.limit)
 	case rep.Cancelled:
 		return sum, &source.Error{Kind: source.Failed, Reason: "The query was cancelled."}
 	case rep.Rows != r.m.rows || (r.m.rows > 0 && r.width != len(rep.Columns)):

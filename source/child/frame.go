@@ -249,6 +249,7 @@ type reply struct {
 	Result    json.RawMessage   `json:"result,omitempty"`
 	Error     *wireError        `json:"error,omitempty"`
 	Cancelled bool              `json:"cancelled,omitempty"`
+	TimedOut  bool              `json:"timed_out,omitempty"`
 }
 
 // wireError carries a classified error over the pipe.

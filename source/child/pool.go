@@ -76,7 +76,7 @@ func (p *Pool) started(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.starting--
-	if proc != nil {
+	if proc != nil && !proc.left { // it may have ended since it was open
 		p.procs[proc] = struct{}{}
 		return
 	}
@@ -86,6 +86,7 @@ func (p *Pool) started(proc *process) {
 func (p *Pool) ended(proc *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	proc.left = true
 	delete(p.procs, proc)
 	p.wake()
 }

@@ -32,6 +32,7 @@ type process struct {
 	base   int64 // resident bytes once it was open
 	stderr printed
 	gone   chan struct{} // closed when the process has ended and is cleaned up
+	left   bool          // the pool has heard that it ended; guarded by the pool's mu
 
 	writing sync.Mutex // held for one Write to in
 
@@ -161,7 +162,8 @@ func (p *process) read(r *bufio.Reader, said chan<- hello) {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
+		// A child that dies in the middle of a frame has not answered with nonsense.
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
 			p.kill(&source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."})
 		}
 		break
@@ -178,8 +180,8 @@ func (p *process) read(r *bufio.Reader, said chan<- hello) {
 	}
 	p.mu.Unlock()
 	os.RemoveAll(p.temp)
+	p.pool.ended(p) // first: who waits for gone counts on the place
 	close(p.gone)
-	p.pool.ended(p)
 }
 
 func (p *process) deliver(f frame, said chan<- hello) error {

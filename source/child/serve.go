@@ -253,7 +253,7 @@ func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte,
 	case err == nil || errors.Is(err, errEnough):
 		return out.tail(), reply{Columns: sum.Columns, Rows: sum.Rows, Limit: sum.Limit}
 	case errors.Is(context.Cause(ctx), errDeadline):
-		err = timedOut(q.Limits.Time)
+		return out.tail(), reply{TimedOut: true}
 	}
 	return out.tail(), reply{Error: toWire(err)}
 }

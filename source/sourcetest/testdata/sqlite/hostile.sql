@@ -322,3 +322,13 @@ SELECT '{{repeat 70000 "x"}}'
 SELECT {{repeat 300 "("}}1{{repeat 300 ")"}}
 ==== too deep subqueries || template
 SELECT {{repeat 210 "(SELECT "}}1{{repeat 210 ")"}}
+==== pragma function between others | failed refused
+SELECT (SELECT 1 FROM pragma_data_version), (SELECT * FROM pragma_busy_timeout(99999999))
+==== explain of a pragma that changes
+EXPLAIN QUERY PLAN PRAGMA journal_mode=delete
+==== explain of attach
+EXPLAIN ATTACH 'x' AS y
+==== statement in a bracketed name
+SELECT [a;] FROM (SELECT 1 AS [a;]); DELETE FROM customers
+==== tcl variable around a semicolon | refused failed
+SELECT $x(; DELETE FROM customers)
