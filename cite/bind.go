@@ -1,6 +1,8 @@
 package cite
 
-import "sort"
+import (
+	"slices"
+)
 
 // How a numeral finds its subject. Within a sentence each column of labels is
 // looked at by itself (a city, a month), and the label that the numeral belongs to
@@ -612,259 +614,49 @@ func (r *resolver) pairList(list []int, end int, groups [][]*mention) {
 	}
 }
 
-// columnBinding is which columns the text says a numeral is of.
-type columnBinding struct {
-	cols   []colRef
-	strong bool // said of this numeral; a value of another column contradicts it
+// numeralBefore is the numeral that ends one word before, or -1.
+func (r *resolver) numeralBefore(n *numeral) int {
+	if i := n.from - 2; i >= 0 {
+		return r.numeralAt[i]
+	}
+	return -1
 }
 
-// bindColumn finds the column names a numeral belongs to.
-func (r *resolver) bindColumn(n *numeral) columnBinding {
-	p := r.prose
-	b := &p.blocks[p.tokens[n.from].blck]
-	if b.kind == tableRow {
-		return r.bindHeader(n, b)
-	}
-	s := p.tokens[n.from].sentence
-	var prev, far, next *columnMention
-	for _, m := range r.nearColumns(n) {
-		switch {
-		case m.from >= n.to:
-			if next == nil {
-				next = m
-			}
-		case m.to <= n.from && !r.consumed(m):
-			far = m
-			if p.tokens[m.from].clause == p.tokens[n.from].clause {
-				prev = m
-			}
-		}
-	}
-	if next != nil && r.unitOf(n, next) {
-		return columnBinding{append(r.predicate(n, next), next.cols...), !next.vague && !r.partOf(n)}
-	}
-	if cols := r.rateColumns(n); cols != nil {
-		return columnBinding{cols, false}
-	}
-	if cols := r.moneyColumns(n); prev == nil && cols != nil {
-		return columnBinding{cols, true}
-	}
-	switch {
-	case prev != nil:
-		return columnBinding{prev.cols, !prev.vague && !r.partOf(n) && !r.hasPart(n)}
-	case far != nil:
-		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
-	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
-		return columnBinding{next.cols, false}
-	}
-	return r.columnContext(s, p.tokens[n.from].blck)
-}
-
-// predicate gives the columns named after the unit, before any other number:
-// "46,872 residents are vaccinated".
-func (r *resolver) predicate(n *numeral, unit *columnMention) []colRef {
-	p := r.prose
-	for _, m := range r.nearColumns(n) {
-		if m.from >= unit.to && p.tokens[m.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, m.from) && r.onlyCopula(unit.to, m.from) {
-			return append([]colRef{}, m.cols...)
-		}
-	}
-	return nil
-}
-
-var copulas = set("were was are is be been have has had got get gets being still already not")
-
-func (r *resolver) onlyCopula(from, to int) bool {
-	for i := from; i < to; i++ {
-		if !copulas[r.prose.low(i)] {
-			return false
-		}
-	}
-	return from < to
-}
-
-// rateColumns: "7.5 t per hectare" is of a column that says per.
-func (r *resolver) rateColumns(n *numeral) []colRef {
-	per := false
-	for i := n.to; i < n.to+3; i++ {
-		per = per || perCues[r.prose.low(i)]
-	}
-	if !per {
-		return nil
-	}
-	var cols []colRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			if c.role == roleNumber && hasAny(c.words, perCues) {
-				cols = append(cols, colRef{t, ci})
-			}
-		}
-	}
-	return cols
-}
-
-// partOf: in "120 of 500" the 500 is of another column than the 120.
-func (r *resolver) partOf(n *numeral) bool {
+// isComparand: the 806 of "959 vs. 806", the 61.20 of "59.85 instead of 61.20".
+func (r *resolver) isComparand(n *numeral) bool {
 	p := r.prose
 	i := n.from - 1
-	for i >= 0 && (articles[p.low(i)] || !p.tokens[i].word && p.low(i) != ",") {
+	for i >= 0 && !p.tokens[i].word {
 		i--
 	}
-	if w := p.low(i); w != "of" && w != "against" {
-		return false
-	}
-	if p.low(i-1) == "out" {
-		i--
-	}
-	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.named(i-1))
+	w, before := p.low(i), p.low(i-1)
+	return w == "vs" || w == "versus" || w == "of" && before == "instead" || w == "than" && before == "rather"
 }
 
-// hasPart: in "120 of 500" the 120 need not be of the column named before.
-func (r *resolver) hasPart(n *numeral) bool {
-	p := r.prose
-	i := n.to
-	if p.low(i) == "out" {
-		i++
-	}
-	if p.low(i) != "of" {
-		return false
-	}
-	for i++; i < len(p.tokens) && i < n.to+5 && (articles[p.low(i)] || !p.tokens[i].word); i++ {
-	}
-	return i < len(p.tokens) && r.numeralAt[i] >= 0
-}
-
-// named says whether token i is part of a column's name.
-func (r *resolver) named(i int) bool {
-	ms := r.colBySentence[r.prose.tokens[i].sentence]
-	k := sort.Search(len(ms), func(k int) bool { return ms[k].to > i })
-	return k < len(ms) && ms[k].from <= i
-}
-
-// onlyColumn: the sentence names this column and no other.
-func (r *resolver) onlyColumn(n *numeral, m *columnMention) bool {
-	for _, o := range r.nearColumns(n) {
-		if o != m && !sameColumns(o.cols, m.cols) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameColumns(a, b []colRef) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// ownNoun: the number counts things no column is called after.
-func (r *resolver) ownNoun(n *numeral) bool {
-	w := r.prose.low(n.to)
-	return n.to < len(r.prose.tokens) && r.prose.tokens[n.to].word && !measures[w] && !linkWords[w] && !conjunctions[w] && !diffCues[w] && w != "per" && w != "with" && w != "than" && w != "while"
-}
-
-var (
-	moneyVerbs = set("earned earns earn generated generates grossed brought took made makes")
-	moneyWords = set("revenue sale income gross turnover amount mrr earning proceed umsatz")
-)
-
-// moneyColumns: "Berlin earned 1,204" speaks of the revenue column.
-func (r *resolver) moneyColumns(n *numeral) []colRef {
-	if !r.says(n, moneyVerbs) || n.percent || len(r.near(n)) == 0 {
-		return nil
-	}
-	var cols []colRef
-	for t := range r.tables {
-		for ci, c := range r.tables[t].cols {
-			if c.role != roleNumber {
-				continue
-			}
-			for _, w := range c.words {
-				if moneyWords[w] {
-					cols = append(cols, colRef{t, ci})
-					break
+// otherOf binds to the second of the two rows that the sentences before are about.
+func (r *resolver) otherOf(from, s int, picks map[dim]*mention) bool {
+	rows := map[dim][]*mention{}
+	for q := from; q >= 0 && q > s-4; q-- {
+		for _, m := range r.bySentence[q] {
+			for _, h := range m.hits {
+				d := dim{h.table, h.col}
+				if len(h.rows) != 1 || slices.ContainsFunc(rows[d], func(o *mention) bool { return slices.Equal(o.hit(d).rows, h.rows) }) {
+					continue
 				}
+				rows[d] = append(rows[d], m)
 			}
 		}
 	}
-	return cols
-}
-
-func (r *resolver) columnContext(s, bi int) columnBinding {
-	p := r.prose
-	for k := s - 1; k >= 0 && k >= s-3 && p.tokens[p.sentences[k].from].blck == bi; k-- {
-		if ms := r.colBySentence[k]; len(ms) > 0 {
-			return columnBinding{ms[len(ms)-1].cols, false}
+	for d, ms := range rows {
+		if len(ms) != 2 {
+			continue
 		}
-	}
-	return columnBinding{}
-}
-
-// consumed: the column name is the unit of an earlier number ("120 orders").
-func (r *resolver) consumed(m *columnMention) bool {
-	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
-		if k := r.numeralAt[i]; k >= 0 {
-			return r.numerals[k].kind == number && !r.numerals[k].year && r.unitOf(&r.numerals[k], m)
-		}
-	}
-	return false
-}
-
-// unitOf says whether the column is named right after the number: "120 orders",
-// "500 in profit", "12.5 hours of downtime".
-func (r *resolver) unitOf(n *numeral, m *columnMention) bool {
-	p := r.prose
-	words := 0
-	for i := n.to; i < m.from; i++ {
-		t := p.tokens[i]
-		if !t.word && t.low != "-" && t.low != "€" && t.low != "$" && t.low != "£" || r.numeralAt[i] >= 0 || r.named(i) {
-			return false
-		}
-		if t.word {
-			if t.low == "per" || t.low == "of" && (n.percent || n.times) || t.low == "more" || t.low == "than" || clauseWords[t.low] || conjunctions[t.low] || t.low == "on" || t.low == "from" || t.low == "at" || t.low == "to" {
-				return false
+		for _, m := range ms {
+			if r.comparand(m) || m == ms[1] && !r.comparand(ms[0]) {
+				picks[d] = m
+				break
 			}
-			words++
 		}
 	}
-	return words <= 1 || words == 2 && (p.low(m.from-1) == "of" || p.low(m.from-1) == "in")
-}
-
-// bindHeader binds a numeral in a table to the columns its header names, or to
-// those its row names when the table is turned on its side.
-func (r *resolver) bindHeader(n *numeral, b *block) columnBinding {
-	p := r.prose
-	if b.parent >= 0 {
-		from, to := p.headerCell(b.parent, p.cellOf(n.from))
-		if m := r.columnIn(from, to); m != nil {
-			return columnBinding{m.cols, true}
-		}
-		if cols := r.headerWords(from, to); cols != nil {
-			return columnBinding{cols, true}
-		}
-	}
-	if len(b.cells) > 1 {
-		if m := r.columnIn(b.cells[0], b.cells[1]); m != nil {
-			return columnBinding{m.cols, true}
-		}
-	}
-	return columnBinding{}
-}
-
-func (r *resolver) columnIn(from, to int) *columnMention {
-	if from >= to {
-		return nil
-	}
-	for _, m := range r.colBySentence[r.prose.tokens[from].sentence] {
-		if m.from >= from && m.to <= to {
-			return m
-		}
-	}
-	return nil
+	return len(picks) > 0
 }

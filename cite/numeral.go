@@ -641,3 +641,22 @@ func (p *prose) hedging(n *numeral) {
 		n.hedge = over
 	}
 }
+
+var fractionNames = map[string]int64{"third": 3, "thirds": 3, "fifth": 5, "fifths": 5, "tenth": 10, "tenths": 10}
+
+// fraction reads "two thirds" as about 67 %.
+func (p *prose) fraction(n *numeral, v int64, i int) bool {
+	j := i + 1
+	if p.adjacent(j, "-") {
+		j++
+	}
+	below, ok := fractionNames[p.low(j)]
+	if !ok || v < 1 || v >= below || v > 1 != strings.HasSuffix(p.low(j), "s") {
+		return false
+	}
+	n.readings = []reading{{big.NewRat(100*v, below), big.NewRat(5, 1)}}
+	n.percent, n.word, n.sig = true, true, 2
+	n.end = p.tokens[j].end
+	n.quiet = v == 1
+	return true
+}
