@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/footnotehq/footnote"
@@ -200,8 +201,38 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_CANTOPEN:
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be opened.", Err: err}
 	default:
-		return &source.Error{Kind: source.Failed, Reason: e.text}
+		return &source.Error{Kind: source.Failed, Reason: e.text + instead(e.text)}
 	}
+}
+
+// instead says what SQLite has for a function of other databases, given the
+// message that there is no such function or table.
+func instead(text string) string {
+	name, ok := strings.CutPrefix(text, "no such function: ")
+	if !ok {
+		name, _ = strings.CutPrefix(text, "no such table: ")
+		if name != "generate_series" {
+			return ""
+		}
+	}
+	if hint := elsewhere[strings.ToLower(name)]; hint != "" {
+		return ". In SQLite it is " + hint + "."
+	}
+	return ""
+}
+
+const middle = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+
+var elsewhere = map[string]string{
+	"median": middle, "percentile": middle, "percentile_cont": middle, "percentile_disc": middle, "quantile": middle,
+	"stddev": "sqrt(avg(x * x) - avg(x) * avg(x))", "stddev_pop": "sqrt(avg(x * x) - avg(x) * avg(x))", "variance": "avg(x * x) - avg(x) * avg(x)",
+	"regexp": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_like": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_replace": "replace(text, old, new)",
+	"date_trunc": "strftime('%Y-%m-01', x)", "to_char": "strftime('%Y-%m', x)", "date_format": "strftime('%Y-%m', x)",
+	"year": "CAST(strftime('%Y', x) AS INTEGER)", "month": "CAST(strftime('%m', x) AS INTEGER)", "day": "CAST(strftime('%d', x) AS INTEGER)",
+	"now": "datetime('now')", "curdate": "date('now')", "getdate": "datetime('now')", "datediff": "julianday(a) - julianday(b)", "dateadd": "date(x, '+1 day')",
+	"left": "substr(x, 1, n)", "right": "substr(x, -n)", "len": "length(x)", "greatest": "max(a, b)", "least": "min(a, b)", "nvl": "coalesce(x, y)", "isnull": "coalesce(x, y)",
+	"split_part": "substr and instr", "listagg": "group_concat(x, ', ')", "array_agg": "json_group_array(x)",
+	"generate_series": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
 }
 
 var errLocked = &source.Error{Kind: source.Failed, Reason: "The database is locked: another program is writing to it. Try again in a moment."}

@@ -716,3 +716,27 @@ func openDriver(b *testing.B, path string) *sql.DB {
 	b.Cleanup(func() { db.Close() })
 	return db
 }
+
+func TestFunctionsOfOtherDatabases(t *testing.T) {
+	s := open(t, shop(t), Options{})
+	for sql, want := range map[string]string{
+		"SELECT MEDIAN(total) FROM orders":                      "row_number()",
+		"SELECT stddev(total) FROM orders":                      "sqrt(",
+		"SELECT name FROM customers WHERE name REGEXP '^A'":     "LIKE",
+		"SELECT date_trunc('month', placed) FROM orders":        "strftime(",
+		"SELECT * FROM generate_series(1, 10)":                  "WITH RECURSIVE",
+		"SELECT nonsense(total) FROM orders":                    "no such function: nonsense",
+		"SELECT generate_series FROM orders WHERE placed > 'a'": "no such column",
+	} {
+		_, _, err := source.Collect(t.Context(), s, source.Query{SQL: sql})
+		if e, ok := errors.AsType[*source.Error](err); !ok || e.Kind != source.Failed || !strings.Contains(e.Reason, want) {
+			t.Errorf("%s: %v, want %s", sql, err, want)
+		}
+	}
+	// What is advised runs.
+	const advice = "WITH n AS (SELECT total AS x, row_number() OVER (ORDER BY total) AS i, count(*) OVER () AS n FROM orders) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+	r, _, err := source.Collect(t.Context(), s, source.Query{SQL: advice})
+	if err != nil || len(r.Rows) != 1 || r.Rows[0][0] != 80.0 {
+		t.Errorf("the median: %v, %v", r.Rows, err)
+	}
+}
