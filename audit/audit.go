@@ -5,6 +5,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,7 +64,7 @@ type Entry struct {
 	Question   string     `json:"user_question"`
 	Queries    []string   `json:"sql_queries_executed"`
 	Results    []Summary  `json:"query_results_summary"`
-	Response   string     `json:"final_response"`
+	Response   string     `json:"final_response"` // what was shown of it when the run broke off
 	Unresolved []string   `json:"unresolved_numerals,omitempty"`
 	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
 	Metadata   Metadata   `json:"metadata"`
@@ -261,6 +262,12 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned) ([]byte, er
 		}
 		entry := Describe(events, a.opts.Verbose)
 		entry.Org, entry.User = ev.Org, ev.User
+		if entry.Metadata.Model == "" {
+			var err error
+			if entry.Metadata.Model, err = a.model(ctx, ev.Stream); err != nil {
+				return nil, err
+			}
+		}
 		entry.redact(a.scan.Replace)
 		line, err := json.Marshal(entry)
 		if err != nil {
@@ -303,14 +310,41 @@ func (a *Audit) read(ctx context.Context, end store.Positioned) ([]footnote.Even
 	return events, nil
 }
 
+// model is the model that a conversation was opened with: that of a run which ended
+// before its model said anything. It is empty when that is not known.
+func (a *Audit) model(ctx context.Context, stream string) (string, error) {
+	read := 0
+	for ev, err := range a.opts.Log.Events(ctx, stream, 0) {
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("read the opening of %s: %w", stream, err)
+		}
+		if b, ok := ev.Body.(footnote.Opened); ok {
+			return b.Model, nil
+		}
+		if read++; read == openingSize {
+			break // it is at the beginning, or nowhere
+		}
+	}
+	return "", nil
+}
+
+// openingSize is how many events of a conversation may come before its opening.
+const openingSize = 10
+
 // Describe is the entry of one run, from all its events.
 func Describe(events []footnote.Event, verbose bool) Entry {
 	e := Entry{Type: "audit", Queries: []string{}, Results: []Summary{}}
+	answered, partial := false, ""
 	inputs := map[string]json.RawMessage{}
 	for _, ev := range events {
 		e.SessionID, e.RunID = ev.Stream, ev.Run
 		e.Timestamp = ev.Time.UTC().Format(time.RFC3339Nano)
 		switch b := ev.Body.(type) {
+		case footnote.Opened:
+			e.Metadata.Model = b.Model
 		case footnote.UserMessage:
 			if b.Text != "" {
 				e.Question = b.Text
@@ -319,10 +353,13 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			e.Door, e.RequestID = b.Door, b.RequestID
 		case footnote.AssistantMessage:
 			e.message(b, inputs)
+			partial = cmp.Or(agent.Text(b.Blocks), partial)
+		case footnote.StepFailed:
+			partial = cmp.Or(b.Partial, partial)
 		case footnote.ToolResult:
 			e.result(b, inputs[b.CallID], verbose)
 		case footnote.Answered:
-			e.Response = b.Text
+			e.Response, answered = b.Text, true
 			for _, u := range b.Unresolved {
 				e.Unresolved = append(e.Unresolved, u.Text)
 			}
@@ -337,11 +374,14 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			e.took(b.Usage, b.Cost, b.Millis)
 		}
 	}
+	if !answered {
+		e.Response = partial
+	}
 	return e
 }
 
 func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawMessage) {
-	e.Metadata.Model = m.Model
+	e.Metadata.Model = cmp.Or(m.Model, e.Metadata.Model)
 	for _, raw := range m.Blocks {
 		var b struct {
 			Type, ID string

@@ -153,6 +153,53 @@ func TestRunsThatDidNotFinish(t *testing.T) {
 	}
 }
 
+func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
+	said := func(text string) footnote.Body {
+		block, _ := json.Marshal(map[string]string{"type": "text", "text": text})
+		return footnote.AssistantMessage{Model: "served", Blocks: []json.RawMessage{block}, StopReason: "tool_use"}
+	}
+	opened := footnote.Opened{Assistant: "analyst", Model: "claude"}
+	stopped := footnote.RunStopped{By: "user"}
+	for _, tc := range []struct {
+		name, response, model string
+		bodies                []footnote.Body
+	}{
+		{"stopped while it spoke", "There are", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There are"}, stopped}},
+		{"stopped before it spoke", "", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, stopped}},
+		{"stopped in a tool", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), stopped}},
+		{"stopped after a tool", "There", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped}},
+		{"tried again", "42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There"}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{}}},
+		{"answered with nothing", "", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{}}},
+	} {
+		log, out := store.NewMem(), &sink{}
+		put(t, log, "run_1", tc.bodies...)
+		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
+		var e audit.Entry
+		if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Response != tc.response || e.Metadata.Model != tc.model {
+			t.Errorf("%s: response %q, model %q, %v; want %q, %q", tc.name, e.Response, e.Metadata.Model, err, tc.response, tc.model)
+		}
+	}
+}
+
+// TestModelOfALaterRun holds that a run which ended before its model spoke is
+// described with the model that its conversation was opened with.
+func TestModelOfALaterRun(t *testing.T) {
+	log, out := store.NewMem(), &sink{}
+	put(t, log, "run_1", append([]footnote.Body{footnote.Opened{Model: "claude"}}, question("q", "a", "t")...)...)
+	head, err := log.Get(t.Context(), "conv_run_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(t.Context(), footnote.Append{Stream: head.ID, Run: "run_2", After: head.Last, Bodies: []footnote.Body{
+		footnote.UserMessage{Text: "q"}, footnote.RunFailed{Code: footnote.AgentTimeout}}}); err != nil {
+		t.Fatal(err)
+	}
+	once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
+	if lines := strings.Split(strings.TrimSpace(out.text()), "\n"); len(lines) != 2 || !strings.Contains(lines[1], `"model":"claude"`) {
+		t.Errorf("lines = %s", lines)
+	}
+}
+
 func TestVerboseTellsTheCalls(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		log, out := store.NewMem(), &sink{}
