@@ -316,7 +316,7 @@ func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request", sc.id), slog.String("method", r.Method), slog.String("route", sc.route),
-		slog.Int("status", rec.code()), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
+		slog.Int("status", rec.code()), slog.Int64("bytes", rec.bytes), slog.Float64("took_ms", float64(took.Microseconds())/1000),
 		slog.String("remote", r.RemoteAddr),
 	}
 	if sc.principal.User != "" {

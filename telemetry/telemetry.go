@@ -16,6 +16,7 @@ import (
 	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/footnotehq/footnote"
 )
@@ -52,7 +53,8 @@ func New() (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the metrics exporter: %w", err)
 	}
-	m.provider = sdk.NewMeterProvider(sdk.WithReader(exporter))
+	m.provider = sdk.NewMeterProvider(sdk.WithReader(exporter),
+		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "footnote"))))
 	m.meter = m.provider.Meter("footnote")
 	b := builder{meter: m.meter}
 	m.runs = b.counter("footnote_runs", "Runs that ended, by assistant and outcome.")

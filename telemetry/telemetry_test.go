@@ -49,6 +49,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 		`footnote_http_requests_total{method="other",route="POST /v1/x",status="418"} 1`,
 		`footnote_open_streams{door="openai"} 1`,
 		`footnote_lag 7`,
+		`target_info{service_name="footnote"} 1`,
 		`go_goroutines `,
 	} {
 		if !strings.Contains(text, want) {
