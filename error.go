@@ -49,7 +49,7 @@ func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
 	}
-	return e.Message + ": " + e.Err.Error()
+	return e.Message + " (" + e.Err.Error() + ")"
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/user"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/tool/chart"
 )
 
 // askFolder is where, in the data folder, the terminal keeps its conversations: a
@@ -245,125 +242,4 @@ func readResult(ctx context.Context, s store.Store, conversation string, r footn
 		res.Rows = append(res.Rows, rows...)
 	}
 	return res, nil
-}
-
-// screen shows a run in a terminal: its text as it comes, its queries, at the end
-// a table, a chart and the footnotes.
-type screen struct {
-	out, err io.Writer
-	live     bool // somebody looks at standard error
-	quiet    bool
-	seen     map[[2]int]bool // text blocks shown while they grew
-
-	line bool // the last thing written ended a line
-}
-
-func newScreen(quiet bool, std streams) *screen {
-	_, live := terminal(std.err)
-	return &screen{out: std.out, err: std.err, live: live, quiet: quiet, seen: map[[2]int]bool{}, line: true}
-}
-
-func (s *screen) print(text string) {
-	if s.quiet || text == "" {
-		return
-	}
-	text = safeText(text)
-	fmt.Fprint(s.out, text)
-	s.line = strings.HasSuffix(text, "\n")
-}
-
-func (s *screen) newline() {
-	if !s.line {
-		s.print("\n")
-	}
-}
-
-func (s *screen) delta(d footnote.Delta) {
-	switch {
-	case d.Op == footnote.StepRetrying:
-		s.progress(fmt.Sprintf("the model is not available (%s); trying again in %s", d.Code, d.Wait.Round(100*time.Millisecond)))
-	case d.Kind != agent.TextBlock:
-	case d.Op == footnote.BlockStarted:
-		s.newline()
-		s.seen[[2]int{d.Step, d.Index}] = true
-	case d.Op == footnote.BlockGrew:
-		var text string
-		if json.Unmarshal(append(append([]byte{'"'}, d.Escaped...), '"'), &text) == nil {
-			s.print(text)
-		}
-	case d.Op == footnote.BlockEnded:
-		s.newline()
-	}
-}
-
-// progress is a line on standard error, when a person is watching.
-func (s *screen) progress(words string) {
-	if s.live && !s.quiet {
-		fmt.Fprintln(s.err, "… "+words)
-	}
-}
-
-func (s *screen) event(ev footnote.Event) {
-	m, ok := ev.Body.(footnote.AssistantMessage)
-	if !ok || s.quiet {
-		return
-	}
-	for i, raw := range m.Blocks {
-		var b struct {
-			Type, Text, Name string
-			Input            struct{ SQL, Thought string }
-		}
-		if json.Unmarshal(raw, &b) != nil {
-			continue
-		}
-		switch {
-		case b.Type == agent.TextBlock && !s.seen[[2]int{m.Step, i}]:
-			s.newline()
-			s.print(b.Text + "\n")
-		case b.Type == agent.ToolUseBlock && b.Input.SQL != "":
-			s.newline()
-			if b.Input.Thought != "" {
-				s.print("-- " + strings.ReplaceAll(b.Input.Thought, "\n", " ") + "\n")
-			}
-			s.print(b.Input.SQL + "\n\n")
-		}
-	}
-}
-
-// result shows what an answer rests on.
-func (s *screen) result(a *answerJSON, res footnote.Result) {
-	if s.quiet {
-		return
-	}
-	s.newline()
-	s.print("\n")
-	wide := terminalWidth(s.out)
-	printTable(s.out, res, wide)
-	if string(a.Chart) != "null" {
-		if spec, err := chart.Parse(a.Chart); err == nil {
-			drawn := chart.Terminal(spec, res, min(wide, 100))
-			fmt.Fprintf(s.out, "\n%s\n", strings.TrimRight(drawn, "\n"))
-		}
-	}
-	s.footnotes(a)
-}
-
-// footnotes lists where the numbers of an answer come from.
-func (s *screen) footnotes(a *answerJSON) {
-	fmt.Fprintln(s.out)
-	for i, c := range a.Footnotes {
-		where := c.Formula
-		if where == "" && c.Row != nil {
-			where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
-		}
-		fmt.Fprintf(s.out, "[%d] %s = %s", i+1, safeText(c.Text), safeText(where))
-		if c.Value != "" && c.Value != c.Text {
-			fmt.Fprintf(s.out, " (%s)", safeText(c.Value))
-		}
-		fmt.Fprintln(s.out)
-	}
-	for _, u := range a.Unresolved {
-		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))
-	}
-	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
 }

@@ -101,7 +101,7 @@ func cellText(cell any) string {
 	case nil:
 		return "·"
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		return floatText(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case bool:
@@ -111,6 +111,28 @@ func cellText(cell any) string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// floatText writes a number with the 15 digits that a sum of decimals keeps, and
+// not with the noise behind them.
+func floatText(v float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// shortNumber is floatText for a number in text form; other text stays as it is.
+func shortNumber(s string) string {
+	if len(s) < 17 {
+		return s
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !strings.Contains(s, ".") {
+		return s
+	}
+	return floatText(v)
 }
 
 // visible makes a cell one line of printable text: rows come from outside, and a

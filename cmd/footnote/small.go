@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -112,3 +113,5 @@ func shop(ctx context.Context, data string) (map[string]string, error) {
 func sortCites(cites []footnote.Cite) {
 	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

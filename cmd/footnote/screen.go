@@ -1,0 +1,309 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool/chart"
+)
+
+// screen shows a run in a terminal: its queries, its text as it comes, at the end
+// a table, a chart and the footnotes.
+type screen struct {
+	out, err io.Writer
+	live     bool // somebody looks at standard error
+	bold     bool // standard output understands bold
+	quiet    bool
+	seen     map[[2]int]bool // text blocks shown while they grew
+	line     string          // the line that is being said
+	shown    int             // bytes of it that are on the screen
+	table    [][]string      // rows of a Markdown table that is being said
+	blank    bool            // the last line on the screen is empty
+}
+
+func newScreen(quiet bool, std streams) *screen {
+	_, live := terminal(std.err)
+	_, bold := terminal(std.out)
+	return &screen{out: std.out, err: std.err, live: live, bold: bold, quiet: quiet, seen: map[[2]int]bool{}, blank: true}
+}
+
+// say takes a piece of Markdown. Lines are shown as they come, except tables,
+// whose columns are lined up when they are complete.
+func (s *screen) say(text string) {
+	if s.quiet {
+		return
+	}
+	s.line += safeText(text)
+	for {
+		line, rest, ok := strings.Cut(s.line, "\n")
+		if !ok {
+			break
+		}
+		s.endLine(line)
+		s.line, s.shown = rest, 0
+	}
+	// The beginning of a line can be shown when nothing in it needs its end.
+	if len(s.table) == 0 && !strings.ContainsAny(s.line, "*_|") && s.line != "" {
+		fmt.Fprint(s.out, s.line[s.shown:])
+		s.shown = len(s.line)
+	}
+}
+
+func (s *screen) endLine(line string) {
+	if strings.HasPrefix(strings.TrimSpace(line), "|") && s.shown == 0 {
+		s.table = append(s.table, cells(line))
+		return
+	}
+	s.endTable()
+	rest := line[s.shown:]
+	if line == "" && s.blank {
+		return
+	}
+	fmt.Fprintln(s.out, s.plain(rest))
+	s.blank = line == ""
+}
+
+// endTable shows the table that has been said.
+func (s *screen) endTable() {
+	if len(s.table) == 0 {
+		return
+	}
+	rows := s.table
+	s.table = nil
+	widths := columnWidths(rows, terminalWidth(s.out))
+	for n, row := range rows {
+		var b strings.Builder
+		for i := range widths {
+			cell := ""
+			if i < len(row) {
+				cell = row[i]
+			}
+			if n == 1 && strings.Trim(cell, "-: ") == "" {
+				cell = strings.Repeat("─", widths[i])
+			}
+			b.WriteString(pad(cell, widths[i], n > 1 && looksNumeric(cell)) + "  ")
+		}
+		fmt.Fprintln(s.out, strings.TrimRight(b.String(), " "))
+	}
+	s.blank = false
+}
+
+func cells(line string) []string {
+	line = strings.Trim(strings.TrimSpace(line), "|")
+	parts := strings.Split(line, "|")
+	for i, p := range parts {
+		parts[i] = strings.ReplaceAll(strings.TrimSpace(p), "**", "")
+	}
+	return parts
+}
+
+func looksNumeric(s string) bool {
+	_, err := strconv.ParseFloat(strings.NewReplacer(",", "", "%", "", "€", "", "$", "").Replace(s), 64)
+	return err == nil
+}
+
+// plain takes the marks of Markdown out of a line, or turns them into the
+// terminal's own.
+func (s *screen) plain(line string) string {
+	on, off := "", ""
+	if s.bold {
+		on, off = "\x1b[1m", "\x1b[0m"
+	}
+	if parts := strings.Split(line, "**"); len(parts)%2 == 1 {
+		var b strings.Builder
+		for i, p := range parts {
+			if i%2 == 1 {
+				p = on + p + off
+			}
+			b.WriteString(p)
+		}
+		line = b.String()
+	}
+	if len(line) > 2 && strings.HasPrefix(line, "_") && strings.HasSuffix(line, "_") {
+		line = line[1 : len(line)-1]
+	}
+	return line
+}
+
+// newline ends what is being said.
+func (s *screen) newline() {
+	if s.quiet {
+		return
+	}
+	if s.line != "" {
+		s.endLine(s.line)
+		s.line, s.shown = "", 0
+	}
+	s.endTable()
+}
+
+func (s *screen) delta(d footnote.Delta) {
+	switch {
+	case d.Op == footnote.StepRetrying:
+		s.progress(fmt.Sprintf("the model is not available (%s); trying again in %s", d.Code, d.Wait.Round(100*time.Millisecond)))
+	case d.Kind != agent.TextBlock:
+	case d.Op == footnote.BlockStarted:
+		s.newline()
+		s.seen[[2]int{d.Step, d.Index}] = true
+	case d.Op == footnote.BlockGrew:
+		var text string
+		if json.Unmarshal(append(append([]byte{'"'}, d.Escaped...), '"'), &text) == nil {
+			s.say(text)
+		}
+	case d.Op == footnote.BlockEnded:
+		s.newline()
+	}
+}
+
+// progress is a line on standard error, when a person is watching.
+func (s *screen) progress(words string) {
+	if s.live && !s.quiet {
+		fmt.Fprintln(s.err, "… "+words)
+	}
+}
+
+func (s *screen) event(ev footnote.Event) {
+	m, ok := ev.Body.(footnote.AssistantMessage)
+	if !ok || s.quiet {
+		return
+	}
+	for i, raw := range m.Blocks {
+		var b struct {
+			Type, Text, Name string
+			Input            struct{ SQL, Thought string }
+		}
+		if json.Unmarshal(raw, &b) != nil {
+			continue
+		}
+		switch {
+		case b.Type == agent.TextBlock && !s.seen[[2]int{m.Step, i}]:
+			s.newline()
+			s.say(b.Text + "\n")
+		case b.Type == agent.ToolUseBlock && b.Input.SQL != "":
+			s.newline()
+			s.query(b.Input.SQL, b.Input.Thought)
+		}
+	}
+}
+
+// query shows a statement and why it is run. The planner's reason is its reading,
+// which stands in its answer too.
+func (s *screen) query(sql, thought string) {
+	if thought != "" && !strings.HasPrefix(thought, "Reading:") {
+		fmt.Fprintln(s.out, "-- "+visible(thought))
+	}
+	fmt.Fprintf(s.out, "%s\n\n", safeText(wrapSQL(sql, terminalWidth(s.out))))
+	s.blank = true
+}
+
+// wrapSQL breaks a long statement before its clauses, but never inside quotes or
+// parentheses.
+func wrapSQL(sql string, width int) string {
+	if len(sql) <= width || strings.Contains(sql, "\n") {
+		return sql
+	}
+	var b strings.Builder
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(sql); i++ {
+		c := sql[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"' || c == '`':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ' ' && depth == 0 && beginsClause(sql[i+1:]):
+			c = '\n'
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func beginsClause(rest string) bool {
+	for _, word := range []string{"FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION "} {
+		if len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// result shows what an answer rests on. A table the answer has itself is not shown
+// a second time.
+func (s *screen) result(a *answerJSON, res footnote.Result) {
+	if s.quiet {
+		return
+	}
+	s.newline()
+	wide := terminalWidth(s.out)
+	if !hasTable(a.Answer) {
+		fmt.Fprintln(s.out)
+		printTable(s.out, res, wide)
+	}
+	if string(a.Chart) != "null" {
+		if spec, err := chart.Parse(a.Chart); err == nil {
+			fmt.Fprintf(s.out, "\n%s\n", strings.TrimRight(chart.Terminal(spec, res, min(wide, 100)), "\n"))
+		}
+	}
+	s.footnotes(a)
+}
+
+func hasTable(text string) bool {
+	return strings.HasPrefix(text, "|") || strings.Contains(text, "\n|")
+}
+
+// footnotes lists where the numbers of an answer come from, each place once. The
+// numbers in a table of the answer are counted.
+func (s *screen) footnotes(a *answerJSON) {
+	fmt.Fprintln(s.out)
+	listed := map[string]bool{}
+	n, inTable := 0, map[string]int{}
+	for _, c := range a.Footnotes {
+		where := c.Formula
+		if where == "" && c.Row != nil {
+			where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
+		}
+		if c.Row != nil && inTableLine(a.Answer, c.Start) {
+			inTable[c.Result]++
+			continue
+		}
+		if listed[c.Text+where] {
+			continue
+		}
+		listed[c.Text+where] = true
+		n++
+		fmt.Fprintf(s.out, "[%d] %s = %s", n, safeText(c.Text), safeText(where))
+		if v := shortNumber(c.Value); v != "" && v != c.Text {
+			fmt.Fprintf(s.out, " (%s)", safeText(v))
+		}
+		fmt.Fprintln(s.out)
+	}
+	for _, id := range sortedKeys(inTable) {
+		fmt.Fprintf(s.out, "    and %d numbers of the table, each a cell of %s\n", inTable[id], id)
+	}
+	for _, u := range a.Unresolved {
+		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))
+	}
+	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
+}
+
+// inTableLine reports whether a place of a text is in a line of a table.
+func inTableLine(text string, at int) bool {
+	if at > len(text) {
+		return false
+	}
+	begin := strings.LastIndexByte(text[:at], '\n') + 1
+	return strings.HasPrefix(text[begin:], "|")
+}
