@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -213,6 +214,10 @@ func looksLikeHeader(r row, below []row) bool {
 	if len(below) == 0 {
 		return !numericRow(r)
 	}
+	// Which rows are data is decided once: a row has as many cells as columns.
+	data := slices.DeleteFunc(slices.Clone(below[:min(len(below), headRows-20)]), func(b row) bool {
+		return sameCells(b.cells, r.cells) || isTotalLabel(b)
+	})
 	yes, no, repeats, text := 0, 0, 0, 0
 	for i, name := range r.cells {
 		name = trim(name)
@@ -220,8 +225,8 @@ func looksLikeHeader(r row, below []row) bool {
 			continue
 		}
 		k := newCells()
-		for _, b := range below[:min(len(below), headRows-20)] {
-			if i < len(b.cells) && !sameCells(b.cells, r.cells) && !isTotalLabel(b) {
+		for _, b := range data {
+			if i < len(b.cells) {
 				k.add(b.cells[i])
 				if bytes.Equal(trim(b.cells[i]), name) {
 					repeats++

@@ -9,6 +9,11 @@ import (
 const (
 	maxRecord = 16 << 20
 	maxQuoted = 256 << 10 // a quote that closes only further away is not a quote
+	// A quote that does not close is looked for in vain, and every field may begin
+	// one. When such searches have read wasteBase bytes and eight times the file,
+	// the next ones read less far.
+	wasteBase = 32 << 20
+	fewQuoted = 256
 )
 
 var errRecord = errorf("A row is longer than 16 MB. Is the separator right, and is every quote closed?")
@@ -28,6 +33,9 @@ type splitter struct {
 	fields  [][]byte // of the last record; valid until the next
 	scratch []byte   // quoted fields without their doubled quotes
 	blanks  int      // blank lines before the last record
+
+	read            int64 // bytes of earlier records
+	wasted, pending int64 // bytes read for quotes that did not close: in earlier records, in this one
 }
 
 func newSplitter(r io.Reader, delim byte, mac bool) *splitter {
@@ -50,6 +58,8 @@ func (s *splitter) next() ([][]byte, error) {
 			return nil, io.EOF
 		}
 		s.start += n
+		s.read += int64(n)
+		s.wasted += s.pending
 		if !blank(s.fields) {
 			return s.fields, nil
 		}
@@ -92,6 +102,7 @@ func (s *splitter) fill() error {
 func (s *splitter) parse(b []byte) (n int, ok bool) {
 	s.fields = s.fields[:0]
 	s.scratch = s.scratch[:0]
+	s.pending = 0
 	if len(b) == 0 {
 		return 0, s.eof
 	}
@@ -151,13 +162,17 @@ func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 	if i == len(b) || b[i] != '"' {
 		return nil, -1, i < len(b) || s.eof
 	}
-	doubled := false
+	doubled, reach := false, maxQuoted
+	if s.wasted+s.pending > wasteBase+8*(s.read+int64(i)) {
+		reach = fewQuoted
+	}
 	for j = i + 1; ; {
 		k := bytes.IndexByte(b[j:], '"')
-		if k < 0 || j+k-i > maxQuoted {
-			if k < 0 && len(b)-i <= maxQuoted && !s.eof {
+		if k < 0 || j+k-i > reach {
+			if k < 0 && len(b)-i <= reach && !s.eof {
 				return nil, 0, false
 			}
+			s.pending += int64(min(reach, len(b)-i))
 			return nil, -1, true // it never closes
 		}
 		j += k

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const evalset = "../../../model/offline/evalset/data"
@@ -69,4 +70,32 @@ func render(t testing.TB, table *Table) [][]string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestHostileShapes: files made to be slow to read are read, or refused, in the
+// time of others of their size.
+func TestHostileShapes(t *testing.T) {
+	for name, text := range map[string]string{
+		"unclosed quotes":         "a,b\n" + strings.Repeat("\"x,\"y\n", 300_000),
+		"unclosed quotes, wide":   "a,b\n" + strings.Repeat(strings.Repeat("\"x,", 20)+"\n", 20_000),
+		"one row of quotes":       "a,b\n" + strings.Repeat("\"x,", 100_000),
+		"many columns":            strings.Repeat("c,", 9_999) + "c\n" + strings.Repeat("1,", 9_999) + "1\n",
+		"many columns, many rows": strings.Repeat(strings.Repeat("c,", 3_999)+"c\n", 100),
+	} {
+		path := filepath.Join(t.TempDir(), "f.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		begun := time.Now()
+		table, err := Plan(ctx, path, Limits{})
+		if err == nil {
+			err = table.Each(ctx, func([]any) error { return nil })
+		}
+		t.Logf("%s: %v, %v", name, time.Since(begun), err)
+		if ctx.Err() != nil {
+			t.Errorf("%s: not read in half a minute", name)
+		}
+		cancel()
+	}
 }
