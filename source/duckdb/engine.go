@@ -260,7 +260,7 @@ func openError(err error) error {
 		message = "The database file is not there."
 	case strings.Contains(text, "Permission denied"):
 		message = "The database file cannot be read: permission denied."
-	case strings.Contains(text, "Corrupt"), strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
+	case strings.Contains(text, "Corrupt"), strings.Contains(text, "Could not read enough bytes"), strings.Contains(text, "checksum"), strings.Contains(text, "Serialization"):
 		message = "The database file is damaged."
 	}
 	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: message, Err: err}

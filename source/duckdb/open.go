@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -219,6 +220,9 @@ func (in *input) files() ([]inputFile, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
+		if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+			return nil, unavailable("%s is not a regular file.", filepath.Base(in.path))
+		}
 		f, ok, err := recognize(in.path)
 		if err != nil {
 			return nil, err
@@ -233,6 +237,7 @@ func (in *input) files() ([]inputFile, error) {
 		return nil, unavailable("The folder cannot be read.")
 	}
 	var list []inputFile
+	outside := 0
 	for _, e := range entries {
 		path := filepath.Join(in.path, e.Name())
 		info, err := os.Stat(path)
@@ -240,6 +245,10 @@ func (in *input) files() ([]inputFile, error) {
 			continue
 		}
 		if formats[strings.ToLower(filepath.Ext(path))] == "" {
+			continue
+		}
+		if e.Type()&fs.ModeSymlink != 0 && !below(in.path, path) {
+			outside++
 			continue
 		}
 		f, ok, err := recognize(path)
@@ -251,12 +260,26 @@ func (in *input) files() ([]inputFile, error) {
 		}
 	}
 	switch {
+	case len(list) == 0 && outside > 0:
+		return nil, unavailable("The folder holds only links to files outside it, which are not followed. Copy the files, or open the folder they are in.")
 	case len(list) == 0:
 		return nil, unavailable("The folder holds no files that can be loaded: .csv, .tsv, .txt, .json, .ndjson, .parquet or .xlsx.")
 	case len(list) > maxFiles:
 		return nil, unavailable("The folder holds %d files; at most %d can be loaded.", len(list), maxFiles)
 	}
 	return list, nil
+}
+
+// below reports whether a link in a folder leads to something in that folder. What
+// is put into a folder must not choose what else of the machine is read.
+func below(folder, path string) bool {
+	root, err1 := filepath.EvalSymlinks(folder)
+	real, err2 := filepath.EvalSymlinks(path)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, real)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // recognize finds out how to load a file: by its first bytes, then by its name.
@@ -322,6 +345,9 @@ func (s *Source) version() (string, error) {
 		v, err := child.FileStamp(s.path)
 		if err != nil {
 			return "", err
+		}
+		if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() {
+			return "", unavailable("%s is not a regular file any more.", filepath.Base(s.path))
 		}
 		if wal, err := os.Stat(s.path + ".wal"); err == nil {
 			v += fmt.Sprintf("%d %d", wal.Size(), wal.ModTime().UnixNano())

@@ -430,3 +430,57 @@ func TestTableName(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksInFolder: what is put into a folder must not make other files
+// readable.
+func TestLinksInFolder(t *testing.T) {
+	elsewhere := writeFile(t, filepath.Join(t.TempDir(), "salaries.csv"), "name,salary\nAda,1\n")
+	dir := t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "staff.csv")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), "files", dir, Options{Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "only links to files outside") {
+		t.Fatalf("a folder of links to other files: %v", err)
+	}
+	writeFile(t, filepath.Join(dir, "sales.csv"), "day,total\n2024-01-01,5\n")
+	if err := os.Symlink("sales.csv", filepath.Join(dir, "latest.csv")); err != nil {
+		t.Fatal(err)
+	}
+	s := openFiles(t, dir, Options{})
+	schema, err := s.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := schema.Table("staff"); ok || len(schema.Tables) != 2 {
+		t.Errorf("tables %+v, want latest and sales", schema.Tables)
+	}
+}
+
+// TestReplacedByPipe: a source whose file became something else says so at
+// once; a pipe would make it wait for ever.
+func TestReplacedByPipe(t *testing.T) {
+	for _, name := range []string{"sales.csv", "shop.duckdb"} {
+		path := filepath.Join(t.TempDir(), name)
+		if name == "shop.duckdb" {
+			write(t, path, "CREATE TABLE sales AS SELECT 5 AS total")
+		} else {
+			writeFile(t, path, "day,total\n2024-01-01,5\n")
+		}
+		s := openFiles(t, path, Options{})
+		if got := query(t, s, "SELECT total FROM sales"); got != "[5]" {
+			t.Fatalf("%s: %s", name, got)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := makePipe(path); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT total FROM sales"})
+		if footnote.CodeOf(err) != footnote.DatabaseUnavailable || time.Since(begun) > 5*time.Second {
+			t.Errorf("%s became a pipe: %v after %v", name, err, time.Since(begun))
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -157,6 +158,15 @@ func (g *gate) judgeOwn(ctx context.Context, list []definition) {
 			g.catalog.macros[strings.ToLower(d.name)] = source.Refusef("The macro %s is not allowed: %v", d.name, err)
 		}
 	}
+	// A statement that does not name a schema calls the macros of main; inside a
+	// view the ones of its own schema come first, so all of them counted above.
+	reached := make(map[string]bool)
+	for _, d := range list {
+		if schema := strings.ToLower(d.schema); !d.view && (schema == "main" || schema == "pg_catalog") {
+			reached[strings.ToLower(d.name)] = true
+		}
+	}
+	maps.DeleteFunc(g.catalog.macros, func(name string, _ error) bool { return !reached[name] })
 }
 
 // Schema implements child.Engine.

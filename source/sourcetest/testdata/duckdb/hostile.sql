@@ -432,3 +432,17 @@ EXPLAIN (ANALYZE) DELETE FROM orders
 EXPLAIN (FORMAT json) DROP TABLE customers
 ==== list_aggregate of a file function | failed refused
 SELECT list_aggr(['/etc/hostname'], 'read_text')
+==== macro of another schema under a known name
+SELECT other.count('/etc/hostname') FROM customers
+==== view that calls the macro of its own schema
+SELECT * FROM other.leaky
+==== describe a view that calls the macro of its own schema
+DESCRIBE other.leaky
+==== pivot on an expression with a second statement
+PIVOT orders ON CAST(note AS VARCHAR) AS v FROM customers; DROP TABLE orders; -- USING sum(total)
+==== file behind a common table expression of its name
+WITH RECURSIVE "secret.csv" AS (SELECT 1 UNION ALL SELECT * FROM "secret.csv") FROM "./secret.csv"
+==== sample size from a file
+SELECT * FROM orders LIMIT (SELECT count(*) FROM glob('/*'))
+==== explain that copies
+EXPLAIN (FORMAT json SELECT 1) COPY orders TO 'out.csv'
