@@ -205,6 +205,9 @@ func (r *resolver) columnContext(s, bi int) columnBinding {
 func (r *resolver) consumed(m *columnMention) bool {
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
 		if k := r.numeralAt[i]; k >= 0 {
+			if r.numerals[k].percent && r.prose.low(r.numerals[k].to) == "of" && m.from <= r.numerals[k].to+2 {
+				return true // "93 % of quota"
+			}
 			return r.numerals[k].kind == number && !r.numerals[k].year && r.unitOf(&r.numerals[k], m)
 		}
 	}

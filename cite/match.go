@@ -354,6 +354,8 @@ func columnAge(name []string) (age int, base string) {
 		switch y, ok := digits(w); {
 		case ok && y >= 1900 && y <= 2100:
 			age = y
+		case months[w] > 0:
+			age = months[w]
 		case earlierWords[w]:
 			age = 1
 		case laterWords[w]:

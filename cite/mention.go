@@ -141,6 +141,9 @@ func (x *wordIndex) addForms(key, before, last string, words int, k wordKey) {
 		if noun := nounOf[last]; noun != "" {
 			x.add(noun, k)
 		}
+		if verb, ok := strings.CutSuffix(strings.TrimSuffix(last, "s"), "or"); ok && len(verb) > 3 {
+			x.add(verb+"ed", k) // the visitors of a step Visited
+		}
 	case 2:
 		if noun := phrasal(before, last); noun != "" {
 			x.add(noun, k)
@@ -251,8 +254,48 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 		buf = labelKey(buf[:0], s)
 		put(buf, ri, s)
 	}
+	r.shortNames(ti, ci, index, found)
 	for key, set := range byKey {
 		r.place(index.places(key), set, dim{ti, ci}, found, func(at wordKey) bool { return r.names(at, set.cell) })
+	}
+}
+
+// maxShortNames is the most rows of a result whose labels can be cut short.
+const maxShortNames = 200
+
+// shortNames finds a row by one word of its label that no other label has: "Ben"
+// for Ben Carter.
+func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
+	t := &r.tables[ti]
+	if len(t.rows) > maxShortNames || !t.cols[ci].unique {
+		return
+	}
+	sets := map[string]*rowSet{}
+	for ri, row := range t.rows {
+		s, _ := row[ci].(string)
+		words := strings.Fields(s)
+		if len(words) < 2 || len(s) > maxLabelBytes {
+			continue
+		}
+		for _, w := range words {
+			low := strings.ToLower(w)
+			c, _ := utf8.DecodeRuneInString(w)
+			if len(w) < 3 || !unicode.IsUpper(c) || index.head[low] == 0 || common(low) || r.columnWords[stem(low)] {
+				continue
+			}
+			if sets[low] == nil {
+				sets[low] = &rowSet{cell: w}
+			}
+			sets[low].add(ri)
+		}
+	}
+	for low, set := range sets {
+		if len(set.rows) == 1 {
+			r.place(index.places(low), set, dim{ti, ci}, found, func(at wordKey) bool {
+				c, _ := utf8.DecodeRuneInString(r.prose.text[r.prose.tokens[at.from].start:])
+				return at.to-at.from == 1 && unicode.IsUpper(c) && r.names(at, set.cell)
+			})
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *resolver) shareOf(k int) *candidate {
 // ratioOf: "10.03 of revenue per order".
 func (r *resolver) ratioOf(k int) *candidate {
 	n := &r.numerals[k]
-	if n.percent || n.points || !r.saysSentence(n, perCues) {
+	if n.percent || n.points || !r.saysSentence(n, perCues) && !(n.currency && r.averaged(n) && r.strictly(k)) {
 		return nil
 	}
 	below := r.denominators(n)
@@ -46,7 +46,7 @@ func (r *resolver) ratioOf(k int) *candidate {
 		ys := below[row.table]
 		xs := r.columnsNear(n, row.table)
 		if len(ys) == 0 {
-			if ys = xs; len(xs) < 2 {
+			if ys = xs; len(xs) < 2 || n.currency {
 				xs = r.numbersOf(row.table)
 			}
 		} else if len(xs) <= len(ys) {
