@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -405,7 +406,7 @@ func (c Config) Check() error {
 		{"data", c.Data != "", c.Data, "a folder"},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
-		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), Redact(c.BaseURL), "an address such as http://127.0.0.1:11434"},
+		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
 	}
 	for _, k := range checks {
 		if !k.ok {
@@ -419,11 +420,8 @@ func (c Config) Check() error {
 		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
 	}
 	for _, name := range sortedKeys(c.Sources) {
-		if !validName(name) {
-			return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
-		}
-		if c.Sources[name] == "" {
-			return fmt.Errorf("sources: the source %s has no path", name)
+		if err := CheckSource(name, c.Sources[name]); err != nil {
+			return err
 		}
 	}
 	for _, o := range c.Origins {
@@ -438,10 +436,29 @@ func (c Config) Check() error {
 	return c.checkListen()
 }
 
+// CheckSource reports what cannot be right about the name and address of a source.
+// The address, which may hold a password, is not in the error.
+func CheckSource(name, address string) error {
+	if !validName(name) {
+		return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
+	}
+	if address == "" {
+		return fmt.Errorf("sources: the source %s has no path", name)
+	}
+	if m := addressScheme.FindStringSubmatch(address); m != nil && !oneOf(m[1], "sqlite", "duckdb", "file") {
+		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use sqlite:, duckdb:, file: or a path", name, m[1])
+	}
+	return nil
+}
+
+// addressScheme is how an address begins that is no path. One letter is the drive of
+// a Windows path, and jdbc: stands before another scheme.
+var addressScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):(?:[A-Za-z][A-Za-z0-9+.-]*:)?//`)
+
 // webAddress reports whether a string is an absolute http or https URL.
 func webAddress(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 // checkListen refuses to be reachable by others without keys.
@@ -463,12 +480,20 @@ func (c Config) checkListen() error {
 		if len(k.Key) < 16 && !loopback {
 			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can reach", i+1)
 		}
-		if k.Key == "" || seen[k.Key] {
-			return fmt.Errorf("api_keys entry %d is empty or there twice", i+1)
+		if weak(string(k.Key)) {
+			return fmt.Errorf("api_keys entry %d must have at least 8 characters, all of them printable ASCII and no blanks", i+1)
+		}
+		if seen[k.Key] {
+			return fmt.Errorf("api_keys entry %d is there twice", i+1)
 		}
 		seen[k.Key] = true
 	}
 	return nil
+}
+
+// weak reports whether a key is one that the server refuses.
+func weak(key string) bool {
+	return len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // Principals maps each key to who it stands for.

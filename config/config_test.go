@@ -49,7 +49,7 @@ func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 // one for a flag.
 var three = map[string][3]string{
 	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
-	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,b=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
+	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
 	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
 	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
 	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
@@ -145,10 +145,21 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"one value for a list":   {yaml: "cors_origins: x", want: []string{"cors_origins", "a list"}},
 		"one value for a group":  {yaml: "limits: 5", want: []string{"limits"}},
 		"no mapping":             {yaml: "- a", want: []string{"the file"}},
-		"twice":                  {yaml: "model: a\nmodel: b\n", want: []string{"model"}},
+		"twice":                  {yaml: "model: a\nmodel: b\n", want: []string{"line 2", "model", "line 1"}},
+		"source twice":           {yaml: "sources:\n  a: x\n  a: y\n", want: []string{"line 3", "sources.a", "line 2"}},
+		"unknown list":           {yaml: "model: x\nfoo: [1]\n", want: []string{"line 2", `"foo"`, "[…]"}},
+		"unknown group":          {yaml: "foo:\n  bar: 1\n", want: []string{"line 1", `"foo"`, "{…}"}},
+		"short key at home":      {yaml: "api_keys: [long-enough, short]", want: []string{"api_keys entry 2", "8 characters"}},
+		"key with a blank":       {yaml: "api_keys: [a key of words]", want: []string{"api_keys entry 1", "ASCII"}},
+		"no base URL":            {env: []string{"ANTHROPIC_BASE_URL=foo", "ANTHROPIC_API_KEY=k"}, want: []string{"base_url", `"foo"`}},
+		"base URL with a user":   {env: []string{"ANTHROPIC_BASE_URL=me:hush@foo"}, want: []string{"base_url", `"***@foo"`}},
+		"base URL of a port":     {env: []string{"ANTHROPIC_BASE_URL=http://:80"}, want: []string{"base_url", "http://:80"}},
+		"postgres":               {yaml: "sources: {shop: 'postgres://me:hush@h/d'}", want: []string{"sources.shop", "postgres", "sqlite:"}},
+		"the web":                {env: []string{"FOOTNOTE_SOURCES=a=a.db,b=https://h/x.csv"}, want: []string{"sources.b", "https", "path"}},
+		"JDBC":                   {yaml: "sources: {shop: 'jdbc:mysql://me:hush@h/d'}", want: []string{"sources.shop", "jdbc"}},
 		"two documents":          {yaml: "model: a\n---\nmodel: b\n", want: []string{"more than one document"}},
 		"a reference":            {yaml: "model: &a x\neffort: *a\n", want: []string{"references"}},
-		"not YAML":               {yaml: "{", want: []string{"yaml"}},
+		"not YAML":               {yaml: "{", want: []string{"not YAML: line 1"}},
 		"too large":              {yaml: strings.Repeat("# comment\n", 200_000), want: []string{"larger"}},
 		"tool over run":          {env: []string{"FOOTNOTE_TOOL_TIMEOUT=5m"}, want: []string{"tool_timeout", "run_timeout"}},
 		"run over HTTP":          {env: []string{"FOOTNOTE_HTTP_TIMEOUT=1m"}, want: []string{"run_timeout", "http_timeout"}},
@@ -167,7 +178,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"IPv6 any":               {env: []string{"FOOTNOTE_LISTEN=[::]:8787"}, want: []string{"api_keys"}},
 		"a name":                 {env: []string{"FOOTNOTE_LISTEN=example.org:8787"}, want: []string{"api_keys"}},
 		"a short key":            {env: []string{"FOOTNOTE_LISTEN=:8787", "FOOTNOTE_API_KEYS=short"}, want: []string{"shorter"}},
-		"a key twice":            {env: []string{"FOOTNOTE_API_KEYS=same=a/b,same=c/d"}, want: []string{"entry 2"}},
+		"a key twice":            {env: []string{"FOOTNOTE_API_KEYS=the-same=a/b,the-same=c/d"}, want: []string{"entry 2", "twice"}},
 		"half a principal":       {env: []string{"FOOTNOTE_API_KEYS=k=acme"}, want: []string{"org/user"}},
 		"bad source":             {env: []string{"FOOTNOTE_SOURCES=shop.db"}, want: []string{"shop.db", "name=url-or-path"}},
 		"source without a path":  {yaml: "sources: {shop: }", want: []string{"shop"}},
@@ -177,6 +188,9 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 			continue
+		}
+		if strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "unmarshal") {
+			t.Errorf("%s: %q has secrets or words of a library", name, err)
 		}
 		for _, part := range c.want {
 			if !strings.Contains(err.Error(), part) {
@@ -281,14 +295,14 @@ func TestSourcesAreSplitOnlyBeforeAName(t *testing.T) {
 
 func TestKeysAndWhoTheyStandFor(t *testing.T) {
 	want := map[string]footnote.Principal{
-		"plain": {Org: "local", User: "key1"}, "named": {Org: "acme", User: "ann"}, "b64==": {Org: "local", User: "key3"}, "a=b": {Org: "x", User: "y/z"},
+		"plain-01": {Org: "local", User: "key1"}, "named-01": {Org: "acme", User: "ann"}, "b64-0123==": {Org: "local", User: "key3"}, "a=b-01234": {Org: "x", User: "y/z"},
 	}
-	const list = "plain, named=acme/ann,,b64==,a=b=x/y/z"
+	const list = "plain-01, named-01=acme/ann,,b64-0123==,a=b-01234=x/y/z"
 	c, err := config.Load(file(t, ""), []string{"FOOTNOTE_API_KEYS=" + list}, nil)
 	if err != nil || !reflect.DeepEqual(c.Principals(), want) {
 		t.Errorf("%v, %v", c.Principals(), err)
 	}
-	c, err = config.Load(file(t, "api_keys:\n  - plain\n  - {key: named, org: acme, user: ann}\n  - b64==\n  - a=b=x/y/z\n"), nil, nil)
+	c, err = config.Load(file(t, "api_keys:\n  - plain-01\n  - {key: named-01, org: acme, user: ann}\n  - b64-0123==\n  - a=b-01234=x/y/z\n"), nil, nil)
 	if err != nil || !reflect.DeepEqual(c.Principals(), want) {
 		t.Errorf("from the file: %v, %v", c.Principals(), err)
 	}
@@ -297,8 +311,11 @@ func TestKeysAndWhoTheyStandFor(t *testing.T) {
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	c, err := config.Load(file(t, ""), []string{
 		"ANTHROPIC_API_KEY=hush-1", "FOOTNOTE_API_KEYS=hush-2-0123456789=acme/ann", "ANTHROPIC_BASE_URL=https://me:hush-3@host",
-		"FOOTNOTE_SOURCES=pg=postgres://me:hush-4@host/db,my=mysql://host/db?password=hush-5,kv=host=h password='hush-6 x' dbname=d",
 	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Set("sources", "pg=postgres://me:hush-4@host/db,my=mysql://host/db?password=hush-5,kv=host=h password='hush-6 x' dbname=d")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (c *Config) readYAML(data []byte) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return err
+		return fmt.Errorf("it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return errors.New("it holds more than one document")
@@ -105,6 +105,9 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 			return wrong("a list of names and values")
 		}
 		for i := 1; i < len(n.Content); i += 2 {
+			if err := once(n, i-1, name+"."+n.Content[i-1].Value); err != nil {
+				return err
+			}
 			if err := checkNode(n.Content[i], t.Elem(), name+"."+n.Content[i-1].Value); err != nil {
 				return err
 			}
@@ -134,13 +137,38 @@ func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 		full := strings.TrimPrefix(name+"."+key.Value, ".")
 		field, ok := fields[key.Value]
 		if !ok {
-			return fmt.Errorf("line %d: %w", key.Line, noSetting(full, value.Value))
+			return fmt.Errorf("line %d: %w", key.Line, noSetting(full, flat(value)))
+		}
+		if err := once(n, i, full); err != nil {
+			return err
 		}
 		if err := checkNode(value, field, full); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// once says that the key at i of a mapping, of the setting name, is there before.
+func once(n *yaml.Node, i int, name string) error {
+	for j := 0; j < i; j += 2 {
+		if n.Content[j].Value == n.Content[i].Value {
+			return fmt.Errorf("line %d: %s is set a second time; the first is in line %d", n.Content[i].Line, name, n.Content[j].Line)
+		}
+	}
+	return nil
+}
+
+// flat is the value of a setting that is not known, in short: what it is made of
+// may be secret under names that are not looked at.
+func flat(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "[…]"
+	case yaml.MappingNode:
+		return "{…}"
+	}
+	return n.Value
 }
 
 // UnmarshalYAML reads a key from key[=org/user], or from its parts.

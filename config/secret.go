@@ -68,6 +68,20 @@ func Redact(address string) string {
 	return parts.ReplaceAllString(address, "${1}"+hidden)
 }
 
+// withoutUser is an address, which may not be one, without all that may be the name
+// and password of a user.
+func withoutUser(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return Redact(address)
+	}
+	begin := 0
+	if scheme, _, ok := strings.Cut(address[:at], "://"); ok {
+		begin = len(scheme) + len("://")
+	}
+	return Redact(address[:begin] + hidden + address[at:])
+}
+
 // shown is the value of a setting as an error may print it.
 func shown(name, value string) string {
 	if secretly.MatchString(name) {
