@@ -174,12 +174,12 @@ func TestLeavingEndsTheRun(t *testing.T) {
 			}
 			eventually(t, time.Second, "the upstream connection closes", open(0))
 			t.Logf("%s, streamed %v: closed after %v", text, streamed, time.Since(begun))
-			eventually(t, 2*time.Second, "the run is stopped", func() bool { return !running(p.log(t, first.conversation, adasKey)) })
-			events := p.log(t, first.conversation, adasKey)
-			checkLog(t, events)
-			if last := events[len(events)-1]; last.Kind != "run_stopped" || !strings.Contains(last.line, `"by":"disconnect"`) {
-				t.Errorf("%s: the log ends with %s", text, last.line)
-			}
+			eventually(t, 2*time.Second, "the run is stopped", func() bool {
+				events := p.log(t, first.conversation, adasKey)
+				last := events[len(events)-1]
+				return last.Kind == "run_stopped" && strings.Contains(last.line, `"by":"disconnect"`)
+			})
+			checkLog(t, p.log(t, first.conversation, adasKey))
 			p.answered(t, question{text: goOn, key: adasKey, conversation: first.conversation})
 		}
 	}
@@ -193,11 +193,13 @@ func TestStayingWithoutClient(t *testing.T) {
 	p := serve(t, append(settings, "FOOTNOTE_ON_DISCONNECT=continue")...)
 	first := p.answered(t, question{text: "fake: say Hello."})
 	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan reply, 1)
 	go func() {
-		eventually(t, 5*time.Second, "the run begins", func() bool { return running(p.log(t, first.conversation, "")) })
-		leave()
+		left <- p.try(ctx, question{text: "fake: wait 1s\nfake: say Read me later.", conversation: first.conversation})
 	}()
-	if r := p.try(ctx, question{text: "fake: wait 300ms\nfake: say Read me later.", conversation: first.conversation}); r.err == nil {
+	eventually(t, 5*time.Second, "the run begins", func() bool { return running(p.log(t, first.conversation, "")) })
+	leave()
+	if r := <-left; r.err == nil {
 		t.Errorf("the answer came: %+v", r)
 	}
 	if r := p.ask(t, question{text: "fake: say No.", conversation: first.conversation}); r.status != http.StatusConflict {
