@@ -133,10 +133,12 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 // oneLine is the text of an error for people. The message of a classified error
 // says it all; an engine's cause may go on with a picture of the statement.
 func oneLine(err error) string {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	if _, ok := errors.AsType[*footnote.Error](err); ok {
-		lines = lines[:min(1, len(lines))]
+	text := err.Error()
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Err != nil {
+		// What it was said with, and the message for people. The cause is the log's.
+		text = strings.Replace(text, e.Error(), e.Message, 1)
 	}
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Join(lines, "; ")
 }
 

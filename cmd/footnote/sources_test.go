@@ -59,9 +59,9 @@ func TestNamedSources(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	classified := &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "It is not there.", Err: errors.New("stat x:\n  ^ here")}
 	for want, err := range map[string]error{
-		"It is not there.: stat x:": classified,
-		"one; two":                  errors.Join(errors.New("one"), errors.New("two")),
-		"":                          &exit{code: exitFailed},
+		"It is not there.": classified,
+		"one; two":         errors.Join(errors.New("one"), errors.New("two")),
+		"":                 &exit{code: exitFailed},
 	} {
 		if got := oneLine(err); got != want {
 			t.Errorf("%q, want %q", got, want)

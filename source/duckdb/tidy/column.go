@@ -199,7 +199,7 @@ func (c *cells) number(cell []byte) bool {
 		c.digits[i] = max(c.digits[i], n.digits[i])
 		c.frac[i] = max(c.frac[i], n.frac[i])
 	}
-	if n.modes != point|comma || bytes.IndexAny(n.core, ".,") < 0 {
+	if n.modes != point|comma || !bytes.ContainsAny(n.core, ".,") {
 		c.whole = max(c.whole, n.digits[0])
 	} else if c.unclear == "" {
 		c.unclear = clip(cell)

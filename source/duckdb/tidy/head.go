@@ -72,7 +72,7 @@ func separatorScore(sample []byte, delim byte, mac bool) float64 {
 		widths[len(rec)]++
 		for _, f := range rec {
 			fields++
-			if bytes.IndexAny(f, ";\t|") >= 0 {
+			if bytes.ContainsAny(f, ";\t|") {
 				dirty++
 			}
 		}

@@ -131,7 +131,7 @@ func cutCurrency(b []byte) (rest []byte, name string) {
 func (n *number) exponent(i int) bool {
 	exp := n.core[i+1:]
 	mantissa := n.core[:i]
-	n.bareExp = bytes.IndexAny(n.core, ".,+-") < 0
+	n.bareExp = !bytes.ContainsAny(n.core, ".,+-")
 	e, err := strconv.Atoi(string(exp))
 	if err != nil || e > 308 || e < -330 {
 		return false

@@ -13,10 +13,9 @@ const tailRows = 6
 
 // tail holds back the last rows of a file.
 type tail struct {
-	rows    []held
-	evicted row
-	remark  string // the first remark left out
-	kept    string // why what looks like a totals row was kept
+	rows   []held
+	remark string // the first remark left out
+	kept   string // why what looks like a totals row was kept
 }
 
 type held struct {
