@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -42,6 +43,7 @@ type app struct {
 	metrics   *telemetry.Metrics
 	assistant *agent.Assistant
 	engine    *agent.Engine
+	opened    atomic.Pointer[opened]
 	closers   []func() error
 }
 
@@ -180,10 +182,11 @@ func (a *app) analyst() (*agent.Assistant, error) {
 }
 
 // opening is what a new conversation is frozen with: the rules, and the schema as
-// it is now.
+// it is now. Conversations that begin with the same schema share the bytes.
 func (a *app) opening(ctx context.Context, _ footnote.Principal) (json.RawMessage, []string, error) {
 	names := a.sources.names()
 	described := make([]prompt.Source, 0, len(names))
+	version, known := "", true
 	for _, name := range names {
 		src := a.sources[name]
 		s, err := src.Schema(ctx)
@@ -191,8 +194,22 @@ func (a *app) opening(ctx context.Context, _ footnote.Principal) (json.RawMessag
 			return nil, nil, err
 		}
 		described = append(described, prompt.Source{Name: name, Dialect: src.Dialect(), Schema: s})
+		version += s.Version + "\x00"
+		known = known && s.Version != ""
 	}
-	return prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true})), names, nil
+	if last := a.opened.Load(); known && last != nil && last.version == version {
+		return last.system, last.names, nil
+	}
+	fresh := &opened{version: version, names: names, system: prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true}))}
+	a.opened.Store(fresh)
+	return fresh.system, fresh.names, nil
+}
+
+// opened is the newest opening and the versions of the schemas it describes.
+type opened struct {
+	version string
+	names   []string
+	system  json.RawMessage
 }
 
 // resolve finds the footnotes of an answer. What the planner vouches for is
