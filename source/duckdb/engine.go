@@ -91,13 +91,11 @@ func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, e
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
 	for _, set := range []string{
 		"SET GLOBAL TimeZone = 'UTC'",
-		"SET GLOBAL temp_directory = " + literal(filepath.Join(dir, "spill")),
+		// Below the working directory. A generated column of the database may read
+		// settings, so none of them tells a path of this machine.
+		"SET GLOBAL temp_directory = 'spill'",
 		fmt.Sprintf("SET GLOBAL max_temp_directory_size = '%dMiB'", maxSpill>>20),
 		// What a query that was stopped has freed must not look like the next one's.
 		"SET GLOBAL allocator_flush_threshold = '32MiB'",

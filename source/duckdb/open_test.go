@@ -484,3 +484,14 @@ func TestReplacedByPipe(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsInTables: a database may hold columns that read settings; they tell
+// nothing of this machine.
+func TestSettingsInTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.duckdb")
+	write(t, path, "CREATE TABLE curious (a INTEGER, dir VARCHAR GENERATED ALWAYS AS (current_setting('temp_directory')))", "INSERT INTO curious VALUES (1)")
+	s := openFiles(t, path, Options{})
+	if got := query(t, s, "SELECT dir FROM curious"); got != `["spill"]` {
+		t.Errorf("the directory of temporary files is %s", got)
+	}
+}
