@@ -383,9 +383,9 @@ func (s *shell) start(t *testing.T, program string) string {
 		program += " --listen 127.0.0.1:0"
 	}
 	log := fmt.Sprintf("job%d", s.n)
-	got, _ := s.run(t, fmt.Sprintf(`%s >%s.out 2>%s.err &
-for i in $(seq 600); do grep -q '"ready":true' %s.out && break; kill -0 $! || break; sleep 0.05; done
-head -n1 %s.out`, s.real(program), log, log, log, log))
+	got, _ := s.run(t, fmt.Sprintf(`: >%[2]s.out; %[1]s >>%[2]s.out 2>%[2]s.err &
+for i in $(seq 1200); do grep -q '"ready":true' %[2]s.out && break; kill -0 $! || break; sleep 0.05; done
+head -n1 %[2]s.out`, s.real(program), log))
 	var ready struct {
 		Listen string `json:"listen"`
 	}
