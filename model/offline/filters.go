@@ -39,7 +39,7 @@ func (ps *parser) addFilters(pl *plan) *declined {
 	if len(ps.negAt) > 0 {
 		return decline("I could not tell what “%s” refers to.", ps.ws[ps.negAt[0]].raw)
 	}
-	return nil
+	return ps.denied()
 }
 
 // valueFilter keeps rows with a value; a second value of the same column widens
@@ -78,7 +78,7 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	if d := ps.reachFrom(pl, c.t); d != nil {
 		return d
 	}
-	it.done = true
+	it.done, it.negUsed = true, it.neg
 	var texts []string
 	for _, v := range it.vals {
 		if v.col == c && !slices.Contains(texts, v.text) {
@@ -116,6 +116,12 @@ func (ps *parser) reachable(pl *plan, cols []*column) []*column {
 func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	f := it.cond
 	it.done = true
+	if it.neg {
+		f.sign, it.negUsed = opposite[f.sign], true
+		if f.sign == "" {
+			return decline("I could not tell what “%s” is about.", ps.said(it))
+		}
+	}
 	switch {
 	case len(it.cols) > 0:
 		c, ok := ps.pick(measuresOf(it.cols), pl.base)
@@ -191,7 +197,7 @@ func (ps *parser) tableFilter(pl *plan, it *item) *declined {
 
 // neverHad keeps the rows of the base that no row of t belongs to.
 func (ps *parser) neverHad(pl *plan, it *item, t *table) *declined {
-	it.done = true
+	it.done, it.negUsed = true, it.neg
 	if slices.ContainsFunc(pl.filters, func(f filter) bool { return f.op == opNever }) {
 		return nil
 	}
@@ -264,10 +270,10 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	}
 	switch {
 	case c.role == roleBool:
-		it.done = true
+		it.done, it.negUsed = true, it.neg
 		pl.filters = append(pl.filters, filter{op: opTrue, col: c, not: it.neg})
 	case it.neg && c.nullable:
-		it.done = true
+		it.done, it.negUsed = true, true
 		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
 	case it.neg:
 		return decline("Every row has %s.", c.title())

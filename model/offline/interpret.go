@@ -142,6 +142,9 @@ func (ps *parser) negations() {
 				if next := ps.after(k); it.kind == itColumn && it.col().role == roleDate && next != nil && next.kind == itValue && ps.at2(next.lo-1, "by", "with", "via", "in") && next.lo-it.hi == 1 {
 					it = next // "not paid by card"
 				}
+				if v := ps.negatedValue(k, it); v != it {
+					it, k = v, k+1
+				}
 				it.neg, given = true, true
 				// "not shipped or delivered" is neither.
 				for n := k + 1; n < len(ps.items) && ps.items[n].lo-ps.items[n-1].hi == 1 && (ps.at(ps.items[n-1].hi) == "or" || ps.at(ps.items[n-1].hi) == "and") && ps.items[n].kind == itValue && it.kind == itValue; n++ {
@@ -155,6 +158,44 @@ func (ps *parser) negations() {
 		}
 	}
 	ps.negAt = left
+}
+
+// negatedValue is what a negation before the k-th item denies: of "without outcome
+// healed" and "where outcome is not over 3" the value or the number, not the column.
+func (ps *parser) negatedValue(k int, it *item) *item {
+	next := ps.after(k)
+	if next == nil || it.kind != itColumn && it.kind != itTable {
+		return it
+	}
+	said := next.kind == itNumber && it.done || next.kind == itValue && it.kind == itColumn && len(valuesOf(next.vals, it.cols)) > 0
+	for w := it.hi; w < next.lo; w++ {
+		said = said && copulas[ps.at(w)]
+	}
+	if !said || ps.broken(next.lo, next.lo) {
+		return it
+	}
+	if next.kind == itValue {
+		next.vals, it.done = valuesOf(next.vals, it.cols), true
+	}
+	return next
+}
+
+// copulas stand between a column and its value.
+var copulas = set("is are was were = equal equals to being of as the")
+
+// denied makes sure that no negation is passed over.
+func (ps *parser) denied() *declined {
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.neg && !it.negUsed {
+			at := it.lo - 1
+			for at > 0 && !negationWords[ps.at(at)] {
+				at--
+			}
+			return decline("I could not tell what “%s” takes away here.", ps.ws[at].raw+" … "+ps.said(it))
+		}
+	}
+	return nil
 }
 
 // after is the item after the k-th.

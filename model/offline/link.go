@@ -33,6 +33,7 @@ type item struct {
 	exact   bool // a column named by its very words
 	qual    bool // only says which table another word belongs to
 	neg     bool
+	negUsed bool // the negation is part of a filter
 	pred    bool // stands after "was", "are": what is said of the subject
 }
 

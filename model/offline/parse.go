@@ -534,7 +534,7 @@ func (ps *parser) single(i int) {
 			ps.used[i] = true
 			ps.limitNear(i, 1)
 		}
-	case w.low == "not" || w.low == "excluding" || w.low == "exclude" || w.low == "except" || w.low == "without" || w.low == "no" || w.low == "ignoring" || w.low == "non":
+	case negationWords[w.low] && w.low != "than" && w.low != "from" && w.low != "out":
 		if w.low == "no" && i+1 < len(ps.ws) && len(ps.linkValues(i)) > 0 && ps.linkValues(i)[0].hi > i+1 {
 			return
 		}
@@ -543,7 +543,7 @@ func (ps *parser) single(i int) {
 		if w.low == "except" && ps.at(i+1) == "for" {
 			ps.used[i+1] = true
 		}
-	case w.low == "leaving" && ps.at(i+1) == "out", w.low == "other" && ps.at(i+1) == "than":
+	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than", (w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
 		ps.negAt = append(ps.negAt, i+1)
 		ps.take(i, i+2)
 		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" && (ps.at(i+4) == "one" || ps.at(i+4) == "any") {
@@ -560,6 +560,9 @@ func (ps *parser) single(i int) {
 		}
 	}
 }
+
+// negationWords take away what follows them.
+var negationWords = set("not excluding exclude excludes except without no ignoring non than from out")
 
 // durationUnit reports whether days are counted rather than grouped by.
 func (ps *parser) durationUnit(i int) bool {
@@ -604,13 +607,16 @@ func (ps *parser) conditions() {
 			hi++
 		}
 		if ps.negated(i) {
-			sign = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>"}[sign]
+			sign = opposite[sign]
 		}
 		ps.take(i, hi)
 		ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v}})
 		i = hi - 1
 	}
 }
+
+// opposite are the signs of what is not so.
+var opposite = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
 
 // negated reports whether "not" stands directly before i.
 func (ps *parser) negated(i int) bool {

@@ -1,0 +1,91 @@
+package offline_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/source"
+)
+
+// vets is a database with seconds since 1970 for dates, a view over a table, and
+// years for the names of columns.
+func vets(t testing.TB) catalog {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "vets.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	stmts := []string{
+		`CREATE TABLE Owner (owner_id INTEGER PRIMARY KEY, surname TEXT, town TEXT)`,
+		`CREATE TABLE Animal (animal_id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES Owner, petName TEXT, species TEXT, birth_date TEXT, weightKg REAL)`,
+		`CREATE TABLE Visit (visit_no INTEGER PRIMARY KEY, animal_id INTEGER REFERENCES Animal, visit_ts INTEGER, fee REAL, outcome TEXT)`,
+		`CREATE VIEW v_big AS SELECT * FROM Visit WHERE fee > 100`,
+	}
+	for i := range 6 {
+		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Owner VALUES (%d, 'Fam%d', '%s')`, i+1, i, []string{"Porto", "Leeds", "Graz"}[i%3]))
+	}
+	for i := range 12 {
+		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Animal VALUES (%d, %d, 'Pet%d', '%s', '20%02d-03-11', %d.5)`, i+1, i%6+1, i, []string{"dog", "cat", "parrot"}[i*7%3], 10+i*5%12, i+1))
+	}
+	for i := range 60 {
+		stmts = append(stmts, fmt.Sprintf(`INSERT INTO Visit VALUES (%d, %d, %d, %d.25, '%s')`, i+1, i*5%12+1, 1672531200+i*86400*5, 20+i*37%200, []string{"healed", "ongoing", "referred"}[i*i%7%3]))
+	}
+	for _, q := range stmts {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return catalog{"vets": open(t, "vets", path)}
+}
+
+// sameAs asks the turns and compares the rows of the last with those of gold SQL; an
+// empty one means that the question has to be declined.
+func sameAs(t *testing.T, c catalog, name, gold string, turns ...string) said {
+	t.Helper()
+	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), name)
+	var s said
+	for _, q := range turns {
+		s = k.ask(q)
+	}
+	if gold == "" {
+		if s.sql != "" {
+			t.Errorf("%q: answered with %s", turns, s.sql)
+		}
+		return s
+	}
+	want, _, err := source.Collect(t.Context(), c[name], source.Query{SQL: gold})
+	if err != nil {
+		t.Fatalf("%s: %v", gold, err)
+	}
+	if s.rows == nil || canonical(s.rows.Rows) != canonical(want.Rows) {
+		t.Errorf("%q\nsql  %s\nwant %.200s\ntext %.300s", turns, s.sql, canonical(want.Rows), s.text)
+	}
+	return s
+}
+
+func TestNegations(t *testing.T) {
+	c := vets(t)
+	const no = "SELECT COUNT(*) FROM Visit WHERE outcome <> 'healed'"
+	for _, q := range []string{
+		"visits without outcome healed", "visits not with outcome healed", "visits with outcome other than healed", "visits except healed",
+		"visits excluding outcome healed", "visits where outcome is not healed", "visits except where outcome is healed", "visits excluding healed outcome",
+		"visits without healed", "visits apart from outcome healed",
+	} {
+		sameAs(t, c, "vets", no, q)
+	}
+	for _, q := range []string{"without outcome healed", "not healed", "except healed", "excluding outcome healed", "other than outcome healed", "and without healed outcome"} {
+		sameAs(t, c, "vets", no, "how many visits are there?", q)
+	}
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE outcome NOT IN ('healed', 'ongoing')", "visits without outcome healed or ongoing")
+	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Owner WHERE town <> 'Porto' GROUP BY 1", "owners by town", "except Porto")
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE fee <= 100", "visits without fee over 100")
+	if s := sameAs(t, c, "vets", "", "visits without the surname", "without Zebra"); !strings.Contains(s.text, "Zebra") && !strings.Contains(strings.ToLower(s.text), "without") {
+		t.Errorf("the negation that could not be applied is not named: %s", s.text)
+	}
+}
