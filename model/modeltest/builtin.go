@@ -17,6 +17,8 @@ type Params struct {
 	Tool   string        // the tool that is called; default run_query
 	Input  string        // its input, JSON text; default {"sql": SQL}
 	SQL    string        // default: SELECT 1
+
+	told bool // SQL or Input was given
 }
 
 var builtins = map[string]func(Params) Rule{
@@ -36,7 +38,9 @@ var builtins = map[string]func(Params) Rule{
 //	flood    says Text in each of Deltas pieces, as fast as it is read
 //	tool     calls Tool, and when its result is there says Text
 //	analyst  calls Tool, and when its result is there says the numbers in it
-//	auto     does what lines "fake: …" of the question say, else as analyst
+//	auto     does what lines "fake: …" of the question say; else it counts the rows
+//	         of a table of the schema it is sent, or works as analyst when it was
+//	         given SQL or Input, or is sent no schema
 //	faults   fails in another way with each request, every other one succeeding
 func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
@@ -52,6 +56,7 @@ func Builtin(name string, p Params) (Rule, error) {
 	if p.Tool == "" {
 		p.Tool = "run_query"
 	}
+	p.told = p.SQL != "" || p.Input != ""
 	if p.SQL == "" {
 		p.SQL = "SELECT 1"
 	}
@@ -145,6 +150,9 @@ func summary(results []Result) string {
 //	fake: wait DURATION
 func autoRule(p Params) Rule {
 	otherwise := analystRule(p)
+	if !p.told {
+		otherwise = countRule(p, otherwise)
+	}
 	return func(r Request) Reply {
 		if len(r.Results()) > 0 {
 			return otherwise(r)

@@ -1,0 +1,176 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// table is one that the schema of a system prompt lists.
+type table struct {
+	source string // empty for the default one
+	name   string // as the prompt writes it
+}
+
+var (
+	sourceLine = regexp.MustCompile(`^Source (\S+) \(`)
+	tableLine  = regexp.MustCompile(`^- ((?:\w+|"[^"\\]*")(?:\.(?:\w+|"[^"\\]*"))*)(?: \(|: )`)
+	nameParts  = regexp.MustCompile(`"([^"]*)"|(\w+)`)
+	greeting   = regexp.MustCompile(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|day)|thanks?|thank you|bye|goodbye|who are you|what can you do|help)\b`)
+	dataWords  = regexp.MustCompile(`(?i)\b(how (many|much)|count|number|total|sum|average|mean|median|revenue|sales|rows?|tables?|data|top|most|least|list|show|which|per|by|between|trend|highest|lowest)\b`)
+)
+
+// tables are those that the schema in the request's system prompt lists. Names
+// with marks that would have to be escaped are left out.
+func tables(r Request) []table {
+	_, schema, ok := strings.Cut(plainText(r.System), "<schema>")
+	if !ok {
+		return nil
+	}
+	schema, _, _ = strings.Cut(schema, "</schema>")
+	var list []table
+	source, sources := "", 0
+	for line := range strings.Lines(schema) {
+		if m := sourceLine.FindStringSubmatch(line); m != nil {
+			if sources++; sources > 1 {
+				source = m[1]
+			}
+		} else if m := tableLine.FindStringSubmatch(line); m != nil {
+			list = append(list, table{source, m[1]})
+		}
+	}
+	return list
+}
+
+// plain is a table's name without quotes.
+func (t table) plain() string { return strings.ReplaceAll(t.name, `"`, "") }
+
+// count is the input of the call that counts the rows.
+func (t table) count() string {
+	name := nameParts.ReplaceAllString(t.name, `"$1$2"`) // a plain word may be one of SQL's
+	input := `{"sql":` + quote("SELECT count(*) AS rows FROM "+name)
+	if t.source != "" {
+		input += `,"source":` + quote(t.source)
+	}
+	return input + "}"
+}
+
+// counted is the name of the table that a call counted the rows of.
+var counted = regexp.MustCompile(`^SELECT count\(\*\) AS rows FROM (.+)$`)
+
+// mentioned finds the first table that a text names, alone or in the singular.
+func mentioned(text string, list []table) (table, bool) {
+	text = strings.ToLower(text)
+	for _, t := range list {
+		name := strings.ToLower(t.plain())
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			name = name[i+1:]
+		}
+		for _, word := range []string{name, strings.TrimSuffix(name, "s"), strings.ReplaceAll(name, "_", " ")} {
+			if regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(word) + `(\W|$)`).MatchString(text) {
+				return t, true
+			}
+		}
+	}
+	return table{}, false
+}
+
+// question is what the person said in the newest message: its first text, after
+// which there may be others of the program.
+func question(r Request) string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role != "user" {
+			continue
+		}
+		for _, c := range r.Messages[i].Content {
+			if c.Type == "text" {
+				return c.Text
+			}
+		}
+	}
+	return ""
+}
+
+// countRule counts the rows of the table that the question names, or of the first
+// one, and says what came out. What is not about data it answers at once. Requests
+// without a schema or without the tool are for otherwise.
+func countRule(p Params, otherwise Rule) Rule {
+	return func(r Request) Reply {
+		if results := r.Results(); len(results) > 0 {
+			return Blocks(Block{Type: "text", Text: worded(r, results), Gap: p.Gap})
+		}
+		list := tables(r)
+		if len(list) == 0 || !r.HasTool(p.Tool) || r.Choice == "none" {
+			return otherwise(r)
+		}
+		text := question(r)
+		t, named := mentioned(text, list)
+		switch {
+		case named:
+		case greeting.MatchString(text):
+			return Say("Hello. I imitate a model: I can count the rows of " + list[0].plain() + " and of other tables.")
+		case !dataWords.MatchString(text):
+			return Say("I imitate a model, and only count rows: name a table, such as " + list[0].plain() + ".")
+		default:
+			t = list[0]
+		}
+		return Blocks(ThinkBlock("I look at the data first."), Block{Type: "text", Text: "Looking at the data.", Gap: p.Gap}, CallBlock(p.Tool, t.count()))
+	}
+}
+
+// worded is an answer from the cells of results that have rows; others are told
+// as summary tells them.
+func worded(r Request, results []Result) string {
+	inputs := map[string]json.RawMessage{}
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			if c.Type == "tool_use" {
+				inputs[c.ID] = c.Input
+			}
+		}
+	}
+	var out []string
+	for _, one := range results {
+		cells, ok := cellsOf(one)
+		var in struct{ SQL string }
+		_ = json.Unmarshal(inputs[one.ID], &in) // any shape
+		count := counted.FindStringSubmatch(in.SQL)
+		switch {
+		case !ok:
+			out = append(out, summary([]Result{one}))
+		case len(cells) == 0:
+			out = append(out, "The result is empty.")
+		case count != nil && len(cells) == 1:
+			out = append(out, fmt.Sprintf("There are %s rows in %s.", cells[0], strings.ReplaceAll(count[1], `"`, "")))
+		default:
+			out = append(out, "The result holds "+strings.Join(cells, ", ")+".")
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// cellsOf are the first cells of a result's rows, at most twenty, as they are
+// written. It reports false when the result has no rows.
+func cellsOf(r Result) ([]string, bool) {
+	var table struct {
+		Rows [][]json.RawMessage `json:"rows"`
+	}
+	if r.IsError || json.Unmarshal([]byte(r.Content), &table) != nil || table.Rows == nil {
+		return nil, false
+	}
+	cells := []string{}
+	for _, row := range table.Rows {
+		for _, cell := range row {
+			if len(cells) == 20 {
+				return cells, true
+			}
+			text := string(cell)
+			if strings.HasPrefix(text, `"`) {
+				_ = json.Unmarshal(cell, &text) // it was read once
+			}
+			cells = append(cells, text)
+		}
+	}
+	return cells, true
+}
