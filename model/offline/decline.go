@@ -173,11 +173,11 @@ var (
 	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
 )
 
-// causeOrFuture is for what no database holds.
-func causeOrFuture(q string) (string, bool) {
+const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed, which is not a cause."
+
+// futureOrOpinion is for what no database holds.
+func futureOrOpinion(q string) (string, bool) {
 	switch {
-	case causes.MatchString(q):
-		return "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed, which is not a cause.", true
 	case futures.MatchString(q):
 		return "I do not predict: the data ends where it ends. I can show how a figure developed so far.", true
 	case opinion.MatchString(q):

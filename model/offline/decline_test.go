@@ -8,6 +8,7 @@ import (
 
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/source"
 )
 
 func sortStrings(s []string) { slices.Sort(s) }
@@ -19,7 +20,7 @@ func TestDeclines(t *testing.T) {
 	p := offline.New(offline.Options{Catalog: c})
 	for _, q := range []string{
 		"hi", "hello there!", "thanks", "", "   ", "?", "help", "drop table orders", "DROP TABLE customers;", "delete all cancelled orders",
-		"please update the price of the Standing Desk to 1", "insert a new customer", "why did sales fall?", "what caused the drop in revenue in March 2026",
+		"please update the price of the Standing Desk to 1", "insert a new customer", "why are there so many orders?", "why did it rain?", "what caused the strike in March 2026",
 		"forecast revenue for next month", "how many orders will we have in 2027", "Wie viele Bestellungen gibt es?", "Quantos clientes temos em 2026?",
 		"¿Cuántos pedidos hay por mes?", "combien de clients avons nous", "注文はいくつありますか", "сколько заказов было в марте",
 		"what is the average salary of our employees", "customer satisfaction by country", "how many orders per supplier", "revenue by warehouse",
@@ -57,17 +58,47 @@ func TestSuggestionsHaveAnswers(t *testing.T) {
 	}
 }
 
-func TestWhyOffersWhereItChanged(t *testing.T) {
+// A question for a cause is answered with where the figure changed, and says that
+// this is not why.
+func TestWhyShowsWhereItChanged(t *testing.T) {
 	c := shop(t)
-	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
-	s := k.ask("why did sales fall?")
-	i := strings.Index(s.text, "- ")
-	if i < 0 {
-		t.Fatal(s.text)
-	}
-	line, _, _ := strings.Cut(s.text[i+2:], "\n")
-	if s := k.ask(line); s.rows == nil || !strings.Contains(s.text, "not why") {
-		t.Errorf("%q: %s", line, s.text)
+	for _, g := range []struct {
+		turns    []string
+		from, to string
+		split    string
+		text     string
+	}{
+		{[]string{"why did sales fall?"}, "2026-09", "2026-10", "", "It did not fall. Revenue rose from"},
+		{[]string{"why did revenue fall, by category?"}, "2026-09", "2026-10", "category", "It did not fall"},
+		{[]string{"why did sales fall in July 2026 by city"}, "2026-06", "2026-07", "city", "Revenue fell from"},
+		{[]string{"why is revenue lower in 2026-07"}, "2026-06", "2026-07", "", "Revenue fell from"},
+		{[]string{"revenue by month", "and why?"}, "2026-09", "2026-10", "", "Revenue rose from"},
+		{[]string{"revenue in July 2026", "why did it drop?", "by channel"}, "2026-06", "2026-07", "channel", "Revenue fell from"},
+	} {
+		k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
+		var s said
+		for _, q := range g.turns {
+			s = k.ask(q)
+		}
+		if s.rows == nil || !strings.Contains(s.text, g.text) || !strings.Contains(s.text, "not why") || !strings.Contains(s.text, "changed most for") {
+			t.Errorf("%q: %s", g.turns, s.text)
+			continue
+		}
+		in := func(month string) string {
+			return "SUM(CASE WHEN o.ordered_at LIKE '" + month + "%' THEN i.quantity * i.unit_price ELSE 0 END)"
+		}
+		want, _, err := source.Collect(t.Context(), c["shop"], source.Query{SQL: "SELECT " + in(g.from) + ", " + in(g.to) + lines})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := canonical([][]any{s.rows.Rows[0][2:4]}); got != canonical(want.Rows) {
+			t.Errorf("%q: totals %s, want %s", g.turns, got, canonical(want.Rows))
+		}
+		for _, row := range s.rows.Rows[1:] {
+			if g.split != "" && row[0] != g.split {
+				t.Errorf("%q is split by %v, want %s", g.turns, row[0], g.split)
+			}
+		}
 	}
 }
 

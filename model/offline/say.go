@@ -229,6 +229,8 @@ func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
 		w.rawRows(res)
 	case len(res.Rows) == 0:
 		w.text("No rows match, so there is nothing to report.")
+	case r.plan.change != nil && r.plan.change.why:
+		w.because(r.plan, res)
 	case r.plan.change != nil:
 		w.changes(r.plan, res)
 	case r.plan.kind == kindList:
@@ -665,7 +667,7 @@ func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }
 
 // chartFor is the chart that fits a result: a line for periods, bars for groups.
 func chartFor(pl *plan, res result) (map[string]any, bool) {
-	if pl.kind != kindAggregate || len(pl.dims) == 0 || len(pl.dims) > 2 || pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
+	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 || pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
 	}
 	kind := "bar"

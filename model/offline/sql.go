@@ -359,6 +359,8 @@ func (pl *plan) sql(dialect string) string {
 	switch {
 	case pl.kind == kindList:
 		return w.list()
+	case pl.change != nil && pl.change.why:
+		return w.why()
 	case pl.change != nil:
 		return w.change()
 	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && dialect == "sqlite":

@@ -66,7 +66,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if words, ok := foreignWords(q); ok {
 		return no(words)
 	}
-	if words, ok := causeOrFuture(q); ok {
+	if words, ok := futureOrOpinion(q); ok {
 		return no(words)
 	}
 	best, err := pn.bestReading(ctx, sources, q, prev)
@@ -76,7 +76,11 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if best.declined == nil {
 		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan}, nil
 	}
-	return pn.decline(ctx, best.source, best.words(), q, answer)
+	words := best.words()
+	if causes.MatchString(q) && !strings.Contains(words, "not why") {
+		words = noCauseWords + " " + words
+	}
+	return pn.decline(ctx, best.source, words, q, answer)
 }
 
 // attempt is one source's reading of a question.
@@ -152,6 +156,11 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 // before.
 func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
 	ps := newParser(p, q)
+	if causes.MatchString(q) {
+		ps.prev = before
+		pl, d := ps.whyQuestion(before)
+		return pl, d, len(ps.items)
+	}
 	if before != nil && leans(ps.ws) {
 		pl, d, n := p.follow(q, before)
 		if d == nil {

@@ -11,6 +11,8 @@ import (
 type change struct {
 	date     *column
 	from, to period
+	why      bool // asked for a cause: totals and several splits
+	dir      int  // what the question says happened: -1 fell, 1 rose
 }
 
 var changeWords = regexp.MustCompile(`(?i)^\s*(what changed|where did|which)\b.*\bchanged?\b|^\s*what changed\b`)
