@@ -71,6 +71,7 @@ func (t runQuery) Call(ctx context.Context, call agent.Call) (agent.Output, erro
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return agent.Fail("The input does not fit run_query: " + err.Error()), nil
 	}
+	in.SQL = unfence(in.SQL)
 	if strings.TrimSpace(in.SQL) == "" {
 		return agent.Fail("The SQL is empty. Send one SELECT statement."), nil
 	}
@@ -88,6 +89,22 @@ func (t runQuery) Call(ctx context.Context, call agent.Call) (agent.Output, erro
 		Source:  name,
 		SQL:     in.SQL,
 	}, nil
+}
+
+// unfence takes a statement out of the Markdown fence that some models put around
+// it. What is inside goes through the gate like any other statement.
+func unfence(sql string) string {
+	text := strings.TrimSpace(sql)
+	inner, fenced := strings.CutPrefix(text, "```")
+	if !fenced {
+		return sql
+	}
+	inner, closed := strings.CutSuffix(inner, "```")
+	info, body, lines := strings.Cut(inner, "\n")
+	if !closed || !lines || strings.ContainsAny(strings.TrimSpace(info), " \t;") {
+		return sql
+	}
+	return strings.TrimSpace(body)
 }
 
 // content is what the model reads of a result.
