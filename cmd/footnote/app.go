@@ -65,7 +65,7 @@ func newApp(ctx context.Context, c config.Config, folder string, log *slog.Logge
 	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
 	opened, err := sqlite.Open(ctx, filepath.Join(c.Data, folder, "footnote.db"), sqlite.Options{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data folder %s: %w", c.Data, err)
 	}
 	a.store = opened
 	a.later(opened.Close)

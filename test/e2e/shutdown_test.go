@@ -127,5 +127,5 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		return status == http.StatusServiceUnavailable
 	})
 	p.signal(t, syscall.SIGTERM)
-	p.wait(t, time.Second)
+	p.wait(t, 5*time.Second) // it would drain for a minute
 }

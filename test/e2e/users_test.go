@@ -158,7 +158,7 @@ func TestWrongSettings(t *testing.T) {
 		{"FOOTNOTE_UPSTREAM=elsewhere", "upstream"},
 		{"FOOTNOTE_SOURCES=/tmp/x.db", "sources"},
 		{"FOOTNOTE_SOURCES=a=x.db,a=y.db", "two sources"},
-		{"FOOTNOTE_API_KEYS=short", "8 printable"},
+		{"FOOTNOTE_API_KEYS=short", "8 characters"},
 		{"FOOTNOTE_API_KEYS=long-enough-key=acme", "api_keys"},
 		{"FOOTNOTE_LOG_OUTPUT=printer", "log_output"},
 	} {
