@@ -308,7 +308,7 @@ func (w *writer) because(pl *plan, res result) {
 		w.cell(res, top, 3, true, false)
 		w.text(").")
 		if len(rows) > 1 {
-			w.text(" Of the columns it can be split by, this one tells the two apart most.")
+			w.text(" Of all the columns it can be split by, this tells the periods apart most.")
 		}
 		w.splitTable(pl, res, best, rows[best])
 	}

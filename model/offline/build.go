@@ -463,6 +463,10 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			pl.measures[0].per = t
 			return nil
 		}
+		if len(m) == 1 && m[0].agg == aggMedian && pl.base.reaches(t) && (t.eventful() || m[0].name == "revenue") {
+			pl.measures[0].per, pl.measures[0].name = t, ""
+			return nil
+		}
 		if len(t.label) == 0 && t.key == nil {
 			return decline("Rows of %s have no name to group by.", t.title())
 		}

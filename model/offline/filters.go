@@ -398,7 +398,7 @@ func day1(iso string) string {
 
 // addRanking settles order and limit, and what compared values are grouped by.
 func (ps *parser) addRanking(pl *plan) *declined {
-	if pl.kind == kindAggregate && len(pl.dims) == 0 {
+	if pl.kind == kindAggregate && (len(pl.dims) == 0 || len(pl.dims) == 1 && pl.dims[0].bucket != "" && len(pl.dims[0].periods) == 0) {
 		for _, f := range pl.filters {
 			if f.op == opIn && !f.not && len(f.values) > 1 && ps.compare {
 				pl.dims = append(pl.dims, columnDim(f.col))
@@ -484,9 +484,15 @@ func (ps *parser) predicate(f filter) bool {
 
 // leftovers makes sure that no word with a meaning was passed over.
 func (ps *parser) leftovers(pl *plan) *declined {
+	if ps.second != "" {
+		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg], aggWords[ps.second])
+	}
 	var left []string
 	for k := range ps.items {
 		it := &ps.items[k]
+		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 && pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
+			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(), ps.said(it))
+		}
 		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
 			left = append(left, ps.said(it))
 		}
@@ -506,6 +512,8 @@ func (ps *parser) leftovers(pl *plan) *declined {
 	}
 	return &declined{reason: "", words: left}
 }
+
+var aggWords = map[string]string{aggAvg: "average", aggMedian: "median", aggMin: "minimum", aggMax: "maximum", aggSum: "total", aggCount: "number"}
 
 var unitWords = set("kg minute minutes euro euros dollar dollars eur usd unit row record hour")
 
@@ -707,6 +715,9 @@ func (m measure) describe() string {
 		return "highest " + what
 	case aggDistinct:
 		return "number of different " + plural(what, 2)
+	}
+	if m.per != nil {
+		return m.agg + " " + what + " per " + m.per.title()
 	}
 	return m.agg + " " + what
 }

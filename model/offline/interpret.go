@@ -418,6 +418,10 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			pl.base = ps.prev.base
 			return nil
 		}
+		if t := ps.countedByValue(); t != nil && it == nil {
+			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+			return nil
+		}
 		return decline("I could not tell what to count.")
 	}
 	it.done = true
@@ -468,6 +472,27 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 		pl.measures = []measure{{agg: aggDistinct, col: c}}
 	}
 	pl.base = c.t
+	return nil
+}
+
+// countedByValue is the table of "how many dogs?", where dog is a value, and of "how
+// many rows?", where there is one table.
+func (ps *parser) countedByValue() *table {
+	for _, it := range ps.items {
+		if it.kind == itValue && it.lo > ps.howMany && !it.neg {
+			t := it.vals[0].col.t
+			if slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != t }) {
+				return nil
+			}
+			return t
+		}
+	}
+	rows := slices.ContainsFunc(ps.ws, func(w word) bool {
+		return w.sing == "row" || w.sing == "record" || w.sing == "entry" || w.sing == "line"
+	})
+	if rows && len(ps.p.tables) == 1 {
+		return ps.p.tables[0]
+	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ type parser struct {
 	conflict   bool            // two ends are asked for
 	named      map[*table]bool // tables that nouns of the question name
 	ratio      bool            // the average of a number of rows
+	second     string          // a second aggregate, for which there is no place
 	best       bool            // ranked by “best”, which needs a figure
 	negAt      []int
 	excludeNil bool
@@ -331,11 +332,17 @@ type rule struct {
 
 func setAgg(a string) func(*parser, int) {
 	return func(ps *parser, i int) {
+		if means[a] && means[ps.agg] && a != ps.agg {
+			ps.second = a
+		}
 		if ps.agg == "" || ps.agg == aggSum || ps.agg == aggCount && a != aggSum {
 			ps.agg = a
 		}
 	}
 }
+
+// means are the aggregates of which a question has one.
+var means = map[string]bool{aggAvg: true, aggMedian: true, aggMin: true, aggMax: true}
 
 func count(ps *parser, i int) {
 	if ps.howMany < 0 {

@@ -33,6 +33,8 @@ type profile struct {
 	values  map[string][]*value // by the stem of their first word
 	words   map[string]bool     // every word of the schema, for typos
 	said    map[string]bool     // every word of the values, likewise
+
+	tablesOnly *profile // without the views; nil where there are only views, or none
 }
 
 type table struct {
@@ -76,6 +78,7 @@ type column struct {
 	min, max   string // of a date column: days
 	stamp      bool   // a date column with a time of day
 	values     []string
+	epoch      int64 // a date kept as a count since 1970: 1 of seconds, 1000 of milliseconds
 	fk         bool
 	intBool    bool // a boolean kept as 0 and 1
 }
@@ -159,7 +162,24 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 		t.assignRoles()
 	}
 	p.index()
+	p.leaveViews()
 	return p, nil
+}
+
+// leaveViews makes the profile that questions are read by which name no view.
+func (p *profile) leaveViews() {
+	var tables []*table
+	for _, t := range p.tables {
+		if !t.schema.View {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 || len(tables) == len(p.tables) {
+		return
+	}
+	only := &profile{source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	only.index()
+	p.tablesOnly = only
 }
 
 func newTable(p *profile, st source.Table) *table {
@@ -269,12 +289,33 @@ func (c *column) setDate(lo, hi any) {
 		c.role, c.min, c.max = roleDate, a[:10], b[:10]
 		c.stamp = len(a) > 10 || len(b) > 10
 	}
+	c.setEpoch(lo, hi)
 	if n, ok := lo.(int64); ok && n == 0 && c.distinct == 2 {
 		if m, ok := hi.(int64); ok && m == 1 {
 			c.intBool = true
 		}
 	}
 }
+
+// setEpoch takes whole numbers for dates where the name says so and every one of them
+// is a second, or a millisecond, from 1990 to 2100.
+func (c *column) setEpoch(lo, hi any) {
+	a, ok1 := lo.(int64)
+	b, ok2 := hi.(int64)
+	named := slices.ContainsFunc(splitName(c.name), func(w string) bool { return epochNames[w] })
+	if !ok1 || !ok2 || !named || c.t.p.dialect != "sqlite" && c.t.p.dialect != "duckdb" && c.t.p.dialect != "postgres" {
+		return
+	}
+	const first, last = 631_152_000, 4_102_444_800
+	for _, per := range []int64{1, 1000} {
+		if a >= first*per && b < last*per {
+			c.role, c.epoch, c.stamp = roleDate, per, true
+			c.min, c.max = time.Unix(a/per, 0).UTC().Format(time.DateOnly), time.Unix(b/per, 0).UTC().Format(time.DateOnly)
+		}
+	}
+}
+
+var epochNames = set("time date timestamp datetime at on created updated modified epoch day")
 
 func isoDay(s string) bool {
 	if len(s) < 10 {

@@ -34,10 +34,32 @@ type sqlWriter struct {
 }
 
 func (w *sqlWriter) col(c *column) string {
-	if !w.multi {
-		return quoteName(w.dialect, c.name)
+	name := quoteName(w.dialect, c.name)
+	if w.multi {
+		name = quoteName(w.dialect, c.t.name) + "." + name
 	}
-	return quoteName(w.dialect, c.t.name) + "." + quoteName(w.dialect, c.name)
+	if c.epoch == 0 {
+		return name
+	}
+	return fromEpoch(w.dialect, name, c.epoch)
+}
+
+// fromEpoch is a count of seconds (per 1) or milliseconds (per 1000) since 1970 as a
+// time in UTC.
+func fromEpoch(dialect, x string, per int64) string {
+	switch {
+	case dialect == "duckdb" && per == 1:
+		return "epoch_ms(" + x + " * 1000)"
+	case dialect == "duckdb":
+		return "epoch_ms(" + x + ")"
+	case dialect == "postgres" && per == 1:
+		return "(to_timestamp(" + x + ") AT TIME ZONE 'UTC')"
+	case dialect == "postgres":
+		return "(to_timestamp(" + x + " / 1000.0) AT TIME ZONE 'UTC')"
+	case per == 1:
+		return "datetime(" + x + ", 'unixepoch')"
+	}
+	return "datetime(" + x + " / 1000, 'unixepoch')"
 }
 
 func (w *sqlWriter) label(t *table) string {
@@ -363,6 +385,8 @@ func (pl *plan) sql(dialect string) string {
 		return w.why()
 	case pl.change != nil:
 		return w.change()
+	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && pl.measures[0].per != nil:
+		return w.medianPer()
 	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && dialect == "sqlite":
 		return w.sqliteMedian()
 	}
@@ -512,7 +536,11 @@ func (w *sqlWriter) list() string {
 		sel = append(sel, w.label(pl.base)+" AS "+quoteName(w.dialect, "name"))
 	}
 	for _, c := range pl.show {
-		sel = append(sel, w.col(c))
+		e := w.col(c)
+		if c.epoch > 0 {
+			e += " AS " + quoteName(w.dialect, c.name)
+		}
+		sel = append(sel, e)
 	}
 	sql := "SELECT " + strings.Join(sel, ", ") + w.source()
 	var extra []string
@@ -562,4 +590,40 @@ func (w *sqlWriter) sqliteMedian() string {
 		sql += " GROUP BY " + strings.Join(outer, ", ")
 	}
 	return sql + w.order()
+}
+
+// medianPer is the median of the sums of an entity's rows: of the revenue of orders,
+// not of their lines.
+func (w *sqlWriter) medianPer() string {
+	m := w.pl.measures[0]
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	dims, group := w.dims()
+	ref := w.col(w.pl.base.refTo(m.per))
+	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() + w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
+		" GROUP BY " + strings.Join(append(group, ref), ", ")
+	var names []string
+	for _, d := range w.pl.dims {
+		names = append(names, q(d.as))
+	}
+	outer := &sqlWriter{pl: w.pl, dialect: w.dialect}
+	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
+	from := "(" + inner + ") AS " + q("each")
+	where := ""
+	switch w.dialect {
+	case "duckdb":
+		median = "MEDIAN(CAST(" + q("v") + " AS DOUBLE))"
+	case "sqlite":
+		part := ""
+		if len(names) > 0 {
+			part = "PARTITION BY " + strings.Join(names, ", ")
+		}
+		median = "AVG(" + q("v") + ")"
+		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") + ", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
+		where = " WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
+	}
+	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where
+	if len(names) > 0 {
+		sql += " GROUP BY " + strings.Join(names, ", ")
+	}
+	return sql + outer.order()
 }

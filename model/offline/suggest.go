@@ -79,6 +79,9 @@ func (p *profile) tried(ctx context.Context, src source.Source) []string {
 
 // candidates are questions of several kinds, the most telling first.
 func (p *profile) candidates() []string {
+	if p.tablesOnly != nil {
+		p = p.tablesOnly
+	}
 	tables := slices.Clone(p.tables)
 	slices.SortStableFunc(tables, func(a, b *table) int { return b.interest() - a.interest() })
 	var trend, top, share, groups, counts, changes []string

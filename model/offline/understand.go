@@ -155,6 +155,7 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 // read reads a question on its own, or as a follow-up where it leans on the plan
 // before.
 func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
+	p = p.without(q, before)
 	ps := newParser(p, q)
 	if causes.MatchString(q) {
 		ps.prev = before
@@ -178,6 +179,23 @@ func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
 		}
 	}
 	return pl, d, len(ps.items)
+}
+
+// without leaves the views out where there are tables and no view is named: a view
+// over a table makes nothing ambiguous.
+func (p *profile) without(q string, before *plan) *profile {
+	if p.tablesOnly == nil || before != nil && before.base != nil && before.base.schema.View {
+		return p
+	}
+	full := newParser(p, q)
+	for _, t := range p.tables {
+		for i := range full.ws {
+			if it := full.matchTable(t, i); t.schema.View && it.score >= 52 && !it.partial {
+				return p
+			}
+		}
+	}
+	return p.tablesOnly
 }
 
 func (ps *parser) readAlone() (*plan, *declined) {

@@ -89,3 +89,37 @@ func TestNegations(t *testing.T) {
 		t.Errorf("the negation that could not be applied is not named: %s", s.text)
 	}
 }
+
+func TestDatesCountedFrom1970(t *testing.T) {
+	c := vets(t)
+	sameAs(t, c, "vets", "SELECT strftime('%Y-%m', visit_ts, 'unixepoch'), COUNT(*) FROM Visit GROUP BY 1", "visits by month")
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Visit WHERE visit_ts >= 1675209600 AND visit_ts < 1677628800", "visits in February 2023")
+}
+
+func TestValuesAreCountedInTheirTable(t *testing.T) {
+	c := vets(t)
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM Animal WHERE species = 'dog'", "how many dogs?")
+	sameAs(t, c, "vets", "SELECT town, COUNT(*) FROM Animal JOIN Owner USING (owner_id) WHERE species = 'dog' GROUP BY 1", "how many dogs are there by town")
+}
+
+// A view over a table makes nothing ambiguous; named, it is read.
+func TestViewsComeAfterTables(t *testing.T) {
+	c := vets(t)
+	sameAs(t, c, "vets", "SELECT outcome, SUM(fee) FROM Visit GROUP BY 1", "total fee by outcome")
+	sameAs(t, c, "vets", "SELECT COUNT(*) FROM v_big", "how many v big are there")
+}
+
+func TestOneFigureAtATime(t *testing.T) {
+	c := shop(t)
+	for _, q := range []string{"min and max price", "average price and cost by category", "average and median price"} {
+		if s := sameAs(t, c, "shop", "", q); !strings.Contains(s.text, "one figure at a time") || strings.Contains(s.text, "do not know") {
+			t.Errorf("%s: %s", q, s.text)
+		}
+	}
+}
+
+func TestComparedItemsOverTime(t *testing.T) {
+	c := shop(t)
+	sameAs(t, c, "shop", "SELECT strftime('%Y-%m', ordered_at), city, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE city IN ('Berlin', 'Hamburg') GROUP BY 1, 2", "Berlin vs Hamburg orders by month")
+	sameAs(t, c, "shop", `SELECT AVG(v) FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v) k, COUNT(*) OVER () n FROM (SELECT SUM(quantity * unit_price) v FROM order_items GROUP BY order_id)) WHERE k IN ((n + 1) / 2, (n + 2) / 2)`, "median revenue per order")
+}
