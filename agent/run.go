@@ -155,7 +155,7 @@ func (r *run) record(terminal footnote.Body, err error) {
 	}
 	took := r.e.opts.Now().Sub(r.begun)
 	r.e.opts.Metrics.RunEnded(r.a.Name, outcome, took)
-	attrs := []any{"conversation", r.stream, "run", r.id, "request", r.turn.RequestID, "outcome", outcome, "took", took}
+	attrs := []any{"conversation", r.stream, "run", r.id, "request", r.turn.RequestID, "outcome", outcome, "took_ms", took.Milliseconds()}
 	if err != nil {
 		r.e.opts.Logger.Error("run ended", append(attrs, "err", err)...)
 		return

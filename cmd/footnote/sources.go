@@ -45,6 +45,9 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 		if where == "" || len(name) > 64 {
 			return nil, fmt.Errorf("--source %q is neither a configured source's name nor name=url-or-path nor a path", f)
 		}
+		if err := config.CheckSource(name, where); err != nil {
+			return nil, err
+		}
 		if _, twice := named[name]; twice {
 			return nil, fmt.Errorf("two sources are named %s; give one another name with --source name=path", name)
 		}
