@@ -66,6 +66,21 @@ func (t *table) nearDate() *column {
 // eventful reports whether rows of the table are events: it refers to others.
 func (t *table) eventful() bool { return len(t.parents) > 0 }
 
+// onlyDate is the date of a table that has one, whatever it says: the oldest animal
+// is the one born first.
+func (t *table) onlyDate() *column {
+	var found *column
+	for _, c := range t.cols {
+		if c.role == roleDate {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
+}
+
 // rankedList is "the cheapest plan", "the heaviest product".
 func (ps *parser) rankedList(pl *plan, t *table) *declined {
 	for _, it := range ps.nouns(itTable) {
@@ -144,6 +159,9 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	}
 	if c == nil && t != nil {
 		c = t.mainDate()
+	}
+	if c == nil && t != nil {
+		c = t.onlyDate()
 	}
 	if c == nil {
 		return decline("I found no date to order by."), true

@@ -9,11 +9,11 @@ import (
 
 // decline says why a question is not answered, and what could be asked instead:
 // questions that were run and had an answer.
-func (pn *Planner) decline(ctx context.Context, source, words, question string, answer bool) (*reading, error) {
+func (pn *Planner) decline(ctx context.Context, sources []string, source, words, question string, answer bool) (*reading, error) {
 	if !answer {
 		return &reading{source: source}, nil
 	}
-	hints, err := pn.nearby(ctx, source, question)
+	hints, err := pn.nearby(ctx, sources, question)
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
@@ -33,10 +33,19 @@ func (pn *Planner) decline(ctx context.Context, source, words, question string, 
 
 // nearby are three suggestions, those first that share words with the question; for
 // a question about a cause, those that show where a figure changed.
-func (pn *Planner) nearby(ctx context.Context, source, question string) ([]string, error) {
-	all, err := pn.suggestions(ctx, source)
-	if err != nil {
-		return nil, err
+func (pn *Planner) nearby(ctx context.Context, sources []string, question string) ([]string, error) {
+	var each [][]string
+	var firstErr error
+	for _, name := range sources[:min(8, len(sources))] {
+		hints, err := pn.suggestions(ctx, name)
+		if err != nil && firstErr == nil {
+			firstErr = err
+		}
+		each = append(each, hints)
+	}
+	all := weave(each...)
+	if len(all) == 0 && firstErr != nil {
+		return nil, firstErr
 	}
 	asked, _ := tokenize(question)
 	cause := causes.MatchString(question)

@@ -320,6 +320,9 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 			return decline("I could not tell which days “%s” means.", ps.said(it))
 		}
 		ps2 = append(ps2, p)
+		if it.period.relative != "" {
+			pl.notes = append(pl.notes, "“"+clip(ps.said(it))+"” counts from the newest date of the data, "+c.max)
+		}
 	}
 	for _, p := range ps2 {
 		if c.max != "" && p.to > c.max && p.from != "" && p.from <= c.max && day1(c.max) < p.to {
@@ -596,6 +599,10 @@ func (ps *parser) finish(pl *plan) (*plan, *declined) {
 	if pl.kind == kindList && len(pl.dims) == 0 {
 		pl.narrow = len(pl.show) > 0 || pl.limit == 1 || ps.never || ps.which && !ps.list
 		pl.fillList()
+	}
+	if pl.chart == "line" && len(pl.dims) > 0 && pl.dims[0].bucket == "" {
+		pl.chart = "bar"
+		pl.notes = append(pl.notes, "bars, because a line needs dates")
 	}
 	pl.name()
 	return pl, nil

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 )
 
 // leans reports whether a question plainly continues the one before.
@@ -115,7 +116,12 @@ func (ps *parser) merge(pl *plan) *declined {
 		pl.share, changed = true, true
 	}
 	if !changed {
-		return decline("I could not tell what to change about the answer before.")
+		d := decline("I could not tell what to change about the answer before.")
+		d.words = ps.unknown()
+		if names := ps.p.groupable(pl.base); len(d.words) > 0 && len(names) > 0 && slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "by" || w.low == "per" }) {
+			d.offer = " It can be split by " + strings.Join(names, ", ") + "."
+		}
+		return d
 	}
 	return ps.leftovers(pl)
 }
@@ -231,6 +237,7 @@ func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 		return d, false
 	}
 	pl.base, pl.measures = fresh.base, fresh.measures
+	pl.notes = append(pl.notes, fresh.notes...)
 	if len(fresh.dims) > len(pl.dims) {
 		pl.dims = fresh.dims
 	}

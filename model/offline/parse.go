@@ -45,6 +45,7 @@ type parser struct {
 type declined struct {
 	reason string
 	words  []string // the words that were not understood
+	offer  string   // what could be said in their place
 }
 
 func newParser(p *profile, text string) *parser {
@@ -156,6 +157,11 @@ func (p *profile) negative(w word) (word, bool) {
 // typo of, where there is exactly one.
 func (ps *parser) correct() {
 	for i, w := range ps.ws {
+		if w.low == "hwo" || w.low == "hw" || w.low == "ohw" {
+			n := newWord("how")
+			n.was, n.stop = w.raw, w.stop
+			ps.ws[i] = n
+		}
 		if w.isNum || w.quoted || len(w.low) < 4 || startsDigit(w.low) || ps.known(w) {
 			continue
 		}
@@ -239,7 +245,7 @@ func (ps *parser) nearest(w word) string {
 var keywords = set(`average median total count number many much list show which share percent percentage proportion compare versus highest
 	lowest largest smallest biggest most least fewest least maximum minimum distinct different without never between before after since
 	group breakdown split only exclude excluding median mean canceled cancelled top bottom each every month quarter year how what
-	cheapest expensive longest oldest newest earliest latest first last`)
+	value values cheapest expensive longest oldest newest earliest latest first last`)
 
 // noTypo are words of business that must never be taken for a typo of a column.
 var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign complaint refund
@@ -281,7 +287,7 @@ func (ps *parser) dates() {
 			continue
 		}
 		p, n := datePhrase(ps.ws[i:])
-		if n > 0 && ps.monthlyColumn(i, n) {
+		if n > 0 && (ps.monthlyColumn(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
 			n = 0
 		}
 		if n == 0 {
@@ -307,6 +313,21 @@ func (ps *parser) dates() {
 			ps.items[k].period = ps.items[k].period.inYear(y)
 		}
 	}
+}
+
+// hasColumn reports whether a column is called by a year, such as 2023.
+func (p *profile) hasColumn(year string) bool {
+	if !startsDigit(year) {
+		return false
+	}
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.name == year {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // monthlyColumn keeps numbers that are compared with from being read as years.
@@ -432,6 +453,12 @@ func (ps *parser) keywords() {
 	}
 	if ps.limit == 0 && ps.order != 0 {
 		ps.limitBefore()
+	}
+	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
+		w, before := ps.ws[k], ps.at(k-1)
+		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) && (before == "show" || before == "list" || before == "display" || before == "me" || before == "any") {
+			ps.limit, ps.used[k] = int(w.num), true // "show 5 visits"
+		}
 	}
 }
 

@@ -439,13 +439,13 @@ func (w *writer) groups(pl *plan, res result) {
 		w.measured(pl, res, hi)
 		w.text(".")
 	case pl.limit > 0 || pl.order != 0:
-		w.labels(pl, res, 0)
-		word := "highest"
+		row, word := hi, "highest"
 		if pl.order > 0 {
-			word = "lowest"
+			row, word = lo, "lowest"
 		}
+		w.labels(pl, res, row)
 		w.text(" has the " + word + " " + strings.TrimPrefix(what, word+" ") + ", **")
-		w.measured(pl, res, 0)
+		w.measured(pl, res, row)
 		w.text("**.")
 	default:
 		w.labels(pl, res, hi)
@@ -486,6 +486,8 @@ func (w *writer) listing(pl *plan, res result) {
 	}
 	if res.Count >= 1000 {
 		w.text("Here are the first ")
+	} else if pl.limit > 1 && res.Count > 1 {
+		w.text("Here are ")
 	} else if res.Count == 1 {
 		w.text("There is ")
 	} else {

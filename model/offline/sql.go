@@ -446,7 +446,11 @@ func (w *sqlWriter) aggregate() string {
 	for _, m := range w.pl.measures {
 		sel = append(sel, w.share(m)+" AS "+quoteName(w.dialect, m.as))
 	}
-	return w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
+	sql := w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
+	if w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
+		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1" // a line goes from left to right
+	}
+	return sql
 }
 
 // share is the measure itself or, where shares are asked for, its percentage.

@@ -50,8 +50,16 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if prev != nil {
 		def = prev.source
 	}
-	no := func(words string) (*reading, error) { return pn.decline(ctx, def, words, q, answer) }
+	near := sources
+	if prev != nil {
+		near = []string{def}
+	}
+	no := func(words string) (*reading, error) { return pn.decline(ctx, near, def, words, q, answer) }
+	if asksForTables(q) {
+		return pn.tables(ctx, sources, def)
+	}
 	if isSQL(q) {
+		def = pn.sqlSource(ctx, sources, def, q)
 		return &reading{source: def, sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
 	}
 	if len(q) > 2000 {
@@ -80,7 +88,38 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if causes.MatchString(q) && !strings.Contains(words, "not why") {
 		words = noCauseWords + " " + words
 	}
-	return pn.decline(ctx, best.source, words, q, answer)
+	if best.linked > 0 {
+		near = []string{best.source}
+	}
+	return pn.decline(ctx, near, best.source, words, q, answer)
+}
+
+// sqlSource is the source that has the most of the tables which typed SQL names.
+func (pn *Planner) sqlSource(ctx context.Context, sources []string, def, q string) string {
+	if len(sources) < 2 {
+		return def
+	}
+	ids := map[string]bool{}
+	for _, id := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool { return r != '_' && !wordRune(r) }) {
+		ids[id] = true
+	}
+	best, most := def, 0
+	for _, name := range append([]string{def}, sources[:min(8, len(sources))]...) {
+		p, _, err := pn.profile(ctx, name)
+		if err != nil {
+			continue // a source that is away has no say
+		}
+		n := 0
+		for _, t := range p.tables {
+			if ids[strings.ToLower(t.name)] || strings.ContainsAny(t.name, " -.") && strings.Contains(strings.ToLower(q), strings.ToLower(t.name)) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = name, n
+		}
+	}
+	return best
 }
 
 // attempt is one source's reading of a question.
@@ -104,7 +143,7 @@ func (a *attempt) words() string {
 		}
 	}
 	if d.reason != "" {
-		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data."
+		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data." + d.offer
 	}
 	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data."
 }

@@ -123,3 +123,80 @@ func TestComparedItemsOverTime(t *testing.T) {
 	sameAs(t, c, "shop", "SELECT strftime('%Y-%m', ordered_at), city, COUNT(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE city IN ('Berlin', 'Hamburg') GROUP BY 1, 2", "Berlin vs Hamburg orders by month")
 	sameAs(t, c, "shop", `SELECT AVG(v) FROM (SELECT v, ROW_NUMBER() OVER (ORDER BY v) k, COUNT(*) OVER () n FROM (SELECT SUM(quantity * unit_price) v FROM order_items GROUP BY order_id)) WHERE k IN ((n + 1) / 2, (n + 2) / 2)`, "median revenue per order")
 }
+
+func TestColumnsNamedByYears(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "years.db")
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range []string{`CREATE TABLE budget (product TEXT, "2023" INTEGER, "2024" INTEGER)`, `INSERT INTO budget VALUES ('A', 10, 20), ('B', 5, 7), ('A', 1, 2)`} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := catalog{"years": open(t, "years", path)}
+	sameAs(t, c, "years", `SELECT SUM("2023") FROM budget`, "total 2023")
+	sameAs(t, c, "years", `SELECT product, SUM("2024") FROM budget GROUP BY 1`, "sum of 2024 by product")
+}
+
+func TestTypedSQLGoesToTheSourceOfItsTables(t *testing.T) {
+	c := vets(t)
+	c["shop"] = shop(t)["shop"]
+	s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "vets").ask("SELECT COUNT(*) FROM Visit")
+	if s.rows == nil || canonical(s.rows.Rows) != "60.000000" {
+		t.Errorf("%s\n%s", s.sql, s.text)
+	}
+	s = newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop", "vets").ask("hi")
+	if !strings.Contains(s.text, "evenue") || !strings.Contains(s.text, " fee ") {
+		t.Errorf("the suggestions are not of both sources: %s", s.text)
+	}
+}
+
+func TestSmallRequests(t *testing.T) {
+	c := vets(t)
+	c["shop"] = shop(t)["shop"]
+	sameAs(t, c, "vets", "SELECT petName, birth_date FROM Animal ORDER BY birth_date LIMIT 1", "oldest animal")
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("show 5 visits"); s.rows == nil || len(s.rows.Rows) != 5 {
+		t.Errorf("show 5 visits: %s", s.text)
+	}
+	sameAs(t, c, "shop", "SELECT COUNT(*) FROM orders", "hwo many orders")
+	sameAs(t, c, "shop", "SELECT AVG(total) FROM orders", "averge order valeu")
+	for _, q := range []string{"what tables are there?", "show me the schema"} {
+		if s := sameAs(t, c, "shop", "", q); !strings.Contains(s.text, "- orders: id, customer_id") {
+			t.Errorf("%s: %s", q, s.text)
+		}
+	}
+	if s := sameAs(t, c, "shop", "", "and by region?"); !strings.Contains(s.text, "“region”") {
+		t.Errorf("the word is not named: %s", s.text)
+	}
+	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
+	k.ask("orders by status")
+	if s := k.ask("and by region?"); !strings.Contains(s.text, "“region”") || !strings.Contains(s.text, "country") {
+		t.Errorf("no columns are offered for the word: %s", s.text)
+	}
+	if s := k.ask("orders last month"); !strings.Contains(s.text, "newest date of the data") {
+		t.Errorf("what “last month” counts from is not said: %s", s.text)
+	}
+}
+
+func TestLinesGoFromLeftToRight(t *testing.T) {
+	c := shop(t)
+	k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
+	k.ask("revenue by month")
+	top := k.ask("top 3")
+	line := k.ask("as a line")
+	if canonical(top.rows.Rows) != canonical(line.rows.Rows) || len(line.rows.Rows) != 3 {
+		t.Fatalf("rows %v, want those of %v", line.rows.Rows, top.rows.Rows)
+	}
+	for i := 1; i < 3; i++ {
+		if fmt.Sprint(line.rows.Rows[i-1][0]) >= fmt.Sprint(line.rows.Rows[i][0]) {
+			t.Errorf("the line goes back: %v", line.rows.Rows)
+		}
+	}
+	k.ask("revenue by category")
+	if s := k.ask("as a line"); !strings.Contains(string(s.chart), `"bar"`) || !strings.Contains(s.text, "a line needs dates") {
+		t.Errorf("a line over categories: %s\n%s", s.chart, s.text)
+	}
+}

@@ -1,0 +1,76 @@
+package offline
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var tablesAsked = regexp.MustCompile(`(?i)^\s*(please\s+)?((what|which)\s+(tables|columns|data|sources?)\s+(are\s+there|do\s+(you|we|i)\s+have|exist|is\s+there)|(show|list|describe|display)\s+(me\s+)?((all|the|your|our)\s+)*(tables|schema|columns|database\s+schema|database)|what('s|\s+is)\s+in\s+(this|the)\s+(data|database|file))\s*[?.!]*\s*$`)
+
+// asksForTables reports whether a question is about the schema itself.
+func asksForTables(q string) bool { return tablesAsked.MatchString(q) }
+
+const (
+	mostTables  = 30 // of a source, that an answer names
+	mostColumns = 12 // of a table
+)
+
+// tables says what the sources hold. It needs no query: the schema is known.
+func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*reading, error) {
+	var ps []*profile
+	var firstErr error
+	for _, name := range sources[:min(8, len(sources))] {
+		p, _, err := pn.profile(ctx, name)
+		if err != nil {
+			if firstErr == nil {
+				firstErr = err
+			}
+			continue
+		}
+		ps = append(ps, p)
+	}
+	if len(ps) == 0 {
+		return nil, firstErr
+	}
+	return &reading{source: def, say: func(w *writer) {
+		for i, p := range ps {
+			if i > 0 {
+				w.text("\n")
+			}
+			w.echo(clip(p.source) + " has these tables:\n")
+			for _, t := range p.tables[:min(mostTables, len(p.tables))] {
+				w.echo("- " + t.summary() + "\n")
+			}
+			if len(p.tables) > mostTables {
+				w.text("- and more\n")
+			}
+		}
+	}}, nil
+}
+
+// summary is a table's name and columns.
+func (t *table) summary() string {
+	var names []string
+	for _, c := range t.cols[:min(mostColumns, len(t.cols))] {
+		names = append(names, clip(c.name))
+	}
+	if len(t.cols) > mostColumns {
+		names = append(names, "…")
+	}
+	return clip(t.name) + ": " + strings.Join(names, ", ")
+}
+
+// groupable names the columns that rows of a table can be grouped by.
+func (p *profile) groupable(base *table) []string {
+	var names []string
+	for _, t := range append([]*table{base}, p.tables...) {
+		for _, c := range t.goodDims() {
+			if base.reaches(t) && !slices.Contains(names, c.title()) && len(names) < 6 {
+				names = append(names, c.title())
+			}
+		}
+	}
+	return names
+}
