@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -402,6 +403,10 @@ func (w *writer) periods(pl *plan, res result) {
 	switch {
 	case hi < 0:
 		w.text(": no figures.")
+	case hi == lo && len(res.Rows) > 1:
+		w.text(": every " + d.bucket + " with rows has **")
+		w.measured(pl, res, hi)
+		w.text("**.")
 	case hi == lo:
 		w.text(": ")
 		w.labels(pl, res, hi)
@@ -410,16 +415,75 @@ func (w *writer) periods(pl *plan, res result) {
 		w.text("**.")
 	default:
 		w.text(" was highest in ")
-		w.labels(pl, res, hi)
-		w.text(" with **")
-		w.measured(pl, res, hi)
-		w.text("** and lowest in ")
-		w.labels(pl, res, lo)
-		w.text(" with **")
-		w.measured(pl, res, lo)
-		w.text("**.")
+		w.tied(pl, res, hi)
+		if gaps(res, d.bucket) {
+			w.text(". Some " + d.bucket + "s between the first and the last have no rows, so none is called the lowest.")
+			break
+		}
+		w.text(" and lowest in ")
+		w.tied(pl, res, lo)
+		w.text(".")
 	}
 	w.table(res, pl, true)
+}
+
+// tied names the periods that have the same figure as one row, with the figure.
+func (w *writer) tied(pl *plan, res result, row int) {
+	c := len(res.Columns) - 1
+	f, _ := number(res.Rows[row][c])
+	var same []int
+	for i := range res.Rows {
+		if g, ok := number(res.Rows[i][c]); ok && g == f {
+			same = append(same, i)
+		}
+	}
+	for i, r := range same[:min(3, len(same))] {
+		if i > 0 {
+			w.text(" and ")
+		}
+		w.labels(pl, res, r)
+	}
+	if len(same) > 3 {
+		w.text(" and more " + pl.dims[0].bucket + "s")
+	}
+	w.text(" with **")
+	w.measured(pl, res, row)
+	w.text("**")
+}
+
+// gaps reports whether a period between the first and the last of a result has no
+// row in it.
+func gaps(res result, bucket string) bool {
+	at := func(row []any) (int, bool) {
+		s := exact(row[0])
+		layout := map[string]string{"year": "2006", "month": "2006-01", "week": time.DateOnly, "day": time.DateOnly}[bucket]
+		if y, q, ok := strings.Cut(s, "-Q"); ok && bucket == "quarter" {
+			year, err1 := strconv.Atoi(y)
+			quarter, err2 := strconv.Atoi(q)
+			return 4*year + quarter, err1 == nil && err2 == nil
+		}
+		t, err := time.Parse(layout, s)
+		if err != nil {
+			return 0, false
+		}
+		switch bucket {
+		case "year":
+			return t.Year(), true
+		case "month":
+			return 12*t.Year() + int(t.Month()), true
+		case "week":
+			return int(t.Unix() / (7 * 86400)), true
+		}
+		return int(t.Unix() / 86400), true
+	}
+	for i := 1; i < len(res.Rows); i++ {
+		a, ok1 := at(res.Rows[i-1])
+		b, ok2 := at(res.Rows[i])
+		if ok1 && ok2 && b-a > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // groups words a comparison of groups.

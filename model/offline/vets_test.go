@@ -200,3 +200,15 @@ func TestLinesGoFromLeftToRight(t *testing.T) {
 		t.Errorf("a line over categories: %s\n%s", s.chart, s.text)
 	}
 }
+
+// The least of the periods that have rows is not the lowest where others have none;
+// equal ones are all named.
+func TestGapsAndTies(t *testing.T) {
+	c := vets(t)
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("total fee by day"); strings.Contains(s.text, "lowest in") || !strings.Contains(s.text, "have no rows") {
+		t.Errorf("total fee by day: %s", s.text)
+	}
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "vets").ask("visits by month in Q2 2023"); strings.Contains(s.text, "no rows") || !strings.Contains(s.text, " and 2023-0") {
+		t.Errorf("visits by month: %s", s.text)
+	}
+}
