@@ -179,7 +179,7 @@ func (t *table) mainMeasure() *column {
 func (t *table) goodDims() []*column {
 	var out []*column
 	for _, c := range t.cols {
-		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && !strings.Contains(c.title(), "note") {
+		if c.role == roleDimension && c.distinct > 1 && c.distinct <= 30 && c.distinct < c.nonNull && !strings.HasSuffix(c.title(), " id") && !strings.Contains(c.title(), "note") {
 			out = append(out, c)
 		}
 	}
