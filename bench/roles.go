@@ -144,10 +144,14 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	second := o.Kind == "tool" && bytes.Contains(body, []byte("tool_result"))
 	if second {
 		f.mu.Lock()
+		// A request that is here before this goroutine knows that the call has been
+		// sent took no time that could be measured.
+		took := 0.0
 		if begun, ok := f.ended[o.ID]; ok {
-			f.steps = append(f.steps, float64(arrived.Sub(begun).Microseconds())/1000)
+			took = float64(arrived.Sub(begun).Microseconds()) / 1000
 			delete(f.ended, o.ID)
 		}
+		f.steps = append(f.steps, took)
 		f.mu.Unlock()
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
