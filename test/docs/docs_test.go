@@ -226,6 +226,7 @@ func TestLiteLLM(t *testing.T) {
 // shell is one page's terminal.
 type shell struct {
 	dir   string
+	pid   int // also of its process group
 	in    io.WriteCloser
 	lines chan string
 	n     int // commands so far
@@ -261,6 +262,7 @@ func newShell(t *testing.T) *shell {
 		t.Fatal(err)
 	}
 	in.Close()
+	s.pid = cmd.Process.Pid
 	go func() {
 		defer close(s.lines)
 		scan := bufio.NewScanner(out)
@@ -327,7 +329,9 @@ func (s *shell) play(t *testing.T, page string, b block) {
 		if program, ok := c.background(); ok {
 			got = s.start(t, program)
 		} else {
-			got, status = s.run(t, s.real(c.text))
+			// A shell that nobody types into may keep the number of a job that has
+			// ended, so that the next one is not %1.
+			got, status = s.run(t, strings.ReplaceAll(s.real(c.text), "kill %1", "kill $program"))
 		}
 		asks := i+1 < len(list) && strings.HasPrefix(list[i+1].text, "echo $?")
 		if status != 0 && !asks {
@@ -368,9 +372,23 @@ func (s *shell) run(t *testing.T, text string) (output string, status int) {
 			}
 			got = append(got, line)
 		case <-late.C:
-			t.Fatalf("%s: no end after %s\n%s", text, patience, strings.Join(got, "\n"))
+			t.Fatalf("%s: no end after %s\n%s\n%s", text, patience, strings.Join(got, "\n"), s.background())
 		}
 	}
+}
+
+// background is what the programs in the background last said, with the stacks of
+// those that still run.
+func (s *shell) background() string {
+	_ = syscall.Kill(-s.pid, syscall.SIGQUIT)
+	time.Sleep(time.Second) // for the stacks to be written; nothing tells when
+	logs, _ := filepath.Glob(filepath.Join(s.dir, "job*.err"))
+	var all strings.Builder
+	for _, path := range logs {
+		words, _ := os.ReadFile(path)
+		fmt.Fprintf(&all, "--- %s\n%s\n", filepath.Base(path), words)
+	}
+	return all.String()
 }
 
 // start runs a server in the background until it is ready, and returns the line
@@ -383,8 +401,8 @@ func (s *shell) start(t *testing.T, program string) string {
 		program += " --listen 127.0.0.1:0"
 	}
 	log := fmt.Sprintf("job%d", s.n)
-	got, _ := s.run(t, fmt.Sprintf(`: >%[2]s.out; %[1]s >>%[2]s.out 2>%[2]s.err &
-for i in $(seq 1200); do grep -q '"ready":true' %[2]s.out && break; kill -0 $! || break; sleep 0.05; done
+	got, _ := s.run(t, fmt.Sprintf(`: >%[2]s.out; %[1]s >>%[2]s.out 2>%[2]s.err & program=$!
+for i in $(seq 1200); do grep -q '"ready":true' %[2]s.out && break; kill -0 $program || break; sleep 0.05; done
 head -n1 %[2]s.out`, s.real(program), log))
 	var ready struct {
 		Listen string `json:"listen"`
