@@ -25,16 +25,6 @@ func (ps *parser) interpret() (*plan, *declined) {
 	return ps.finish(pl)
 }
 
-// adjacent reports whether b follows a with nothing but small words between.
-func (ps *parser) adjacent(a, b *item) bool {
-	for k := a.hi; k < b.lo; k++ {
-		if w := ps.at(k); w != "the" && w != "of" && w != "a" && w != "our" {
-			return false
-		}
-	}
-	return b.lo >= a.hi && !ps.broken(a.hi, b.lo)
-}
-
 // broken reports whether punctuation stands in [lo, hi].
 func (ps *parser) broken(lo, hi int) bool {
 	for k := lo; k <= hi && k < len(ps.ws); k++ {
