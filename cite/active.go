@@ -32,8 +32,13 @@ func (r *resolver) activity(k, back int) active {
 	}
 	r.activeCells(k, back, &a)
 	for _, b := range r.bindings[k] {
-		if len(b.rows) == 1 {
-			row(b.table, int(b.rows[0]))
+		if len(b.rows) <= 2 && b.strength >= inherited || len(b.rows) == 1 {
+			for _, ri := range b.rows { // "the gap among seniors": its two rows
+				row(b.table, int(ri))
+			}
+			if len(b.rows) == 1 {
+				r.counterparts(n, b, row)
+			}
 		}
 	}
 	for q := s; q >= 0 && q >= s-back; q-- {
@@ -69,6 +74,38 @@ func (r *resolver) activity(k, back int) active {
 		row(c.table, c.row)
 	}
 	return a
+}
+
+// counterparts are the rows that differ from a bound one in just one label that the
+// sentence names too: beside "female leads", "their male peers".
+func (r *resolver) counterparts(n *numeral, b binding, row func(t, ri int)) {
+	tab := &r.tables[b.table]
+	for _, m := range r.near(n) {
+		for _, h := range m.hits {
+			if h.table != b.table || len(h.rows) < 2 || len(h.rows) > maxHits || contains(h.rows, int(b.rows[0])) {
+				continue
+			}
+			found, at := 0, 0
+			for _, ri := range h.rows {
+				if tab.differsIn(h.col, int(ri), int(b.rows[0])) {
+					found, at = found+1, int(ri)
+				}
+			}
+			if found == 1 {
+				row(b.table, at)
+			}
+		}
+	}
+}
+
+// differsIn: two rows have the same labels but for one column.
+func (t *table) differsIn(ci, x, y int) bool {
+	for i, c := range t.cols {
+		if i != ci && c.role == roleText && t.rows[x][i] != t.rows[y][i] {
+			return false
+		}
+	}
+	return true
 }
 
 // activeCells gathers the cells already found around a numeral, nearest first.

@@ -1,9 +1,7 @@
 package cite
 
 import (
-	"fmt"
 	"math/big"
-	"strconv"
 	"strings"
 )
 
@@ -19,9 +17,9 @@ func (r *resolver) aggregate(k int) *candidate {
 		return r.wholeShare(k)
 	}
 	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k)
-	wantAvg := r.averaged(n)
+	wantAvg := r.averaged(n) || r.perRow(k)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
-	free := n.sig >= 3 && !n.percent && !r.boundAlone(k)
+	free := n.telling() && !n.percent && !r.boundAlone(k)
 	if !wantSum && !wantAvg && !wantMax && !wantMin && !free {
 		return nil
 	}
@@ -32,7 +30,7 @@ func (r *resolver) aggregate(k int) *candidate {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-4; t-- {
-		if !r.tables[t].whole || len(r.tables[t].rows) < 2 {
+		if !r.tables[t].whole || len(r.tables[t].rows) < 2 || r.ofOther(n, t) {
 			continue
 		}
 		cols, bound := r.numericColumns(k, t)
@@ -98,8 +96,8 @@ func (r *resolver) tryAggregate(n *numeral, t, ci int, formula string, v *big.Ra
 		return
 	}
 	q, ok := n.fitsColumn(v, &r.tables[t].cols[ci], true)
-	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.says(n, downCues)) && !(v.Sign() > 0 && n.sign < 0) {
-		keep(&candidate{table: t, formula: formula, value: ratText(v), conf: conf * q})
+	if ok && !(v.Sign() < 0 && n.sign >= 0 && !r.saysNegative(n, t, ci)) && !(v.Sign() > 0 && n.sign < 0) {
+		keep(&candidate{table: t, formula: formula, value: ratText(v), conf: conf * q, measure: &r.tables[t].cols[ci]})
 	}
 }
 
@@ -118,140 +116,31 @@ func (r *resolver) totalRow(n *numeral) bool {
 	return false
 }
 
-// groupSum: "A, B and C together have 785", "the top two sold 810".
-func (r *resolver) groupSum(k int) *candidate {
-	n := &r.numerals[k]
-	for _, g := range r.groups(k) {
-		cols, bound := r.numericColumns(k, g.table)
-		for _, ci := range cols {
-			sum, ok := r.sumRows(g.table, ci, g.rows)
-			if !ok {
-				continue
-			}
-			conf := 0.75
-			if bound {
-				conf = 0.85
-			}
-			formula := r.sumRef(g.table, ci, g.rows)
-			v := sum
-			if n.percent {
-				all := r.totalOf(g.table, ci)
-				if !r.tables[g.table].whole || all.sum().Sign() == 0 {
-					continue
-				}
-				v = new(big.Rat).Quo(sum, all.sum())
-				formula += " / sum(" + r.ref(g.table, -1, r.tables[g.table].cols[ci].name) + ")"
-			}
-			if q, ok := n.fitsValue(v); ok {
-				return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows}
-			}
-		}
-	}
-	return nil
-}
-
-type rowGroup struct {
-	table int
-	rows  []int32
-}
-
-// groups are the lists of rows a sentence speaks of together.
-func (r *resolver) groups(k int) []rowGroup {
-	n := &r.numerals[k]
-	var out []rowGroup
-	for _, b := range r.bindings[k] {
-		if len(b.group) > 1 {
-			out = append(out, rowGroup{b.table, b.group})
-		}
-	}
-	if !r.saysSentence(n, groupCues) && len(out) == 0 {
-		return nil
-	}
-	s := r.prose.tokens[n.from].sentence
-	for j := k - 1; j >= 0 && j >= k-6 && r.prose.tokens[r.numerals[j].from].sentence == s; j-- {
-		if c := r.found[j]; c != nil && strings.HasPrefix(c.formula, "top(") {
-			if v := r.numerals[j].readings[0].val.Num().Int64(); v > 1 && v <= 1000 {
-				g := rowGroup{table: c.table}
-				for i := range v {
-					g.rows = append(g.rows, int32(i))
-				}
-				out = append(out, g)
-			}
-		}
-	}
-	return out
-}
-
-func (r *resolver) sumRows(t, ci int, rows []int32) (*big.Rat, bool) {
-	sum := new(big.Rat)
-	for _, ri := range rows {
-		v, ok := cellRat(r.tables[t].rows[ri][ci])
-		if !ok || !r.spend(1) {
-			return nil, false
-		}
-		sum.Add(sum, v)
-	}
-	return sum, true
-}
-
-func (r *resolver) sumRef(t, ci int, rows []int32) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "sum(%s[", r.tables[t].id)
-	for i, ri := range rows {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(int(ri)))
-	}
-	return b.String() + "]." + quoteName(r.tables[t].cols[ci].name) + ")"
-}
-
-// totalsRatio: "revenue came to 18.58 M and net income to 4.83 M, a margin of 26 %".
-func (r *resolver) totalsRatio(k int) *candidate {
-	n := &r.numerals[k]
-	if !n.percent || r.strictly(k) {
-		return nil
-	}
-	s := r.prose.tokens[n.from].sentence
-	var sums []*candidate
-	for j := k - 1; j >= 0 && j >= k-6 && r.prose.tokens[r.numerals[j].from].sentence == s; j-- {
-		if c := r.found[j]; c != nil && strings.HasPrefix(c.formula, "sum(") && strings.HasSuffix(c.formula, ")") && !strings.Contains(c.formula, " ") {
-			sums = append(sums, c)
-		}
-	}
-	for i, x := range sums {
-		for _, y := range sums[i+1:] {
-			if c := r.ratioOfSums(n, x, y); c != nil {
-				return c
-			}
-		}
-	}
-	return nil
-}
-
-func (r *resolver) ratioOfSums(n *numeral, x, y *candidate) *candidate {
-	a, ok1 := parseRat(x.value)
-	b, ok2 := parseRat(y.value)
-	if !ok1 || !ok2 || a.Sign() <= 0 || b.Sign() <= 0 {
-		return nil
-	}
-	if a.Cmp(b) > 0 {
-		x, y, a, b = y, x, b, a
-	}
-	v := new(big.Rat).Quo(a, b)
-	q, ok := n.fitsValue(v)
-	if !ok {
-		return nil
-	}
-	return &candidate{table: x.table, formula: x.formula + " / " + y.formula, value: ratText(v), conf: 0.8 * q}
-}
-
 // perPeriod: "averaged 240 a month".
 func (r *resolver) perPeriod(n *numeral) bool {
 	p := r.prose
 	verb, _ := r.wordBefore(n)
 	w := p.low(n.to)
 	return averagedVerbs[verb] && (w == "a" || w == "per" || w == "each") && periodNames[p.low(n.to+1)]
+}
+
+// perRow: "6,563 signed up in ten months, 656 per month": the total by the rows.
+func (r *resolver) perRow(k int) bool {
+	p := r.prose
+	n := &r.numerals[k]
+	w, noun := p.low(n.to), stem(p.low(n.to+1))
+	if w != "per" && w != "a" && w != "each" || n.percent {
+		return false
+	}
+	for _, x := range r.claims(k, 0) {
+		if !strings.HasPrefix(x.c.formula, "sum(") {
+			continue
+		}
+		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) || periodNames[noun] && r.series(x.c.table) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofAll: "most of the 162 employees".

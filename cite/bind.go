@@ -1,9 +1,5 @@
 package cite
 
-import (
-	"slices"
-)
-
 // How a numeral finds its subject. Within a sentence each column of labels is
 // looked at by itself (a city, a month), and the label that the numeral belongs to
 // is, in this order: the one a preposition ties to it ("1,204 in Berlin"), the
@@ -60,10 +56,18 @@ func (r *resolver) bind(n *numeral) []binding {
 	var out []binding
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		if ps := byTable[t]; len(ps) > 0 {
-			out = append(out, r.join(n, t, ps, level))
+			joined := r.join(n, t, ps, level)
+			if level == said && len(joined.rows) > 1 && joined.group == nil {
+				r.narrow(n, &joined)
+			}
+			r.earlierPeriod(n, &joined)
+			if joined.group == nil {
+				r.sidedRows(r.numeralAt[n.from], &joined)
+			}
+			out = append(out, joined)
 		}
 	}
-	return out
+	return r.ofPeriod(n, out)
 }
 
 // ownColumns are the columns of labels that the numeral itself is a label of.
@@ -119,21 +123,6 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 				out.group = union(out.group, h.rows)
 			}
 		}
-	}
-	return out
-}
-
-// rowRange is the rows from one label to another: "between Monday and Thursday".
-func rowRange(a, b *hit, rows []int32) []int32 {
-	if a == nil || b == nil {
-		return rows
-	}
-	var out []int32
-	for i := a.rows[0]; i <= b.rows[0] && len(out) < maxHits; i++ {
-		out = append(out, i)
-	}
-	if out == nil {
-		return rows
 	}
 	return out
 }
@@ -213,7 +202,7 @@ func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 		}
 		for i := range m.hits {
 			d := dim{m.hits[i].table, m.hits[i].col}
-			if _, taken := picks[d]; !taken {
+			if _, taken := picks[d]; !taken || r.leadsTo(b, m, n) {
 				picks[d] = m
 			}
 		}
@@ -232,6 +221,15 @@ func (r *resolver) pickCells(n *numeral, b *block, picks map[dim]*mention) {
 			}
 		}
 	}
+}
+
+// leadsTo: in a row "From | To | …" the label under To is the one it is about.
+func (r *resolver) leadsTo(b *block, m *mention, n *numeral) bool {
+	if b.parent < 0 || m.from > n.from {
+		return false
+	}
+	from, to := r.prose.headerCell(b.parent, r.prose.cellOf(m.from))
+	return to > from && (r.prose.low(from) == "to" || r.prose.low(from) == "next" || r.prose.low(from) == "into")
 }
 
 func (r *resolver) columnOfCell(i int) int { return r.prose.cellOf(i) }
@@ -302,7 +300,8 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if next != nil && r.tied(n, next) {
 		return next
 	}
-	free := next != nil && !r.numeralBetween(n.to, next.from) && !r.comparand(next) && !r.leavesBracket(n.to, next.from)
+	behind := r.behindWhole(n)
+	free := next != nil && !r.numeralBetween(behind, next.from) && !r.comparand(next) && !r.leavesBracket(n.to, next.from)
 	clause := r.prose.tokens[n.from].clause
 	if prev != nil && free && r.prose.tokens[prev.from].clause != clause && r.prose.tokens[next.from].clause == clause {
 		return next
@@ -310,10 +309,33 @@ func (r *resolver) choose(n *numeral, ms []*mention) *mention {
 	if prev != nil {
 		return prev
 	}
-	if next != nil && !r.comparand(next) && (free || !r.numeralBetween(n.to, next.from) || r.onlyPercents(n.to, next.from)) {
+	if next != nil && !r.comparand(next) && (free || !r.numeralBetween(behind, next.from) || r.onlyPercents(behind, next.from)) {
 		return next
 	}
 	return nil
+}
+
+// behindWhole is where the words about a numeral begin: in "9 of the 31 leads are
+// women" behind the 31.
+func (r *resolver) behindWhole(n *numeral) int {
+	p := r.prose
+	if i := n.to; p.low(i) == "(" || p.low(i) == "of" && p.low(i+2) == "(" {
+		for i < n.to+12 && i < len(p.tokens) && p.low(i) != ")" {
+			i++
+		}
+		if p.low(i) == ")" {
+			return i + 1 // "half of them (248) left for better pay"
+		}
+	}
+	if !r.hasPart(n) {
+		return n.to
+	}
+	for i := n.to; i < n.to+6 && i < len(r.prose.tokens); i++ {
+		if k := r.numeralAt[i]; k >= 0 {
+			return r.numerals[k].to
+		}
+	}
+	return n.to
 }
 
 // tied says whether a preposition ties the label to the number before it.
@@ -408,10 +430,16 @@ var (
 func (r *resolver) comparand(m *mention) bool {
 	p := r.prose
 	i := m.from - 1
-	for i >= 0 && (articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" || !p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
+	for i >= 0 && p.tokens[i].sentence == p.tokens[m.from].sentence && (articles[p.low(i)] || p.low(i) == "in" || p.low(i) == "on" || p.low(i) == "for" || !p.tokens[i].word && p.low(i) != "," && p.low(i) != "(") {
 		i--
 	}
+	if i >= 0 && p.tokens[i].sentence != p.tokens[m.from].sentence {
+		return false
+	}
 	w, before := p.low(i), p.low(i-1)
+	if w == "from" && (before == "%" || riseWords[before] || before == "percent") {
+		return true // "up 4.6 % from Monday's close"
+	}
 	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
 		return false // ", which …": spoken of after all
 	}
@@ -420,7 +448,8 @@ func (r *resolver) comparand(m *mention) bool {
 
 // rightBehind: the number follows the label at once: "Hamburg (980)".
 func (r *resolver) rightBehind(m *mention, n *numeral) bool {
-	return n.from-m.to <= 4 && !r.numeralBetween(m.to, n.from)
+	d := n.from - m.to
+	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") || d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
 }
 
 // leavesBracket: a bracket closes between two tokens that did not open there.
@@ -450,213 +479,4 @@ func (r *resolver) sameBracket(m *mention, n *numeral) bool {
 		}
 	}
 	return true
-}
-
-// pickContext binds a numeral whose sentence names nothing: to the subject of an
-// earlier sentence, of the item above, or of the heading.
-func (r *resolver) pickContext(n *numeral, picks map[dim]*mention) strength {
-	p := r.prose
-	s := p.tokens[n.from].sentence
-	bi := p.tokens[n.from].blck
-	level := carried
-	if strictPronoun[p.low(p.sentences[s].from)] {
-		level = inherited
-	}
-	for k := s - 1; k >= 0 && k >= s-4 && p.tokens[p.sentences[k].from].blck == bi; k-- {
-		if r.isComparand(n) {
-			if r.otherOf(k, s, picks) {
-				return inherited
-			}
-			continue
-		}
-		if r.subject(r.bySentence[k], picks) {
-			return level
-		}
-	}
-	for b, hops := p.blocks[bi].parent, 0; b >= 0 && hops < 6; b, hops = p.blocks[b].parent, hops+1 {
-		sp := p.blocks[b].span
-		if sp.from >= sp.to || p.blocks[b].kind == tableRow {
-			continue
-		}
-		if r.subject(r.bySentence[p.tokens[sp.from].sentence], picks) {
-			return inherited
-		}
-	}
-	// A paragraph goes on about what the one before it was about.
-	if bi > 0 && p.blocks[bi].kind == paragraph && level == inherited {
-		sp := p.blocks[bi-1].span
-		if sp.to > sp.from && p.blocks[bi-1].kind == paragraph && r.subject(r.bySentence[p.tokens[sp.to-1].sentence], picks) {
-			return carried
-		}
-	}
-	return unbound
-}
-
-// subject takes the first label of each column that is not merely compared with.
-func (r *resolver) subject(ms []*mention, picks map[dim]*mention) bool {
-	found := false
-	for _, m := range ms[:min(len(ms), maxNear)] {
-		if r.comparand(m) {
-			continue
-		}
-		for i := range m.hits {
-			d := dim{m.hits[i].table, m.hits[i].col}
-			if _, taken := picks[d]; !taken {
-				picks[d] = m
-				found = true
-			}
-		}
-	}
-	return found
-}
-
-// pairing finds lists of labels ("A, B and C") and, where as many numerals stand
-// in a list near them, which belongs to which.
-func (r *resolver) pairing() {
-	for s := range r.prose.sentences {
-		ms := r.bySentence[s]
-		var groups [][]*mention
-		for i := 0; i < len(ms); {
-			j := i + 1
-			for j < len(ms) && sharesColumn(ms[i], ms[j]) && r.listed(ms[j-1].to, ms[j].from) {
-				j++
-			}
-			if j-i > 1 {
-				groups = append(groups, ms[i:j])
-				for _, m := range ms[i:j] {
-					r.group[m] = ms[i:j]
-				}
-			}
-			i = j
-		}
-		if len(groups) > 0 {
-			r.pairSentence(s, ms, groups)
-		}
-	}
-}
-
-func sharesColumn(a, b *mention) bool {
-	for i := range a.hits {
-		if b.hit(dim{a.hits[i].table, a.hits[i].col}) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// listed says whether only commas and conjunctions stand between.
-func (r *resolver) listed(from, to int) bool {
-	if to <= from || to-from > 3 {
-		return false
-	}
-	for i := from; i < to; i++ {
-		t := r.prose.tokens[i]
-		if !conjunctions[t.low] && t.low != "," && !articles[t.low] {
-			return false
-		}
-	}
-	return true
-}
-
-func (r *resolver) pairSentence(s int, ms []*mention, groups [][]*mention) {
-	sp := r.prose.sentences[s]
-	for from := sp.from; from < sp.to; from++ {
-		if r.numeralAt[from] < 0 {
-			continue
-		}
-		list := []int{from}
-		end := r.numerals[r.numeralAt[from]].to
-		for end < sp.to && len(list) < 50 {
-			next := end
-			for next < sp.to && next < end+4 && r.numeralAt[next] < 0 {
-				next++
-			}
-			if next >= sp.to || r.numeralAt[next] < 0 || !r.listedNumbers(end, next) {
-				break
-			}
-			list = append(list, next)
-			end = r.numerals[r.numeralAt[next]].to
-		}
-		if len(list) > 1 {
-			r.pairList(list, end, groups)
-		}
-		from = max(from, end-1)
-	}
-}
-
-// listedNumbers allows signs of currency between the members of a list.
-func (r *resolver) listedNumbers(from, to int) bool {
-	comma := false
-	for i := from; i < to; i++ {
-		t := r.prose.tokens[i]
-		if conjunctions[t.low] || t.low == "," {
-			comma = true
-		} else if t.word || t.low == "(" || t.low == ")" || t.low == ";" {
-			return false
-		}
-	}
-	return comma
-}
-
-func (r *resolver) pairList(list []int, end int, groups [][]*mention) {
-	for _, g := range groups {
-		if len(g) != len(list) {
-			continue
-		}
-		first, last := g[0], g[len(g)-1]
-		if last.to <= list[0] || first.from >= end {
-			for k, tok := range list {
-				if r.paired[tok] == nil {
-					r.paired[tok] = g[k]
-				}
-			}
-		}
-	}
-}
-
-// numeralBefore is the numeral that ends one word before, or -1.
-func (r *resolver) numeralBefore(n *numeral) int {
-	if i := n.from - 2; i >= 0 {
-		return r.numeralAt[i]
-	}
-	return -1
-}
-
-// isComparand: the 806 of "959 vs. 806", the 61.20 of "59.85 instead of 61.20".
-func (r *resolver) isComparand(n *numeral) bool {
-	p := r.prose
-	i := n.from - 1
-	for i >= 0 && !p.tokens[i].word {
-		i--
-	}
-	w, before := p.low(i), p.low(i-1)
-	return w == "vs" || w == "versus" || w == "of" && before == "instead" || w == "than" && before == "rather"
-}
-
-// otherOf binds to the second of the two rows that the sentences before are about.
-func (r *resolver) otherOf(from, s int, picks map[dim]*mention) bool {
-	rows := map[dim][]*mention{}
-	for q := from; q >= 0 && q > s-4; q-- {
-		for _, m := range r.bySentence[q] {
-			for _, h := range m.hits {
-				d := dim{h.table, h.col}
-				if len(h.rows) != 1 || slices.ContainsFunc(rows[d], func(o *mention) bool { return slices.Equal(o.hit(d).rows, h.rows) }) {
-					continue
-				}
-				rows[d] = append(rows[d], m)
-			}
-		}
-	}
-	for d, ms := range rows {
-		if len(ms) != 2 {
-			continue
-		}
-		for _, m := range ms {
-			if r.comparand(m) || m == ms[1] && !r.comparand(ms[0]) {
-				picks[d] = m
-				break
-			}
-		}
-	}
-	return len(picks) > 0
 }

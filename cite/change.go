@@ -32,13 +32,11 @@ func (r *resolver) before(tab *table, x, y int) bool {
 	if x == y || tab.cols[x].role != roleNumber || tab.cols[y].role != roleNumber {
 		return false
 	}
-	xa, xb := columnAge(tab.cols[x].words)
-	ya, yb := columnAge(tab.cols[y].words)
-	if xa != 0 && ya != 0 && xa < ya && xb == yb {
+	if tab.order(x, y) < 0 {
 		return true
 	}
-	xa, xb = columnEnd(tab.cols[x].words)
-	ya, yb = columnEnd(tab.cols[y].words)
+	xa, xb := columnEnd(tab.cols[x].words)
+	ya, yb := columnEnd(tab.cols[y].words)
 	return xa == 1 && ya == 2 && xb == yb
 }
 

@@ -6,13 +6,14 @@
 // around it name: in "Berlin sold 1,204" only the row of Berlin will do, and when
 // 1,204 stands in the row of Hamburg it is not resolved. Formulas are tried over
 // named cells and whole columns only, and only when words such as "more than",
-// "share" or "in total" ask for them.
+// "share" or "in total" ask for them, or when chance could hardly make the figure.
 //
 // Everything here is a pure function of its arguments: no I/O, no state, safe for
 // concurrent use, and bounded in work whatever the text holds.
 package cite
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -47,6 +48,7 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 		r.derived()
 		r.doubtDates()
 		r.doubtParts()
+		r.doubtSame()
 	}
 	for i := range r.numerals {
 		n := &r.numerals[i]
@@ -54,7 +56,7 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 			cites = append(cites, r.footnote(n, c))
 			continue
 		}
-		if n.quiet && r.reasons[i] == "" && !(r.strictly(i) && n.kind == number && r.measured(n)) {
+		if n.quiet && r.reasons[i] == "" && !(r.strictly(i) && n.kind == number && (r.measured(n) || n.percent)) {
 			continue
 		}
 		open = append(open, footnote.Unresolved{Start: n.start, End: n.end, Text: text[n.start:n.end], Reason: r.reason(i)})
@@ -117,10 +119,19 @@ type column struct {
 	unique   bool // text: every cell differs
 	percent  bool // cells are percents or ratios by their name
 	integer  bool
-	scale    int // power of ten the cells are written in
+	axis     bool // the first column, of whole numbers in steps of one: hours, scores
+	hundred  bool // fractional cells between 0 and 100, which can be percents
+	scale    int  // power of ten the cells are written in
+	unit     unit // that the name says
+	age      int  // when, by the name: see columnAge
+	base     string
 	total    *total
 	distinct int
 }
+
+// maxNumbered is the most rows of a result that can be named by a number of their
+// own, as "line 4" is.
+const maxNumbered = 500
 
 // integerID: the column's numbers name things, they are not years or months.
 func (c *column) integerID() bool {
@@ -155,6 +166,7 @@ type resolver struct {
 	bySentence    [][]*mention
 	colBySentence [][]*columnMention
 	columnWords   map[string]bool
+	rootHeads     map[string]bool // how the roots of column words begin
 	group         map[*mention][]*mention
 	paired        map[int]*mention
 	echoes        []echo
@@ -166,6 +178,7 @@ type resolver struct {
 	found    []*candidate
 	reasons  []string
 	conflict []*candidate // the cell that has the value, in another row
+	like     [][]int      // results with the same columns, of another year
 	work     int
 }
 
@@ -177,12 +190,16 @@ type candidate struct {
 	conf            float64
 	rows            []int32 // rows the formula is over
 	over            []int   // the two columns, when it is a ratio within a row
+	measure         *column // of an amount: the column whose unit and scale it has
 }
 
 func newResolver(text string, results []Table, question string) *resolver {
-	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{},
+	r := &resolver{prose: parse(clip(text)), work: maxCells, columnWords: map[string]bool{}, rootHeads: map[string]bool{},
 		group: map[*mention][]*mention{}, paired: map[int]*mention{}}
 	r.numerals, r.more = scanNumerals(r.prose)
+	if len(r.numerals) == 0 {
+		return r // nothing can rest on anything
+	}
 	for _, t := range results {
 		r.tables = append(r.tables, newTable(t))
 	}
@@ -211,10 +228,12 @@ func newResolver(text string, results []Table, question string) *resolver {
 	r.columns()
 	r.pairing()
 	r.readEchoes(question)
+	for i := range r.numerals {
+		r.headerUnits(&r.numerals[i])
+	}
 	r.findValues()
 	for i := range r.numerals {
 		n := &r.numerals[i]
-		r.headerUnits(n)
 		r.bindings = append(r.bindings, r.bind(n))
 		r.columnsOf = append(r.columnsOf, r.bindColumn(n))
 	}
@@ -244,8 +263,26 @@ func newTable(t Table) table {
 			out.rows[i] = append(append([]any{}, row...), make([]any, max(0, len(t.Result.Columns)-len(row)))...)
 		}
 	}
+	copied := ragged
 	for ci, c := range t.Result.Columns {
-		out.cols = append(out.cols, newColumn(c, ci, out.rows))
+		col := newColumn(c, ci, out.rows)
+		if col.role == roleText {
+			if cells, percent, ok := localNumbers(ci, out.rows); ok {
+				if !copied {
+					copied = true
+					out.rows = slices.Clone(out.rows)
+					for i, row := range out.rows {
+						out.rows[i] = slices.Clone(row)
+					}
+				}
+				for i := range out.rows {
+					out.rows[i][ci] = cells[i]
+				}
+				col = newColumn(footnote.Column{Name: c.Name, Kind: footnote.KindDecimal}, ci, out.rows)
+				col.percent = col.percent || percent
+			}
+		}
+		out.cols = append(out.cols, col)
 	}
 	return out
 }
@@ -280,7 +317,8 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		out.role = guessRole(ci, rows)
 	}
 	words := nameWords(c.Name)
-	out.words = words
+	out.words, out.unit = words, columnUnit(c.Name)
+	out.age, out.base = columnAge(words)
 	soft := false
 	for i, w := range words {
 		out.percent = out.percent || percentNames[w]
@@ -307,18 +345,56 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		out.unique = out.distinct == len(rows)
 	case roleNumber:
 		out.integer = true
+		out.unique = len(rows) <= maxNumbered
+		seen := map[float64]bool{}
 		for i, row := range rows {
 			if i == 1000 {
 				break
 			}
-			if f, ok := cellFloat(row[ci]); ok && f != float64(int64(f)) {
+			f, ok := cellFloat(row[ci])
+			if ok && f != float64(int64(f)) {
 				out.integer = false
 				break
 			}
+			if out.unique {
+				out.unique = ok && !seen[f]
+				seen[f] = true
+			}
 		}
+		out.unique = out.unique && out.integer
+		out.axis = ci == 0 && out.unique && steps(ci, rows)
+		out.hundred = !out.integer && out.scale == 0 && out.unit.factor == nil && within100(ci, rows)
 		out.percent = out.percent || soft && !out.integer
 	}
 	return out
+}
+
+// steps: the cells go up or down by one.
+func steps(ci int, rows [][]any) bool {
+	if len(rows) < 3 || len(rows[0]) < 2 {
+		return false
+	}
+	first, ok1 := rows[0][ci].(int64)
+	second, ok2 := rows[1][ci].(int64)
+	step := second - first
+	if !ok1 || !ok2 || step != 1 && step != -1 {
+		return false
+	}
+	for i, row := range rows {
+		if v, ok := row[ci].(int64); !ok || v != first+int64(i)*step {
+			return false
+		}
+	}
+	return true
+}
+
+func within100(ci int, rows [][]any) bool {
+	for _, row := range rows {
+		if f, ok := cellFloat(row[ci]); ok && (f < 0 || f > 100) {
+			return false
+		}
+	}
+	return true
 }
 
 func roleOf(kind string) role {
@@ -395,7 +471,7 @@ func (r *resolver) findValues() {
 		return
 	}
 	for k := range r.numerals {
-		r.ranges[k] = r.numerals[k].intervals()
+		r.ranges[k] = r.numerals[k].intervals(r.conversions(&r.numerals[k]))
 		for _, iv := range r.ranges[k] {
 			ivs = append(ivs, interval{iv[0], iv[1], k})
 		}

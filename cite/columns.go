@@ -13,8 +13,32 @@ type columnBinding struct {
 	strong bool // said of this numeral; a value of another column contradicts it
 }
 
-// bindColumn finds the column names a numeral belongs to.
+// bindColumn finds the columns a numeral belongs to: those the text names, unless
+// the unit behind the number is that of others.
 func (r *resolver) bindColumn(n *numeral) columnBinding {
+	b := r.namedColumns(n)
+	if n.currency {
+		b.cols = slices.DeleteFunc(slices.Clone(b.cols), func(c colRef) bool { return r.tables[c.table].cols[c.col].percent })
+		b.strong = b.strong && len(b.cols) > 0
+	}
+	measured := r.unitColumns(n)
+	if len(measured) == 0 {
+		return b
+	}
+	var both []colRef
+	for _, c := range b.cols {
+		if slices.Contains(measured, c) {
+			both = append(both, c)
+		}
+	}
+	if len(both) > 0 {
+		return columnBinding{both, b.strong}
+	}
+	return columnBinding{measured, false}
+}
+
+// namedColumns finds the column names a numeral belongs to.
+func (r *resolver) namedColumns(n *numeral) columnBinding {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
 	if b.kind == tableRow {
@@ -36,7 +60,13 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 		}
 	}
 	if next != nil && r.unitOf(n, next) {
-		return columnBinding{append(r.predicate(n, next), next.cols...), !next.vague && !r.partOf(n)}
+		if cols := r.sameUnit(next); len(cols) > 1 {
+			return columnBinding{append(r.predicate(n, next), cols...), false}
+		}
+		return columnBinding{append(r.predicate(n, next), next.cols...), !next.vague && (!r.partOf(n) || r.wholeOfPercent(n))}
+	}
+	if next != nil && next.period && next.from <= n.to+2 && p.low(n.to) == "in" {
+		return columnBinding{next.cols, true}
 	}
 	if cols := r.rateColumns(n); cols != nil {
 		return columnBinding{cols, false}
@@ -48,11 +78,34 @@ func (r *resolver) bindColumn(n *numeral) columnBinding {
 	case prev != nil:
 		return columnBinding{prev.cols, !prev.vague && !r.partOf(n) && !r.hasPart(n)}
 	case far != nil:
-		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.ownNoun(n)}
+		return columnBinding{far.cols, !far.vague && r.onlyColumn(n, far) && !r.partOf(n) && !r.hasPart(n) && !r.ownNoun(n)}
 	case next != nil && p.tokens[next.from].clause == p.tokens[n.from].clause && !r.numeralBetween(n.to, next.from):
 		return columnBinding{next.cols, false}
 	}
 	return r.columnContext(s, p.tokens[n.from].blck)
+}
+
+// sameUnit: "51,131 kWh" can be of any column in kWh, though one is called just so.
+func (r *resolver) sameUnit(m *columnMention) []colRef {
+	if m.to-m.from != 1 {
+		return nil
+	}
+	u := unitNamed(stem(r.prose.low(m.from)))
+	if u.factor == nil {
+		u = unitNamed(r.prose.low(m.from))
+	}
+	if u.factor == nil {
+		return nil
+	}
+	var out []colRef
+	for t := range r.tables {
+		for ci := range r.tables[t].cols {
+			if c := &r.tables[t].cols[ci]; c.role == roleNumber && c.unit.factor != nil && c.unit.dimension == u.dimension {
+				out = append(out, colRef{t, ci})
+			}
+		}
+	}
+	return out
 }
 
 // predicate gives the columns named after the unit, before any other number:
@@ -112,6 +165,16 @@ func (r *resolver) partOf(n *numeral) bool {
 		i--
 	}
 	return i >= 2 && (r.numeralAt[i-1] >= 0 || r.numeralAt[i-2] >= 0 && !r.named(i-1))
+}
+
+// wholeOfPercent: in "97 % of its 455,300 in sales" the number is of its own column.
+func (r *resolver) wholeOfPercent(n *numeral) bool {
+	for i := n.from - 1; i >= max(0, n.from-5); i-- {
+		if k := r.numeralAt[i]; k >= 0 {
+			return r.numerals[k].percent
+		}
+	}
+	return false
 }
 
 // hasPart: in "120 of 500" the 120 need not be of the column named before.
@@ -203,12 +266,37 @@ func (r *resolver) columnContext(s, bi int) columnBinding {
 
 // consumed: the column name is the unit of an earlier number ("120 orders").
 func (r *resolver) consumed(m *columnMention) bool {
+	if r.numbers(m) {
+		return true
+	}
+	for i := m.from - 1; m.period && i >= max(0, m.from-3); i-- {
+		if r.numeralAt[i] >= 0 {
+			return true // "2,983 in the first quarter"
+		}
+	}
 	for i := m.from - 1; i >= 0 && i >= m.from-3; i-- {
 		if k := r.numeralAt[i]; k >= 0 {
 			if r.numerals[k].percent && r.prose.low(r.numerals[k].to) == "of" && m.from <= r.numerals[k].to+2 {
 				return true // "93 % of quota"
 			}
 			return r.numerals[k].kind == number && !r.numerals[k].year && r.unitOf(&r.numerals[k], m)
+		}
+	}
+	return false
+}
+
+// numbers: the column name only says what a number is the name of: "line 4".
+func (r *resolver) numbers(m *columnMention) bool {
+	if m.to >= len(r.prose.tokens) || r.numeralAt[m.to] < 0 {
+		return false
+	}
+	for _, l := range r.bySentence[r.prose.tokens[m.from].sentence] {
+		if l.from <= m.to && m.to < l.to {
+			for _, c := range m.cols {
+				if l.hit(dim(c)) != nil {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -3,7 +3,9 @@ package cite
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Rows that meet a condition, and round numbers that cells are above or below.
@@ -16,7 +18,7 @@ func (r *resolver) conditional(k int) *candidate {
 		return nil
 	}
 	want := int(v.Num().Int64())
-	if want > 100000 || r.nounAfter(n) < 0 && r.prose.low(n.to) != "of" {
+	if want > 100000 || r.nounAfter(n) < 0 && r.prose.low(n.to) != "of" && !copulas[r.prose.low(n.to)] {
 		return nil
 	}
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-2; t-- {
@@ -42,32 +44,29 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 		}
 	}
 	if !r.strictlyBefore(k) {
-		for j := k + 1; j < len(r.numerals) && j <= k+3; j++ {
+		for j := max(0, k-2); j < len(r.numerals) && j <= k+3; j++ {
 			m := &r.numerals[j]
-			if r.prose.tokens[m.from].sentence != s || len(m.readings) == 0 {
-				break
+			if j == k || r.prose.tokens[m.from].sentence != s || len(m.readings) == 0 || j < k && r.found[j] != nil && r.found[j].formula == "" {
+				continue
 			}
 			for _, op := range r.comparison(m) {
 				for _, ci := range r.columnsNear(n, t) {
 					if r.count(t, ci, op, m.readings[0].val) == want {
+						r.limits(j, t, ci, op, want)
 						return r.countIf(t, ci, op+" "+ratText(m.readings[0].val), want, 0.8)
 					}
 				}
 			}
 		}
-		for _, sign := range []struct {
-			cues map[string]bool
-			op   string
-		}{{profitCues, ">"}, {lossCues, "<"}} {
-			if !r.says(n, sign.cues) {
-				continue
-			}
-			for ci, c := range tab.cols {
-				if c.role == roleNumber && r.signed(t, ci) && r.count(t, ci, sign.op, new(big.Rat)) == want {
-					return r.countIf(t, ci, sign.op+" 0", want, 0.7)
-				}
-			}
+		if c := r.countSigned(n, t, want); c != nil {
+			return c
 		}
+	}
+	if c := r.countSides(k, t, want); c != nil {
+		return c
+	}
+	if c := r.countAny(k, t, want); c != nil {
+		return c
 	}
 	for _, m := range r.near(n) {
 		for _, h := range m.hits {
@@ -80,10 +79,154 @@ func (r *resolver) countWhere(k, t, want int) *candidate {
 	return nil
 }
 
+// countSigned: "four were late", "three made a loss", by the sign of a column.
+func (r *resolver) countSigned(n *numeral, t, want int) *candidate {
+	tab := &r.tables[t]
+	for ci, c := range tab.cols {
+		if c.role != roleNumber || !r.signed(t, ci) || !hasAny(c.words, lateWords) {
+			continue
+		}
+		late, early := r.says(n, lateWords), r.says(n, earlyWords)
+		switch {
+		case late && !early && r.count(t, ci, ">", new(big.Rat)) == want:
+			return r.countIf(t, ci, "> 0", want, 0.75)
+		case early && r.count(t, ci, "<", new(big.Rat)) == want:
+			return r.countIf(t, ci, "< 0", want, 0.75)
+		}
+	}
+	for _, sign := range []struct {
+		cues map[string]bool
+		op   string
+	}{{profitCues, ">"}, {lossCues, "<"}} {
+		if !r.says(n, sign.cues) {
+			continue
+		}
+		for ci, c := range tab.cols {
+			if c.role == roleNumber && r.signed(t, ci) && r.count(t, ci, sign.op, new(big.Rat)) == want {
+				return r.countIf(t, ci, sign.op+" 0", want, 0.7)
+			}
+		}
+	}
+	return nil
+}
+
+// countSides: "six of the twelve categories were overspent", where the rows have
+// what was planned and what was spent, or last year and this one.
+func (r *resolver) countSides(k, t, want int) *candidate {
+	n := &r.numerals[k]
+	tab := &r.tables[t]
+	over, under := r.says(n, profitCues), r.says(n, lossCues)
+	if over == under || len(tab.cols) > 2*maxColumns {
+		return nil
+	}
+	op := "<"
+	if over {
+		op = ">"
+		if r.says(n, reachedCues) {
+			op = ">="
+		}
+	}
+	for x := range tab.cols {
+		for y := range tab.cols {
+			if tab.order(x, y) <= 0 && !(tab.order(x, y) == 0 && (r.budgeted(t, x, y) || r.limitNamed(n, t, x, y))) || !r.spend(len(tab.rows)) {
+				continue
+			}
+			found := 0
+			for _, row := range tab.rows {
+				a, ok1 := cellRat(row[x])
+				b, ok2 := cellRat(row[y])
+				if ok1 && ok2 && holds(a.Cmp(b), op) {
+					found++
+				}
+			}
+			if found == want {
+				return r.countIf(t, x, op+" "+r.ref(t, -1, tab.cols[y].name), want, 0.8)
+			}
+		}
+	}
+	return nil
+}
+
+// budgeted: y is what was planned of x.
+func (r *resolver) budgeted(t, x, y int) bool {
+	a, b := &r.tables[t].cols[x], &r.tables[t].cols[y]
+	return a.role == roleNumber && b.role == roleNumber && hasAny(b.words, plannedWords) && !hasAny(a.words, plannedWords) && r.comparableColumns(t, x, y) && (hasAny(a.words, laterWords) || r.similar(t, x, y))
+}
+
+// limitNamed: "above their reorder points": y is the column named behind the word.
+func (r *resolver) limitNamed(n *numeral, t, x, y int) bool {
+	if r.tables[t].cols[x].role != roleNumber || x == y || !r.comparableColumns(t, x, y) || !r.similar(t, x, y) {
+		return false
+	}
+	p := r.prose
+	for _, m := range r.nearColumns(n) {
+		if !m.full || len(m.cols) != 1 || m.cols[0] != (colRef{t, y}) || m.from < n.to {
+			continue
+		}
+		i := m.from - 1
+		for i > n.to && articles[p.low(i)] {
+			i--
+		}
+		return p.low(i) == "above" || p.low(i) == "below" || p.low(i) == "over" || p.low(i) == "under"
+	}
+	return false
+}
+
+// similar: the totals of two columns are of one size.
+func (r *resolver) similar(t, x, y int) bool {
+	a, b := r.totalOf(t, x).sum(), r.totalOf(t, y).sum()
+	three := big.NewRat(3, 1)
+	return a.Sign() > 0 && b.Sign() > 0 && a.Cmp(new(big.Rat).Mul(b, three)) < 0 && b.Cmp(new(big.Rat).Mul(a, three)) < 0
+}
+
+// countAny: "rain fell on five days" counts the rows that have any.
+func (r *resolver) countAny(k, t, want int) *candidate {
+	n := &r.numerals[k]
+	tab := &r.tables[t]
+	noun := r.nounAfter(n)
+	if noun < 0 || want == 0 || want >= len(tab.rows) || r.strictly(k) {
+		return nil
+	}
+	w := stem(r.prose.low(noun))
+	if !slices.ContainsFunc(tab.cols, func(c column) bool {
+		return c.unique && (c.role == roleText && mentions(c.words, w) || c.role == roleDate && w == "day")
+	}) {
+		return nil
+	}
+	for _, m := range r.nearColumns(n) {
+		if m.vague || len(m.cols) != 1 || m.cols[0].table != t {
+			continue
+		}
+		ci := m.cols[0].col
+		if c := &tab.cols[ci]; c.role == roleNumber && !c.key && r.count(t, ci, ">", new(big.Rat)) == want {
+			return r.countIf(t, ci, "> 0", want, 0.75)
+		}
+	}
+	return nil
+}
+
+// limits cites a threshold with the condition it is a part of.
+func (r *resolver) limits(j, t, ci int, op string, want int) {
+	c := r.countIf(t, ci, op+" "+ratText(r.numerals[j].readings[0].val), want, 0.7)
+	c.value = ratText(r.numerals[j].readings[0].val)
+	if r.found[j] == nil || r.found[j].conf < c.conf {
+		r.found[j] = c
+	}
+}
+
 var (
-	shareWords = set("share as")
-	profitCues = set("profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded")
-	lossCues   = set("loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
+	lateWords  = set("late delay overdue behind")
+	earlyWords = set("early ahead")
+)
+
+var smaller = set("lower smaller shorter cheaper colder cooler slower lighter narrower thinner younger closer")
+
+var (
+	closeWords  = set("just barely slightly marginally narrowly hair")
+	shareWords  = set("share as rate conversion converts converted")
+	reachedCues = set("met hit reached")
+	profitCues  = set("above profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded beat beats met hit reached")
+	lossCues    = set("below missed missing loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
 )
 
 // comparison reads the words before a threshold.
@@ -94,6 +237,11 @@ func (r *resolver) comparison(m *numeral) []string {
 		return []string{">="}
 	case w == "most" && before == "at" || w == "maximum":
 		return []string{"<="}
+	case w == "than" && len(before) > 4 && strings.HasSuffix(before, "er") && !belowCues[before]:
+		if smaller[before] {
+			return []string{"<", "<="}
+		}
+		return []string{">", ">="}
 	case aboveCues[w], w == "than" && before == "more":
 		return []string{">", ">="}
 	case belowCues[w], w == "than" && (before == "less" || before == "fewer"):
@@ -160,6 +308,9 @@ func (r *resolver) threshold(k int) *candidate {
 	}
 	v := n.readings[0].val
 	near := func(x *big.Rat) bool { // within a factor of two
+		if r.within(n, closeWords, 4) {
+			return x.Cmp(new(big.Rat).Mul(v, big.NewRat(104, 100))) <= 0 && new(big.Rat).Mul(x, big.NewRat(104, 100)).Cmp(v) >= 0
+		}
 		return x.Cmp(new(big.Rat).Mul(v, ratTwo)) <= 0 && new(big.Rat).Mul(x, ratTwo).Cmp(v) >= 0
 	}
 	for _, b := range r.bindings[k] {

@@ -14,6 +14,7 @@ import (
 type date struct {
 	year, month, day, quarter int
 	hour, minute              int
+	weekday                   int // 1 is Monday; said alone
 }
 
 var noTime = date{hour: -1, minute: -1}
@@ -29,6 +30,7 @@ func (d date) covers(c date) bool {
 	}
 	return (d.year == 0 || d.year == c.year) && (d.month == 0 || d.month == c.month) &&
 		(d.day == 0 || d.day == c.day) && (d.quarter == 0 || d.quarter == q) &&
+		(d.weekday == 0 || d.weekday == c.onWeekday()) &&
 		(d.hour < 0 || d.hour == c.hour && d.minute == c.minute)
 }
 
@@ -37,6 +39,15 @@ func (d date) time() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC), true
+}
+
+// onWeekday is 1 for a Monday, 0 when the day is not known.
+func (d date) onWeekday() int {
+	t, ok := d.time()
+	if !ok {
+		return 0
+	}
+	return (int(t.Weekday())+6)%7 + 1
 }
 
 func (d date) valid() bool {
@@ -63,6 +74,7 @@ var (
 	monthDay  = regexp.MustCompile(`^(?i)` + monthWord + ` (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?(?:$|[^\d\pL])`)
 	monthYear = regexp.MustCompile(`^(?i)` + monthWord + `(?:,? | de )(\d{4})(?:$|[^\d\pL])`)
 	quartYear = regexp.MustCompile(`^(?i)q([1-4])(?: |-|/|'| of )(\d{4})(?:$|[^\d\pL])`)
+	hourOnly  = regexp.MustCompile(`^(?i)(1[0-2]|[1-9]) ?([ap])(?:m\b|\.m\b\.?)`)
 	clock     = regexp.MustCompile(`^(?i)([01]?\d|2[0-4]):([0-5]\d)(?::[0-5]\d)?(?: ?([ap])\.?m\b\.?)?`)
 )
 
@@ -94,7 +106,7 @@ func beginsDate(s string) bool {
 	case 1, 2:
 		switch c {
 		case ' ':
-			return k+1 < len(s) && (months[letterRun(s[k+1:])] > 0 || strings.HasPrefix(s[k+1:], "of ") || strings.HasPrefix(s[k+1:], "de "))
+			return k+1 < len(s) && (months[letterRun(s[k+1:])] > 0 || strings.HasPrefix(s[k+1:], "of ") || strings.HasPrefix(s[k+1:], "de ") || s[k+1]|0x20 == 'a' || s[k+1]|0x20 == 'p')
 		case ',', ')', '%', ';', '|', '\n':
 			return false
 		}
@@ -149,6 +161,13 @@ func scanNumericDate(s string) (date, int) {
 			return d, m[7]
 		}
 		return d, m[5]
+	}
+	if m := hourOnly.FindStringSubmatchIndex(s); m != nil {
+		d := date{hour: num(s, m, 1) % 12}
+		if s[m[4]] == 'p' || s[m[4]] == 'P' {
+			d.hour += 12
+		}
+		return d, m[1]
 	}
 	if m := clock.FindStringSubmatchIndex(s); m != nil {
 		d := date{hour: num(s, m, 1), minute: num(s, m, 2)}

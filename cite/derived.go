@@ -3,6 +3,7 @@ package cite
 import (
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // Formulas are tried over what the sentence is about only: the cells already
@@ -24,10 +25,33 @@ func (r *resolver) derived() {
 		if n.kind != number || n.huge || n.prefix != "" || len(n.readings) == 0 {
 			continue
 		}
+		r.better(k, r.ofBefore(k))
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
-		for _, try := range []func(int) *candidate{r.conditional, r.aggregate, r.groupSum, r.again, r.totalsRatio, r.siblings, r.complement, r.pairwise, r.shareOf, r.ratioOf, r.daysOf, r.threshold, r.loose} {
+		if n.percent && r.prose.low(n.to) == "of" && ofAllWords[r.prose.low(n.to+1)] {
+			r.better(k, r.shareOf(k))
+		}
+		if c := r.found[k]; c != nil && c.conf >= 0.6 {
+			continue
+		}
+		r.better(k, r.shareBeside(k))
+		if c := r.found[k]; c != nil && c.conf >= 0.6 {
+			continue
+		}
+		if c, only := r.ofNext(k); only {
+			r.better(k, c)
+			continue
+		}
+		if c, only := r.ofWhich(k); only {
+			r.better(k, c)
+			continue
+		}
+		if c, only := r.fromToChange(k); only {
+			r.better(k, c)
+			continue
+		}
+		for _, try := range []func(int) *candidate{r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told, r.remainder, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely, r.loose} {
 			if r.work <= 0 {
 				return
 			}
@@ -38,6 +62,8 @@ func (r *resolver) derived() {
 		}
 	}
 }
+
+var ofAllWords = set("them all everyone everybody everything")
 
 // fitsValue checks a computed value.
 func (n *numeral) fitsValue(v *big.Rat) (float64, bool) {
@@ -174,14 +200,20 @@ func (r *resolver) operations(k int) []operation {
 	} else {
 		changed = changed || r.differs(n)
 	}
+	if n.percent && r.besideDifference(k) {
+		return []operation{growthOp} // "180 more (15 %)"
+	}
 	switch {
 	case n.points:
 		return []operation{diffOp}
 	case n.percent:
 		if changed && r.prose.low(n.to) != "of" {
+			if r.isChange(n) {
+				return []operation{growthOp}
+			}
 			return []operation{growthOp, ratioOp}
 		}
-		return []operation{ratioOp, growthOp}
+		return []operation{ratioOp}
 	case n.times:
 		return []operation{ratioOp}
 	case changed:
@@ -195,19 +227,35 @@ func (r *resolver) operations(k int) []operation {
 func (r *resolver) differs(n *numeral) bool {
 	p := r.prose
 	for i := n.from - 1; i >= max(0, n.from-window) && p.tokens[i].clause == p.tokens[n.from].clause && r.numeralAt[i] < 0 && p.low(i) != "than"; i-- {
-		if diffCues[p.low(i)] && !r.named(i) {
+		if diffCues[p.low(i)] && !r.named(i) && !(p.low(i) == "by" && r.passive(i)) {
 			return true
 		}
 	}
-	if diffCues[p.low(n.from-1)] {
+	if w := p.low(n.from - 1); diffCues[w] && !(w == "by" && r.passive(n.from-1)) {
 		return true
 	}
-	for i := n.to; i < n.to+6 && i < len(p.tokens) && (p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
+	from := n.to
+	if p.low(from) == "(" {
+		from = r.behindWhole(n)
+	}
+	for i := from; i < from+6 && i < len(p.tokens) && !conjunctions[p.low(i)] && (p.tokens[i].word || p.low(i) == "€" || p.low(i) == "$") && r.numeralAt[i] < 0; i++ {
 		if diffCues[p.low(i)] && !r.named(i) {
 			return true
 		}
 	}
 	return false
+}
+
+// besideDifference: "180 hours more (15 %)", "190 MWh or 5.5 % less".
+func (r *resolver) besideDifference(k int) bool {
+	w := r.prose.low(r.numerals[k].from - 1)
+	return k > 0 && r.found[k-1] != nil && strings.Contains(r.found[k-1].formula, " - ") && !strings.HasPrefix(r.found[k-1].formula, "1") && (w == "(" || w == "or" || w == ",")
+}
+
+// passive: the "by" of "named by 74 people" says who, not how much.
+func (r *resolver) passive(i int) bool {
+	w := r.prose.low(i - 1)
+	return strings.HasSuffix(w, "ed") && !diffCues[w] && !changeVerbs[w]
 }
 
 // leaves: "leaves 70 GB free", "12 seats remaining".
@@ -248,6 +296,17 @@ func (r *resolver) numbersOf(t int) []int {
 	return out
 }
 
+// amounts are the numeric columns of a table that are no keys, within bounds.
+func (r *resolver) amounts(t int) []int {
+	var out []int
+	for ci, c := range r.tables[t].cols {
+		if c.role == roleNumber && !c.key && len(out) < maxColumns {
+			out = append(out, ci)
+		}
+	}
+	return out
+}
+
 // boundRows are the rows a numeral is bound to, and the only rows of results that
 // have just one.
 func (r *resolver) boundRows(k int) []dim {
@@ -258,7 +317,7 @@ func (r *resolver) boundRows(k int) []dim {
 		}
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if len(r.tables[t].rows) == 1 {
+		if len(r.tables[t].rows) == 1 && !r.ofOther(&r.numerals[k], t) {
 			out = append(out, dim{t, 0})
 		}
 	}

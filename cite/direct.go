@@ -2,7 +2,6 @@ package cite
 
 import (
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,7 +16,7 @@ func (r *resolver) direct() {
 		case n.huge:
 			r.reasons[k] = "the number is too long to check"
 		case r.labelled(k):
-		case n.kind == calendar || n.year && !n.currency:
+		case n.kind == calendar || n.year && !n.currency || n.kind == ordinal && r.isDay(n):
 			r.dated(k)
 		case n.kind == ordinal || n.hash && n.sig <= 2:
 			r.ranked(k)
@@ -29,6 +28,16 @@ func (r *resolver) direct() {
 	}
 }
 
+// isDay: a day of the results is called so: "the 7th".
+func (r *resolver) isDay(n *numeral) bool {
+	for _, m := range r.near(n) {
+		if m.overlaps(n) && m.date {
+			return true
+		}
+	}
+	return false
+}
+
 // labelled resolves numerals that are part of a name: the 22 of "Midnight 22".
 func (r *resolver) labelled(k int) bool {
 	n := &r.numerals[k]
@@ -38,7 +47,7 @@ func (r *resolver) labelled(k int) bool {
 		}
 		h := m.hits[len(m.hits)-1]
 		col := &r.tables[h.table].cols[h.col]
-		if col.role == roleNumber && (n.year || !col.key) {
+		if col.role == roleNumber && (n.year || !col.key && !col.unique) {
 			return false
 		}
 		if col.role == roleNumber && r.namesOther(k, h) {
@@ -134,6 +143,10 @@ func (r *resolver) dated(k int) {
 		}
 	}
 	if r.found[k] != nil {
+		return
+	}
+	if r.inTable(n) && r.conflict[k] == nil && far != nil {
+		r.better(k, far)
 		return
 	}
 	if c := r.echoDate(n); c != nil {
@@ -260,6 +273,9 @@ func (r *resolver) numbered(k int) {
 		if c != nil && r.comparedWith(n) {
 			c.conf *= 0.55 // "five more than": a difference, if there is one
 		}
+		if c != nil && c.formula == "" && n.hedge != exactly && len(r.denominators(n)) > 0 {
+			c.conf *= 0.55 // "about 60 per ticket": a ratio, if there is one
+		}
 		if c != nil && r.changedBy(n) && c.formula == "" && !r.changeColumn(c.table, c.col) {
 			c.conf *= 0.3 // "shrank by 7": never what there is
 			r.conflict[k] = c
@@ -271,12 +287,25 @@ func (r *resolver) numbered(k int) {
 	}
 }
 
-var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker cheaper")
+var comparativeWords = set("more fewer less higher lower ahead behind longer shorter above below older younger faster slower quicker cheaper mehr weniger")
 
 // comparedWith: "five more than", "308 units behind".
 func (r *resolver) comparedWith(n *numeral) bool {
 	p := r.prose
-	return comparativeWords[p.low(n.to)] || n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] && comparativeWords[p.low(n.to+1)]
+	return comparativeWords[p.low(n.to)] || !r.labelAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] && comparativeWords[p.low(n.to+1)]
+}
+
+// labelAt: a label begins at token i.
+func (r *resolver) labelAt(i int) bool {
+	if i >= len(r.prose.tokens) {
+		return false
+	}
+	for _, m := range r.bySentence[r.prose.tokens[i].sentence] {
+		if m.from == i {
+			return true
+		}
+	}
+	return false
 }
 
 // speaksOfGroup: "A, B and C together have 785" is about none of them alone.
@@ -293,8 +322,6 @@ func (r *resolver) speaksOfGroup(k int) bool {
 	return false
 }
 
-var groupCues = set("together combined both jointly sum zusammen juntos juntas total altogether account")
-
 // topN: "top 3", "the top two", "first five".
 func (r *resolver) topN(n *numeral) *candidate {
 	p := r.prose
@@ -310,10 +337,13 @@ func (r *resolver) topN(n *numeral) *candidate {
 		return c
 	}
 	v := n.readings[0].val
-	if !v.IsInt() || !v.Num().IsInt64() || (w != "top" && w != "bottom" && w != "latest") {
+	if !v.IsInt() || !v.Num().IsInt64() {
 		return nil
 	}
 	for t := len(r.tables) - 1; t >= 0; t-- {
+		if (w == "first" || w == "last") && !(periodNames[stem(p.low(n.to))] && r.series(t)) {
+			continue
+		}
 		if c := v.Num().Int64(); c >= 1 && c <= int64(len(r.tables[t].rows)) {
 			return &candidate{table: t, formula: fmt.Sprintf("top(%s, %d)", r.tables[t].id, c), value: v.Num().String(), conf: 0.7}
 		}
@@ -326,7 +356,7 @@ func (r *resolver) counted(k int) *candidate {
 	n := &r.numerals[k]
 	p := r.prose
 	v := n.readings[0].val
-	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 || n.hedge != exactly {
+	if !v.IsInt() || !v.Num().IsInt64() || n.currency || n.scaled || n.sign != 0 || n.hedge != exactly && !(r.prose.low(n.from-1) == "over" && periodNames[stem(r.prose.low(n.to))]) || r.comparedWith(n) {
 		return nil
 	}
 	count := int(v.Num().Int64())
@@ -342,7 +372,7 @@ func (r *resolver) counted(k int) *candidate {
 		return nil
 	}
 	noun := r.nounAfter(n)
-	if noun < 0 {
+	if noun < 0 || copulas[p.low(n.to)] {
 		return r.allOfThem(n, count)
 	}
 	w := stem(p.low(noun))
@@ -354,7 +384,7 @@ func (r *resolver) counted(k int) *candidate {
 			if c.role != roleText && c.role != roleDate {
 				continue
 			}
-			if !mentions(c.words, w) {
+			if !mentions(c.words, w) && !(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAll(n)) {
 				continue
 			}
 			if c.role == roleDate && measured {
@@ -378,6 +408,12 @@ func (r *resolver) counted(k int) *candidate {
 		}
 	}
 	return nil
+}
+
+// countsAll: "the four days", "across all six weeks".
+func (r *resolver) countsAll(n *numeral) bool {
+	w := r.prose.low(n.from - 1)
+	return w == "the" || w == "all" || w == "these" || w == "those"
 }
 
 var partPronouns = set("them these those which whom it its")
@@ -455,96 +491,6 @@ func (r *resolver) nounAfter(n *numeral) int {
 		}
 	}
 	return last
-}
-
-// echo is a number or a date of the question or of a literal of the SQL.
-type echo struct {
-	formula string
-	table   int
-	val     *big.Rat
-	date    date
-	next    string // the word after it
-	percent bool
-}
-
-func (r *resolver) readEchoes(question string) {
-	r.readEcho("question", -1, question)
-	for t := len(r.tables) - 1; t >= 0 && len(r.echoes) < 500; t-- {
-		r.readEcho("sql filter", t, strings.NewReplacer("`", " ", "'", " ").Replace(r.tables[t].sql))
-	}
-}
-
-func (r *resolver) readEcho(formula string, t int, s string) {
-	p := parse(clip(strings.NewReplacer("\n", " ").Replace(s)))
-	found, _ := scanNumerals(p)
-	for i := range found {
-		if i == 200 {
-			return
-		}
-		n := &found[i]
-		e := echo{formula: formula, table: t, percent: n.percent, date: n.date}
-		if n.kind == calendar {
-			e.val = nil
-		} else if len(n.readings) > 0 {
-			e.val = n.readings[0].val
-		}
-		e.next = stem(p.low(n.to))
-		r.echoes = append(r.echoes, e)
-	}
-}
-
-func (r *resolver) echoDate(n *numeral) *candidate {
-	for _, e := range r.echoes {
-		if e.date.isZero() || n.date.isZero() {
-			continue
-		}
-		if n.date.covers(e.date) {
-			return r.echoed(e, 0.85, r.dateValue(n))
-		}
-	}
-	return nil
-}
-
-func (r *resolver) dateValue(n *numeral) string { return n.date.String() }
-
-// echoNumber: the numeral only repeats the question or the SQL. A word must say
-// so ("top", "at least", "last"), or the same noun must follow.
-func (r *resolver) echoNumber(n *numeral) *candidate {
-	if len(n.readings) == 0 {
-		return nil
-	}
-	cued := r.within(n, rangeCues, 4)
-	next := stem(r.prose.low(n.to))
-	for _, e := range r.echoes {
-		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) {
-			continue
-		}
-		if _, ok := n.fitsExactly(e.val); !ok {
-			if _, ok = n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); !ok || !n.percent {
-				continue
-			}
-		}
-		switch {
-		case cued:
-			return r.echoed(e, 0.8, ratText(e.val))
-		case next != "" && next == e.next && unicode.IsLetter([]rune(next)[0]) && !stop[next]:
-			return r.echoed(e, 0.7, ratText(e.val))
-		}
-	}
-	return nil
-}
-
-func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
-	for _, rd := range n.readings {
-		if rd.val.Cmp(v) == 0 {
-			return 1, true
-		}
-	}
-	return 0, false
-}
-
-func (r *resolver) echoed(e echo, conf float64, value string) *candidate {
-	return &candidate{table: e.table, formula: e.formula, value: value, conf: conf}
 }
 
 // ref writes a column, or with row ≥ 0 a cell, as formulas do.

@@ -23,10 +23,10 @@ func (r *resolver) loose(k int) *candidate {
 		bound := boundIn(cb, h.table)
 		q, _ := r.matchCell(n, h)
 		switch {
+		case len(t.rows) == 1 && r.superseded(k, h.table, h.col), r.ofOther(n, h.table):
+			continue
 		case cb.strong && !bound[h.col] && r.namesNumber(cb, h.table):
 			continue
-		case len(t.rows) == 1 && bound[h.col] && r.bindingOf(k, h.table) == nil:
-			q *= 0.97
 		case strict:
 			continue
 		case len(t.rows) == 1 && (n.sig >= 2 || len(t.cols) == 1):
@@ -44,6 +44,24 @@ func (r *resolver) loose(k int) *candidate {
 		}
 		if best == nil || q > best.conf {
 			best = r.cell(h.table, h.row, h.col, q)
+		}
+	}
+	return best
+}
+
+// lone takes the cell of a named column from a result of one row.
+func (r *resolver) lone(k int) *candidate {
+	n := &r.numerals[k]
+	if n.times || r.strictly(k) {
+		return nil
+	}
+	var best *candidate
+	for _, h := range r.hits[k] {
+		if len(r.tables[h.table].rows) != 1 || !boundIn(r.columnsOf[k], h.table)[h.col] || r.superseded(k, h.table, h.col) || r.ofOther(n, h.table) {
+			continue
+		}
+		if q, _ := r.matchCell(n, h); best == nil || q > best.conf {
+			best = r.cell(h.table, h.row, h.col, 0.97*q)
 		}
 	}
 	return best

@@ -2,12 +2,13 @@ package cite
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 )
 
 // intervals are the absolute cell values that a number may stand for, a little
 // wide: matchCell decides exactly.
-func (n *numeral) intervals() [][2]float64 {
+func (n *numeral) intervals(conversions []float64) [][2]float64 {
 	if n.kind == calendar && !n.year || n.huge {
 		return nil
 	}
@@ -20,6 +21,9 @@ func (n *numeral) intervals() [][2]float64 {
 		if n.percent || n.points {
 			out = append(out, [2]float64{lo / 100, hi / 100})
 		}
+		for _, f := range conversions {
+			out = append(out, [2]float64{lo / f, hi / f})
+		}
 		for _, s := range []float64{1e3, 1e6, 1e9} {
 			if n.scaled || v >= s {
 				out = append(out, [2]float64{lo / s, hi / s})
@@ -27,6 +31,15 @@ func (n *numeral) intervals() [][2]float64 {
 		}
 	}
 	return out
+}
+
+// inRange says in floating point whether a cell is worth comparing exactly.
+func (r *resolver) inRange(k int, cell any) bool {
+	f, ok := cellFloat(cell)
+	if f < 0 {
+		f = -f
+	}
+	return ok && slices.ContainsFunc(r.ranges[k], func(iv [2]float64) bool { return iv[0] <= f && f <= iv[1] })
 }
 
 // tolerance is how far a value may be from what is written.
@@ -37,7 +50,10 @@ func (n *numeral) tolerance(rd reading) *big.Rat {
 	}
 	step := n.step(rd)
 	most := new(big.Rat).Mul(rd.val, big.NewRat(1, 20))
-	if n.word {
+	switch {
+	case n.word && n.times && n.hedge == over:
+		return ratOne // "more than doubled" may be nearly three times
+	case n.word:
 		step, most = rd.val, new(big.Rat).Mul(rd.val, big.NewRat(1, 10))
 	}
 	if n.hedge == about {
@@ -101,11 +117,11 @@ func (n *numeral) fits(v *big.Rat, float bool) (float64, bool) {
 	return 0, false
 }
 
-// fitsScaled is fits for a value that is a ratio when the text says percent, or
-// is written in thousands or millions.
+// fitsColumn is fits for a value that is a ratio when the text says percent, is
+// written in thousands or millions, or in another unit than the text.
 func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool) {
 	if n.percent || n.points {
-		if col.percent || col.name == "value" {
+		if col.percent || col.hundred && (n.sig > 2 || n.hedge == about) || col.name == "value" {
 			if q, ok := n.fits(v, float); ok {
 				return q, true
 			}
@@ -114,6 +130,10 @@ func (n *numeral) fitsColumn(v *big.Rat, col *column, float bool) (float64, bool
 			return 0, false
 		}
 		return n.fits(new(big.Rat).Mul(v, ratHundred), float)
+	}
+	if f := n.conversion(col.unit); f != nil {
+		q, ok := n.fits(new(big.Rat).Mul(v, f), float)
+		return q * 0.95, ok
 	}
 	if q, ok := n.fits(v, float); ok {
 		return q, true
@@ -141,7 +161,7 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 	}
 	switch {
 	case v.Sign() < 0 && n.sign >= 0:
-		if !r.says(n, downCues) {
+		if !r.saysNegative(n, h.table, h.col) {
 			return 0, false
 		}
 		q *= 0.98
@@ -149,6 +169,12 @@ func (r *resolver) matchCell(n *numeral, h cellHit) (float64, bool) {
 		return 0, false
 	}
 	return q, true
+}
+
+// saysNegative: an amount without a sign can stand for a negative cell when the
+// words say which way, or when the whole column is kept below zero (refunds).
+func (r *resolver) saysNegative(n *numeral, t, ci int) bool {
+	return hasAny(r.tables[t].cols[ci].words, lateWords) && r.says(n, earlyWords) || r.says(n, downCues) || r.saysSentence(n, downCues) && !r.saysSentence(n, upCues) || r.totalOf(t, ci).n > 0 && r.totalOf(t, ci).maxF <= 0
 }
 
 // window is how far cues are looked for on either side of a numeral.
@@ -196,7 +222,7 @@ func (r *resolver) within(n *numeral, cues map[string]bool, before int) bool {
 	return false
 }
 
-// headerUnits takes over the unit of a table's column: "Share (%)".
+// headerUnits takes over the unit of a table's column: "Share (%)", "Cost (k€)".
 func (r *resolver) headerUnits(n *numeral) {
 	p := r.prose
 	b := &p.blocks[p.tokens[n.from].blck]
@@ -205,6 +231,12 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 	from, to := p.headerCell(b.parent, p.cellOf(n.from))
 	for i := from; i < to; i++ {
+		inUnit := p.low(i-1) == "(" || p.low(i-1) == "in" || p.low(i-1) == "€" || p.low(i-1) == "$" || p.low(i+1) == "€"
+		if s := scales[p.low(i)]; s >= 3 && s <= 9 && inUnit && !n.scaled && len(n.readings) > 0 {
+			n.rescale(s)
+		} else if u := unitNamed(p.low(i)); u.factor != nil && i > from && inUnit && n.unit.factor == nil && !perCues[p.low(i+1)] && p.low(i+1) != "/" && p.low(i-1) != "/" {
+			n.unit = u
+		}
 		if p.low(i) == "%" {
 			n.percent = true
 		}
@@ -217,11 +249,10 @@ func (r *resolver) headerUnits(n *numeral) {
 // anchored looks for the numeral in the rows the text names. When the text names
 // rows and the value is elsewhere only, conflict says where.
 func (r *resolver) anchored(k int) *candidate {
-	n := &r.numerals[k]
 	cb := r.columnsOf[k]
 	var best *candidate
 	for _, b := range r.bindings[k] {
-		c := r.inRows(n, b, cb)
+		c := r.inRows(k, b, cb)
 		if c == nil {
 			continue
 		}
@@ -239,7 +270,8 @@ func (r *resolver) anchored(k int) *candidate {
 }
 
 // inRows looks at the cells of a binding's rows.
-func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
+func (r *resolver) inRows(k int, b binding, cb columnBinding) *candidate {
+	n := &r.numerals[k]
 	t := &r.tables[b.table]
 	if len(b.rows) > maxHits {
 		return nil
@@ -262,15 +294,18 @@ func (r *resolver) inRows(n *numeral, b binding, cb columnBinding) *candidate {
 			if t.cols[ci].role != roleNumber || !r.spend(1) {
 				continue
 			}
+			if !r.inRange(k, t.rows[ri][ci]) {
+				continue
+			}
 			q, ok := r.matchCell(n, cellHit{b.table, int(ri), ci})
 			if !ok {
 				continue
 			}
 			switch {
-			case r.superseded(n, b.table, ci):
+			case r.superseded(k, b.table, ci):
 				continue
 			case bound[ci]:
-			case said && cb.strong && !t.partOfColumn(ci, bound):
+			case said && cb.strong && !(t.partOfColumn(ci, bound) && !r.inTable(n)):
 				continue
 			case said:
 				q *= 0.85
@@ -304,6 +339,11 @@ func participle(name []string) bool {
 	return false
 }
 
+// inTable: the numeral stands in a table, whose headers say what is what.
+func (r *resolver) inTable(n *numeral) bool {
+	return r.prose.blocks[r.prose.tokens[n.from].blck].kind == tableRow
+}
+
 // partOfColumn: "912 books" can be the overdue ones, "31 parcels" the damaged: a
 // column named by a participle counts some of what a noun counts.
 func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
@@ -318,55 +358,6 @@ func (t *table) partOfColumn(ci int, bound map[int]bool) bool {
 	return true
 }
 
-var (
-	earlierWords = set("last previous prior old before start opening prev")
-	reachWords   = set("reached reaching hit now")
-	endWords     = set("went ended moved ends")
-	laterWords   = set("this current new after end closing latest")
-)
-
-// superseded: "grew to 2,400" is not about revenue_2023 when there is a
-// revenue_2024, and "from 2,880" not about the later of the two.
-func (r *resolver) superseded(n *numeral, t, ci int) bool {
-	w, _ := r.wordBefore(n)
-	if reachWords[w] {
-		w = "to"
-	} else if w != "to" && w != "from" && !(w == "at" && r.says(n, endWords)) || !r.says(n, changeVerbs) && !r.says(n, endWords) {
-		return false
-	}
-	age, base := columnAge(r.tables[t].cols[ci].words)
-	if age == 0 {
-		return false
-	}
-	for o, c := range r.tables[t].cols {
-		other, name := columnAge(c.words)
-		if o != ci && other != 0 && name == base && (w == "from") == (other < age) && other != age {
-			return true
-		}
-	}
-	return false
-}
-
-// columnAge places revenue_2023 before revenue_2024, and last_year before
-// this_year; base is the name without the time. An age of 0 is no time at all.
-func columnAge(name []string) (age int, base string) {
-	for _, w := range name {
-		switch y, ok := digits(w); {
-		case ok && y >= 1900 && y <= 2100:
-			age = y
-		case months[w] > 0:
-			age = months[w]
-		case earlierWords[w]:
-			age = 1
-		case laterWords[w]:
-			age = 2
-		default:
-			base += w + " "
-		}
-	}
-	return age, base
-}
-
 func boundIn(cb columnBinding, t int) map[int]bool {
 	m := map[int]bool{}
 	for _, c := range cb.cols {
@@ -378,7 +369,7 @@ func boundIn(cb columnBinding, t int) map[int]bool {
 }
 
 func (r *resolver) cell(t, row, col int, conf float64) *candidate {
-	c := &candidate{table: t, row: row, col: col, conf: conf}
+	c := &candidate{table: t, row: row, col: col, conf: conf, measure: &r.tables[t].cols[col]}
 	if v, ok := cellRat(r.tables[t].rows[row][col]); ok && r.tables[t].cols[col].role == roleNumber {
 		c.value = ratText(v)
 	} else {

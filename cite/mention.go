@@ -33,16 +33,6 @@ type hit struct {
 	wide       bool
 }
 
-// columnMention is a place in the text that names columns.
-type columnMention struct {
-	from, to int
-	cols     []colRef
-	full     bool // the whole name is there
-	vague    bool // it is a word like "average" that says how, not what
-}
-
-type colRef struct{ table, col int }
-
 type wordKey struct{ from, to int }
 
 // labels finds the mentions of cells of every table.
@@ -62,7 +52,7 @@ func (r *resolver) labels() {
 			case roleDate:
 				r.dateLabels(ti, ci, found)
 			case roleNumber:
-				if t.cols[ci].key {
+				if t.cols[ci].key || t.cols[ci].unique {
 					r.keyLabels(ti, ci, found)
 				}
 			}
@@ -169,7 +159,11 @@ func (r *resolver) longestLabel() int {
 			}
 			for _, row := range t.rows {
 				s, _ := row[ci].(string)
-				if longest = max(longest, wordCount(s)); longest >= maxLabelWords {
+				count := wordCount(s)
+				if s != "" && s[0] >= '0' && s[0] <= '9' {
+					count++ // 18-39 is said as 18 to 39
+				}
+				if longest = max(longest, count); longest >= maxLabelWords {
 					return maxLabelWords
 				}
 			}
@@ -228,6 +222,7 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 	t := &r.tables[ti]
 	var buf []byte
 	byKey := map[string]*rowSet{}
+	aliases := t.aliasesOf(ci)
 	put := func(key []byte, ri int, cell string) {
 		if index.head[string(key)] == 0 {
 			return
@@ -253,6 +248,17 @@ func (r *resolver) textLabels(ti, ci int, index *wordIndex, found map[wordKey]*m
 		}
 		buf = labelKey(buf[:0], s)
 		put(buf, ri, s)
+		if n := len(buf) - 1; n > 4 && buf[n] == 's' && buf[n-1] != 's' {
+			put(buf[:n], ri, s) // a geriatric patient is one of Geriatrics
+		}
+		for _, form := range rangeForms(s) {
+			put([]byte(form), ri, s)
+		}
+		for _, name := range aliases[string(buf)] {
+			if name != string(buf) {
+				put([]byte(name), ri, strings.ToUpper(name[:1])+name[1:])
+			}
+		}
 	}
 	r.shortNames(ti, ci, index, found)
 	for key, set := range byKey {
@@ -267,10 +273,11 @@ const maxShortNames = 200
 // for Ben Carter.
 func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*mention) {
 	t := &r.tables[ti]
-	if len(t.rows) > maxShortNames || !t.cols[ci].unique {
+	if len(t.rows) > maxShortNames {
 		return
 	}
 	sets := map[string]*rowSet{}
+	of := map[string]string{} // the label, or nothing when there are several
 	for ri, row := range t.rows {
 		s, _ := row[ci].(string)
 		words := strings.Fields(s)
@@ -285,12 +292,15 @@ func (r *resolver) shortNames(ti, ci int, index *wordIndex, found map[wordKey]*m
 			}
 			if sets[low] == nil {
 				sets[low] = &rowSet{cell: w}
+				of[low] = s
+			} else if of[low] != s {
+				of[low] = ""
 			}
 			sets[low].add(ri)
 		}
 	}
 	for low, set := range sets {
-		if len(set.rows) == 1 {
+		if of[low] != "" {
 			r.place(index.places(low), set, dim{ti, ci}, found, func(at wordKey) bool {
 				c, _ := utf8.DecodeRuneInString(r.prose.text[r.prose.tokens[at.from].start:])
 				return at.to-at.from == 1 && unicode.IsUpper(c) && r.names(at, set.cell)
@@ -346,6 +356,9 @@ func (r *resolver) names(at wordKey, cell string) bool {
 		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == calendar && (r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
 			return false // the 2023 of 30.06.2023
 		}
+		if k := r.numeralAt[i]; k >= 0 && r.numerals[k].kind == number && !r.numerals[k].percent && (r.numerals[k].from < at.from || r.numerals[k].to > at.to) {
+			return false // the 2022 of 2022,0
+		}
 	}
 	if at.to-at.from > 1 {
 		return true
@@ -360,7 +373,7 @@ func (r *resolver) names(at wordKey, cell string) bool {
 		return true // IT, US
 	}
 	if unicode.IsLower(c) && unicode.IsUpper(d) && !t.code {
-		return !common(t.low) && !r.columnWords[stem(t.low)]
+		return !common(t.low) && !r.columnWords[stem(t.low)] && synonyms[t.low] == ""
 	}
 	return !common(t.low) || t.code || unicode.IsUpper(c) && !(p.firstWord(at.from) && functional(t.low))
 }
@@ -376,119 +389,6 @@ func common(w string) bool {
 
 func (p *prose) firstWord(i int) bool {
 	return p.sentences[p.tokens[i].sentence].from == i
-}
-
-// dateLabels finds the dates and months of the text among the cells of a column.
-func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
-	if len(r.dates) == 0 {
-		return
-	}
-	sets := make([]rowSet, len(r.dates))
-	text := r.tables[ti].cols[ci].role == roleText
-	for ri, row := range r.tables[ti].rows {
-		s, ok := row[ci].(string)
-		if !ok || s == "" {
-			continue
-		}
-		if !r.spend(1 + len(r.dates)/4) {
-			return
-		}
-		if text && (s[0] < '0' || s[0] > '9') && len(s) > 9 {
-			continue
-		}
-		d, ok := cellDate(s)
-		if !ok {
-			continue
-		}
-		for i := range r.dates {
-			if r.dates[i].date.covers(d) {
-				sets[i].add(ri)
-			}
-		}
-	}
-	for i := range sets {
-		if len(sets[i].rows) > 0 {
-			r.place(r.dates[i].places, &sets[i], dim{ti, ci}, found, func(wordKey) bool { return true })
-			for _, at := range r.dates[i].places {
-				if m := found[at]; m != nil {
-					m.date = true
-				}
-			}
-		}
-	}
-}
-
-// textDate is a date the text says, and where.
-type textDate struct {
-	date   date
-	places []wordKey
-}
-
-// collectDates gathers the dates of the text: calendar numerals, years, and
-// months that stand alone.
-func (r *resolver) collectDates() {
-	at := map[date]int{}
-	put := func(d date, k wordKey) {
-		i, ok := at[d]
-		if !ok {
-			if len(r.dates) == maxDates {
-				return
-			}
-			i = len(r.dates)
-			at[d] = i
-			r.dates = append(r.dates, textDate{date: d})
-		}
-		r.dates[i].places = append(r.dates[i].places, k)
-	}
-	covered := map[int]bool{}
-	for _, n := range r.numerals {
-		if n.kind == calendar && (n.date.month > 0 || n.date.year > 0) || n.year && !n.currency {
-			put(n.date, wordKey{n.from, n.to})
-			for i := n.from; i < n.to; i++ {
-				covered[i] = true
-			}
-		}
-	}
-	for i, t := range r.prose.tokens {
-		m := months[t.low]
-		if m == 0 || covered[i] {
-			continue
-		}
-		if c, _ := utf8.DecodeRuneInString(r.prose.text[t.start:]); unicode.IsUpper(c) {
-			put(date{month: m, hour: -1, minute: -1}, wordKey{i, i + 1})
-		}
-	}
-}
-
-// keyLabels finds whole numbers of the text in columns of identifiers and years.
-func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
-	places := map[int64][]wordKey{}
-	for _, n := range r.numerals {
-		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word || n.to-n.from > 2 {
-			continue
-		}
-		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && v.Num().Int64() >= 1000 {
-			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
-		}
-	}
-	if len(places) == 0 {
-		return
-	}
-	sets := map[int64]*rowSet{}
-	for ri, row := range r.tables[ti].rows {
-		if !r.spend(1) {
-			return
-		}
-		if v, ok := row[ci].(int64); ok && len(places[v]) > 0 {
-			if sets[v] == nil {
-				sets[v] = &rowSet{}
-			}
-			sets[v].add(ri)
-		}
-	}
-	for v, set := range sets {
-		r.place(places[v], set, dim{ti, ci}, found, func(wordKey) bool { return true })
-	}
 }
 
 // arrange sorts the mentions by place and drops those inside longer ones.
@@ -517,176 +417,6 @@ func (r *resolver) arrange(found map[wordKey]*mention) {
 	}
 }
 
-// nameWords splits a column's name: avg_order_value, avgOrderValue, "Order value".
-func nameWords(name string) []string {
-	var words []string
-	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			words = append(words, stem(b.String()))
-			b.Reset()
-		}
-	}
-	var prev rune
-	for _, c := range name {
-		switch {
-		case !isWord(c):
-			flush()
-		case unicode.IsUpper(c) && unicode.IsLower(prev):
-			flush()
-			b.WriteRune(unicode.ToLower(c))
-		default:
-			b.WriteRune(unicode.ToLower(c))
-		}
-		prev = c
-	}
-	flush()
-	return words
-}
-
-// verbStems leads from "closed" to a column close.
-func verbStems(w string) []string {
-	for _, ending := range []string{"ed", "ing"} {
-		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
-			return []string{s, s + "e", s + "ing"}
-		}
-	}
-	return nil
-}
-
-// hasStop: goals_for is not named by "goals".
-func (r *resolver) hasStop(cols []colRef) bool {
-	for _, c := range cols {
-		for _, w := range r.tables[c.table].cols[c.col].words {
-			if stop[w] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func weight(w string) int {
-	if generic[w] || isDigits(w) && len(w) != 4 {
-		return 1
-	}
-	return 3
-}
-
-// columns finds where the text names columns. The longest run of words that are
-// all in one column's name wins, and of the columns it fits those it fits best.
-func (r *resolver) columns() {
-	byWord := map[string][]colRef{}
-	words := map[colRef]map[string]bool{}
-	for ti := range r.tables {
-		for ci := range r.tables[ti].cols {
-			ref := colRef{ti, ci}
-			words[ref] = map[string]bool{}
-			for _, w := range r.tables[ti].cols[ci].words {
-				if !stop[w] && !words[ref][w] {
-					words[ref][w] = true
-					byWord[w] = append(byWord[w], ref)
-				}
-			}
-		}
-	}
-	p := r.prose
-	r.colBySentence = make([][]*columnMention, len(p.sentences))
-	if len(byWord) == 0 {
-		return
-	}
-	for i := 0; i < len(p.tokens); {
-		m := r.columnAt(i, byWord, words)
-		if m == nil {
-			i++
-			continue
-		}
-		s := p.tokens[i].sentence
-		r.colBySentence[s] = append(r.colBySentence[s], m)
-		i = m.to
-	}
-}
-
-func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]map[string]bool) *columnMention {
-	p := r.prose
-	if !p.tokens[i].word {
-		return nil
-	}
-	if m := r.acronymAt(i, byWord); m != nil {
-		return m
-	}
-	first := stem(p.tokens[i].low)
-	cands := byWord[first]
-	for _, verb := range verbStems(p.tokens[i].low) {
-		if len(cands) == 0 {
-			first = verb
-			cands = byWord[verb]
-		}
-	}
-	if len(cands) == 0 {
-		return nil
-	}
-	seen := map[string]bool{first: true}
-	to := i + 1
-	for j := i + 1; j < len(p.tokens) && j < i+9 && p.tokens[j].clause == p.tokens[i].clause; j++ {
-		t := p.tokens[j]
-		if stop[t.low] || t.low == "-" || t.low == "'" || t.low == "’" || t.low == "s" {
-			continue
-		}
-		w := stem(t.low)
-		if !t.word {
-			break
-		}
-		var next []colRef
-		for _, c := range cands {
-			if words[c][w] {
-				next = append(next, c)
-			}
-		}
-		if len(next) == 0 || seen[w] {
-			break
-		}
-		cands, to = next, j+1
-		seen[w] = true
-	}
-	return r.fit(i, to, seen, cands, words)
-}
-
-// fit keeps the columns whose names the words cover best.
-func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
-	m := &columnMention{from: from, to: to}
-	got, telling := 0, false
-	for w := range seen {
-		got += weight(w)
-		telling = telling || weight(w) > 1
-	}
-	best := 0
-	for _, c := range cands {
-		all := 0
-		for w := range words[c] {
-			all += weight(w)
-		}
-		score := got * 1000 / max(all, 1)
-		if score > best {
-			best, m.cols = score, nil
-		}
-		if score == best {
-			m.cols = append(m.cols, c)
-		}
-	}
-	m.full = best >= 1000 && !r.hasStop(m.cols)
-	if !m.full {
-		m.cols = cands // a part of several names: any of them
-	}
-	if !telling && !m.full {
-		if to-from > 1 || !vague[stem(r.prose.low(from))] {
-			return nil
-		}
-		m.vague = true // "the average was 2.4": of some column that says so
-	}
-	return m
-}
-
 // maxNear is how many mentions on either side of a numeral are considered.
 const maxNear = 24
 
@@ -695,34 +425,4 @@ func (r *resolver) near(n *numeral) []*mention {
 	ms := r.bySentence[r.prose.tokens[n.from].sentence]
 	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
 	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
-}
-
-// nearColumns gives the column names around a numeral in its sentence.
-func (r *resolver) nearColumns(n *numeral) []*columnMention {
-	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
-	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
-	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
-}
-
-// acronymAt reads "monthly active users" as the column mau.
-func (r *resolver) acronymAt(i int, byWord map[string][]colRef) *columnMention {
-	p := r.prose
-	var letters [5]byte
-	n := 0
-	for j := i; j < len(p.tokens) && n < len(letters); j++ {
-		t := p.tokens[j]
-		if !t.word || t.low == "" || t.low[0] < 'a' || t.low[0] > 'z' || t.clause != p.tokens[i].clause {
-			return nil
-		}
-		letters[n] = t.low[0]
-		if n++; n < 3 {
-			continue
-		}
-		for _, c := range byWord[string(letters[:n])] {
-			if strings.EqualFold(r.tables[c.table].cols[c.col].name, string(letters[:n])) {
-				return &columnMention{from: i, to: j + 1, cols: []colRef{c}, full: true}
-			}
-		}
-	}
-	return nil
 }

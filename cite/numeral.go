@@ -52,6 +52,7 @@ type numeral struct {
 	times      bool // 2.5 times, 20x, twice
 	word       bool
 	currency   bool
+	unit       unit // of measure, as it stands behind the number
 	hash       bool // #2
 	sign       int  // as written: -1, 0, +1
 	hedge      hedge
@@ -122,12 +123,43 @@ func scanNumerals(p *prose) (found []numeral, more bool) {
 			i++
 		}
 		n.to = i
+		if p.perMany(&n) {
+			continue
+		}
 		if n.start < n.end {
 			p.hedging(&n)
+			p.unitBehind(&n)
+			if n.kind == number && !n.percent && p.low(n.from-1) == "of" && p.low(n.from-2) == "factor" {
+				n.times = true
+			}
 			found = append(found, n)
 		}
 	}
+	p.dayRanges(found)
 	return found, false
+}
+
+// dayRanges reads the 18 of "18 to 21 July 2024" and of "18–21 July" as a day.
+func (p *prose) dayRanges(found []numeral) {
+	for k := range found[:max(len(found)-1, 0)] {
+		n, m := &found[k], &found[k+1]
+		if n.kind != number || m.kind != calendar || m.date.day == 0 || m.date.month == 0 || m.from-n.to != 1 || n.percent || n.currency || n.word || !rangeLinks[p.low(n.to)] || !n.readings[0].val.IsInt() {
+			continue
+		}
+		v := n.readings[0].val.Num().Int64()
+		if c := p.text[m.start]; v < 1 || v > 31 || c < '0' || c > '9' {
+			continue
+		}
+		n.kind, n.date, n.unit = calendar, m.date, unit{}
+		n.date.day = int(v)
+	}
+}
+
+var rangeLinks = set("to and – - until through bis")
+
+// perMany: the 100 of "litres per 100 km" is a part of the unit.
+func (p *prose) perMany(n *numeral) bool {
+	return n.kind == number && n.sig == 1 && !n.currency && !n.percent && (p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
 }
 
 func (p *prose) scanAt(i int) (numeral, bool) {
@@ -529,9 +561,7 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 	if p.adjacent(i-1, "-") || p.adjacent(i-1, "'") {
 		return n, false
 	}
-	if v, ok := multiples[t.low]; ok {
-		set(v)
-		n.times = true
+	if p.multiple(&n, i) || p.fraction(&n, i) {
 		return n, true
 	}
 	if v, ok := ordinals[t.low]; ok {
@@ -552,10 +582,14 @@ func (p *prose) scanWord(i int) (numeral, bool) {
 			n.end = p.tokens[i+2].end
 		}
 	}
-	if p.fraction(&n, v, i) {
-		return n, true
+	if v == 1 && (pointers[p.low(i-1)] || strings.HasSuffix(p.low(i-1), "est")) {
+		return n, false // "the oldest one"
 	}
 	set(v)
+	if p.low(i-1) == "number" && v <= 20 {
+		n.kind = ordinal
+		return n, true
+	}
 	n.quiet = v <= 1 || t.low == "hundred" || t.low == "dozen"
 	p.wordSuffix(&n, n.end)
 	return n, true
@@ -640,23 +674,4 @@ func (p *prose) hedging(n *numeral) {
 	case hedgeOver[w], w == "than" && prev == "more", w == "least" && prev == "at":
 		n.hedge = over
 	}
-}
-
-var fractionNames = map[string]int64{"third": 3, "thirds": 3, "fifth": 5, "fifths": 5, "tenth": 10, "tenths": 10}
-
-// fraction reads "two thirds" as about 67 %.
-func (p *prose) fraction(n *numeral, v int64, i int) bool {
-	j := i + 1
-	if p.adjacent(j, "-") {
-		j++
-	}
-	below, ok := fractionNames[p.low(j)]
-	if !ok || v < 1 || v >= below || v > 1 != strings.HasSuffix(p.low(j), "s") {
-		return false
-	}
-	n.readings = []reading{{big.NewRat(100*v, below), big.NewRat(5, 1)}}
-	n.percent, n.word, n.sig = true, true, 2
-	n.end = p.tokens[j].end
-	n.quiet = v == 1
-	return true
 }

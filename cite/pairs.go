@@ -59,7 +59,7 @@ func (r *resolver) pairCells(k int, op operation, a active, conf float64) *candi
 
 func (r *resolver) shareTalk(k int) bool {
 	n := &r.numerals[k]
-	return r.prose.low(n.to) == "of" || r.says(n, shareWords)
+	return r.prose.low(n.to) == "of" || r.says(n, shareWords) || r.inTable(n) && len(r.near(n)) > 1
 }
 
 // pairRows pairs the named rows in the columns the sentence is about.
@@ -102,12 +102,33 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 		others := all
 		if len(all) > 4 || len(named) > 1 {
 			others = nil
+			if op.name == "ratio" && r.numerals[k].percent && len(named) == 1 {
+				others = r.wholesOf(row.table, named[0], all)
+			}
 		}
 		if c := r.pairIn(k, op, row, named, others, conf-0.2); c != nil {
 			return c
 		}
 	}
 	return nil
+}
+
+// wholesOf are the columns that a column can be a part of: nowhere less than it.
+func (r *resolver) wholesOf(t, part int, cols []int) []int {
+	return slices.DeleteFunc(slices.Clone(cols), func(ci int) bool {
+		rows := r.tables[t].rows
+		if ci == part || !r.comparableColumns(t, part, ci) || len(rows) > maxNumbered || !r.spend(len(rows)) {
+			return true
+		}
+		for _, row := range rows {
+			a, ok1 := cellFloat(row[part])
+			b, ok2 := cellFloat(row[ci])
+			if !ok1 || !ok2 || a > b {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (r *resolver) pairIn(k int, op operation, row dim, as, bs []int, conf float64) *candidate {
@@ -152,15 +173,19 @@ func (r *resolver) pairTables(k int, op operation, a active, conf float64) *cand
 func (r *resolver) neighbours(k int, ops []operation) *candidate {
 	n := &r.numerals[k]
 	for t := len(r.tables) - 1; t >= 0; t-- {
-		if !r.series(t) {
+		if !r.series(t) && !r.panel(k, t) {
 			continue
 		}
 		last := len(r.tables[t].rows) - 1
 		pairs := [][2]int{{last, 0}}
 		if b := r.bindingOf(k, t); b != nil {
 			pairs = nil
-			if len(b.rows) == 1 && b.rows[0] > 0 {
-				pairs = [][2]int{{int(b.rows[0]), int(b.rows[0]) - 1}}
+			if len(b.rows) == 1 {
+				if prev := r.periodBefore(t, int(b.rows[0])); prev >= 0 {
+					pairs = [][2]int{{int(b.rows[0]), prev}}
+				} else if b.rows[0] > 0 {
+					pairs = [][2]int{{int(b.rows[0]), int(b.rows[0]) - 1}}
+				}
 			}
 		}
 		for _, pair := range pairs {
@@ -170,7 +195,9 @@ func (r *resolver) neighbours(k int, ops []operation) *candidate {
 				}
 				cols, bound := r.numericColumns(k, t)
 				if !bound && len(cols) > 2 {
-					continue
+					if cols = r.besideColumn(k, t); cols == nil {
+						continue
+					}
 				}
 				for _, ci := range cols {
 					if c := r.try(k, op, cellRef{t, pair[0], ci}, cellRef{t, pair[1], ci}, 0.65); c != nil {
@@ -178,6 +205,16 @@ func (r *resolver) neighbours(k int, ops []operation) *candidate {
 					}
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// besideColumn is the column of the nearest figure of the sentence.
+func (r *resolver) besideColumn(k, t int) []int {
+	for _, c := range r.claims(k, 0) {
+		if c.c.formula == "" && c.c.table == t {
+			return []int{c.c.col}
 		}
 	}
 	return nil
@@ -219,10 +256,9 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 	if n.points && !r.pointsFit(x, y) || !r.involves(k, x, y) || op.name == "growth" && !r.comparable(n, x, y) {
 		return nil
 	}
-	up, down := r.says(n, upCues) || n.sign > 0, r.says(n, downCues) || n.sign < 0
 	for range 2 {
 		v := op.eval(a, b)
-		wrongWay := v != nil && op.name == "growth" && (v.Sign() > 0 && (down && !up || n.sign < 0) || v.Sign() < 0 && (up && !down || !down && n.sign >= 0))
+		wrongWay := v != nil && op.name == "growth" && r.wrongWay(n, v)
 		if op.name == "diff" && v.Sign() < 0 {
 			wrongWay = true // the larger first; the words say who is ahead
 		}
@@ -243,7 +279,7 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 // likely computes in floating point whether a formula can come near the text;
 // only then is it worth computing exactly.
 func (r *resolver) likely(k int, op operation, x, y cellRef) bool {
-	if r.tables[x.table].cols[x.col].scale > 0 {
+	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].conversion(c.unit) != nil {
 		return true
 	}
 	a, ok1 := cellFloat(r.tables[x.table].rows[x.row][x.col])
@@ -289,7 +325,7 @@ func (r *resolver) involves(k int, x, y cellRef) bool {
 }
 
 var (
-	changeVerbs  = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk increased decreased improved climbed jumped growth")
+	changeVerbs  = set("grew grow grown rose risen rise fell fallen fall declined decline dropped drop shrank shrunk increased decreased improved climbed jumped growth slipped slid surged soared plunged sank edged crept expanded contracted doubled tripled halved went cut raised lowered")
 	comparatives = set("than above below ahead behind over compared versus vs more less higher lower exceeded exceeds fewer")
 )
 
@@ -323,6 +359,12 @@ func (r *resolver) fitsDerived(n *numeral, v *big.Rat, x, y cellRef) (float64, b
 		if q, ok := n.fits(v, true); ok { // the cells are percents already
 			return q, true
 		}
+	}
+	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil && u.dimension == "money" && r.tables[y.table].cols[y.col].unit.dimension != "money" {
+		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true) // 18 cents a kWh
+	}
+	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil && r.tables[y.table].cols[y.col].unit.dimension == u.dimension {
+		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true)
 	}
 	if n.scaled || r.tables[x.table].cols[x.col].scale > 0 {
 		if s := r.tables[x.table].cols[x.col].scale; s > 0 && s == r.tables[y.table].cols[y.col].scale {

@@ -55,7 +55,7 @@ type block struct {
 const maxText = 128 << 10
 
 func parse(text string) *prose {
-	p := &prose{text: text}
+	p := &prose{text: text, tokens: make([]token, 0, len(text)/5+8)}
 	fence := ""
 	var last block
 	open := false // last can be continued by the next line
@@ -110,6 +110,9 @@ func lineKind(s string) (blockKind, string) {
 	if strings.HasPrefix(s, "|") {
 		return tableRow, s
 	}
+	if boldLine(s) {
+		return heading, s
+	}
 	for _, bullet := range []string{"- ", "* ", "+ ", "• ", "– "} {
 		if strings.HasPrefix(s, bullet) {
 			return item, s[len(bullet):]
@@ -123,6 +126,13 @@ func lineKind(s string) (blockKind, string) {
 		return item, s[n+2:]
 	}
 	return paragraph, s
+}
+
+// boldLine: a line of a few bold words alone is a heading.
+func boldLine(s string) bool {
+	s = strings.TrimRight(s, " \t\r:")
+	return len(s) > 4 && len(s) < 64 && strings.HasPrefix(s, "**") && strings.TrimRight(s[2:len(s)-2], ":") != "" &&
+		strings.HasSuffix(s, "**") && !strings.ContainsAny(s[2:len(s)-2], "*.0123456789")
 }
 
 // isRule recognises |---|:--:| and ---.
@@ -160,6 +170,10 @@ func (p *prose) tokenize(from, to, blck int) {
 		case isWord(r):
 			j := i + size
 			for j < to {
+				if alphanumeric[p.text[j]] {
+					j++
+					continue
+				}
 				r, size := utf8.DecodeRuneInString(p.text[j:to])
 				if !isWord(r) && !unicode.Is(unicode.Mn, r) && !(r == '_' && j+1 < to && wordAt(p.text, j+1)) {
 					break
@@ -183,6 +197,14 @@ func (p *prose) tokenize(from, to, blck int) {
 		}
 	}
 }
+
+// alphanumeric are the letters and digits of ASCII, of which most words are.
+var alphanumeric = func() (a [256]bool) {
+	for c := range utf8.RuneSelf {
+		a[c] = isWord(rune(c))
+	}
+	return a
+}()
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 

@@ -32,6 +32,7 @@ func Verify(text string, cites []footnote.Cite, results []Table) []Problem {
 	found, _ := scanNumerals(v.prose)
 	v.numerals = map[int]*numeral{}
 	for i := range found {
+		(&resolver{prose: v.prose}).headerUnits(&found[i])
 		v.numerals[found[i].start] = &found[i]
 	}
 	for _, t := range results {
@@ -109,7 +110,7 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 		if said := string(labelKey(nil, c.Text)); said != "" && strings.Contains(key, said) {
 			return ""
 		}
-		if d, ok := cellDate(cell); ok && n != nil && !n.date.isZero() && n.date.covers(d) {
+		if d, ok := cellDate(cell); ok && n != nil && (!n.date.isZero() && n.date.covers(d) || d.day > 0 && v.prose.ordinalDay(n).day == d.day) {
 			return ""
 		}
 		return fmt.Sprintf("the cell is %q", s)
@@ -117,6 +118,9 @@ func (v *verifier) checkCell(n *numeral, c footnote.Cite, t *table, ci int) stri
 	val, ok := cellRat(cell)
 	if !ok {
 		return "the cell is not a number"
+	}
+	if n != nil && n.wholeHour() >= 0 && val.Cmp(big.NewRat(n.wholeHour(), 1)) == 0 {
+		return ""
 	}
 	if n == nil || len(n.readings) == 0 {
 		return fmt.Sprintf("the cell is %s", ratText(val))
@@ -169,12 +173,33 @@ func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
 			return ""
 		}
 	}
+	for _, f := range v.conversions(n) {
+		if _, ok := n.fits(new(big.Rat).Mul(val, f), true); ok {
+			return ""
+		}
+	}
 	if e.compared != nil {
 		if _, ok := n.fits(e.compared, true); ok {
 			return ""
 		}
 	}
 	return fmt.Sprintf("the formula gives %s", ratText(val))
+}
+
+// conversions are from the units of the columns to that of the text.
+func (v *verifier) conversions(n *numeral) []*big.Rat {
+	var out []*big.Rat
+	for _, t := range v.tables {
+		for ci := range t.cols {
+			if f := n.conversion(t.cols[ci].unit); f != nil {
+				out = append(out, f)
+			}
+			if s := t.cols[ci].scale; s > 0 {
+				out = append(out, pow10(s))
+			}
+		}
+	}
+	return out
 }
 
 // checkSQL looks for the numeral among the literals of the statement.
@@ -506,10 +531,10 @@ func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
 	if op == "" {
 		return nil, fmt.Errorf("count needs a condition")
 	}
-	var keep func(cell any) bool
+	var keep func(row []any) bool
 	switch {
 	case e.take("true"):
-		keep = func(c any) bool { b, ok := c.(bool); return ok && b }
+		keep = func(row []any) bool { b, ok := row[p.col].(bool); return ok && b }
 	case strings.HasPrefix(strings.TrimLeft(e.in[e.at:], " "), `"`):
 		e.skip()
 		q, err := strconv.QuotedPrefix(e.in[e.at:])
@@ -518,21 +543,41 @@ func (e *evaluator) counted(p path, distinct bool) (*big.Rat, error) {
 		}
 		e.at += len(q)
 		want, _ := strconv.Unquote(q) // QuotedPrefix made sure
-		keep = func(c any) bool { s, ok := c.(string); return ok && s == want }
+		keep = func(row []any) bool { s, ok := row[p.col].(string); return ok && s == want }
+	case e.beginsName():
+		q, err := e.path(e.ident())
+		if err != nil {
+			return nil, err
+		}
+		if q.table != p.table || q.col < 0 || q.rows != nil {
+			return nil, fmt.Errorf("count compares two columns of one result")
+		}
+		keep = func(row []any) bool {
+			x, ok1 := cellRat(row[p.col])
+			y, ok2 := cellRat(row[q.col])
+			return ok1 && ok2 && holds(x.Cmp(y), op)
+		}
 	default:
 		limit, err := e.number()
 		if err != nil {
 			return nil, err
 		}
-		keep = func(c any) bool { x, ok := cellRat(c); return ok && holds(x.Cmp(limit), op) }
+		e.compared = limit
+		keep = func(row []any) bool { x, ok := cellRat(row[p.col]); return ok && holds(x.Cmp(limit), op) }
 	}
 	n := 0
 	for _, row := range p.table.rows {
-		if keep(row[p.col]) {
+		if keep(row) {
 			n++
 		}
 	}
 	return big.NewRat(int64(n), 1), nil
+}
+
+func (e *evaluator) beginsName() bool {
+	e.skip()
+	c, _ := utf8.DecodeRuneInString(e.in[e.at:])
+	return unicode.IsLetter(c)
 }
 
 // rank is the 1-based place of a cell in its column, the largest first unless

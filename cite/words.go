@@ -42,9 +42,6 @@ var ordinals = map[string]int64{
 	"ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12,
 }
 
-// multiples are words that are ratios by themselves.
-var multiples = map[string]int64{"twice": 2, "thrice": 3}
-
 // periodNames are columns whose rows follow each other in time.
 var periodNames = set("quarter month week day year period date quartal monat woche jahr trimestre semana ano")
 
@@ -72,6 +69,8 @@ var months = map[string]int{
 	"setembro": 9, "outubro": 10, "novembro": 11, "dezembro": 12,
 }
 
+var weekdays = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
+
 var (
 	hedgeAbout = set("about around approximately approx roughly circa ca some ~ ≈ close rund etwa ungefähr cerca aproximadamente environ")
 	hedgeUnder = set("nearly almost under below fast knapp quase")
@@ -85,15 +84,15 @@ var (
 
 	nouns = set("rows row records record entries entry results result items lines")
 
-	totalCues   = set("total totals overall altogether together combined sum sums all across whole entire insgesamt gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative")
+	totalCues   = set("total totals overall altogether together combined sum sums all across whole entire insgesamt gesamt gesamtkosten zusammen summe jointly grand aggregate adds add cumulative wide")
 	averageCues = set("average avg mean averages averaged averaging durchschnitt durchschnittlich média médio schnitt")
 	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
 	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
 
-	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans")
+	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans lift uplift boost too few back dropping falling rising growing increasing overrun excess surplus missed outsold outpaced outperformed overshot undershot swing shortfall overspend savings saving saved slipped slid surged soared plunged sank shrank shrunk crept expanded contracted collapsed")
 	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
-	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus")
-	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks")
+	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus rising growing increasing mehr")
+	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines falling dropping declining saving savings saved weniger lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks underspent underspend undershot undershoots underran shortfall missed owed refunded overdrawn")
 
 	perCues   = set("per each pro por every je")
 	timeUnits = map[string]int64{"day": 1, "days": 1, "week": 7, "weeks": 7, "tage": 1, "tagen": 1, "dias": 1}
@@ -106,8 +105,9 @@ var (
 	rankCues      = set("ranks rank ranked ranking came comes come finished finishes placed places place position in is as are number took")
 	superlatives  = set("largest highest best biggest most smallest lowest strongest busiest longest cheapest fastest place rank position")
 	rangeCues     = set("over above exceed exceeds exceeding least more than under below less fewer minimum maximum up between top first last latest past within since threshold next previous most recent limit limited until before after beyond exceeded bottom")
-	aboveCues     = set("over above exceed exceeds exceeding least more beyond exceeded")
+	aboveCues     = set("over above exceed exceeds exceeding least more beyond exceeded crossed passed topped surpassed crossing")
 	belowCues     = set("under below less fewer most")
+	pointers      = set("this that which each every any the another")
 	strictPronoun = set("it its they their this that")
 )
 
@@ -147,4 +147,57 @@ func stem(w string) string {
 		return w[:n-1]
 	}
 	return w
+}
+
+var endings = []string{"ations", "ation", "ancies", "ments", "ancy", "ment", "ings", "ions", "ers", "ing", "ion", "ied", "ies", "als", "ed", "er", "al", "s", "e", "y"}
+
+// root cuts a word to what its relatives share: cancelled and cancellations,
+// occupied and occupancy. It gives nothing for short words.
+func root(w string) string {
+	if len(w) < 4 || len(w) > 30 || generic[w] {
+		return ""
+	}
+	for range 2 {
+		for _, ending := range endings {
+			if s, ok := strings.CutSuffix(w, ending); ok && len(s) >= 4 {
+				w = s
+				break
+			}
+		}
+	}
+	if n := len(w); w[n-1] == w[n-2] && w[n-1] != 's' {
+		w = w[:n-1]
+	}
+	if len(w) < 4 {
+		return ""
+	}
+	return w
+}
+
+// synonyms are words for the same measure; a column is found by them when its own
+// words are not there.
+var synonyms = groupOf(
+	"profit ebit earning income result loss deficit",
+	"revenue sale turnover umsatz proceed",
+	"staff employee headcount people worker team head",
+	"customer client account buyer shopper",
+	"cost expense spending spend expenditure outlay",
+	"order purchase",
+	"visit visitor session traffic",
+	"unit piece item quantity",
+	"wait waiting delay",
+	"budget allowance allocation",
+	"won win victory",
+	"drawn draw tie",
+	"lost defeat",
+)
+
+func groupOf(groups ...string) map[string]string {
+	m := map[string]string{}
+	for _, g := range groups {
+		for w := range strings.FieldsSeq(g) {
+			m[w] = "=" + g
+		}
+	}
+	return m
 }

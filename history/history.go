@@ -13,11 +13,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
 // Message is one turn in the shape of the Messages API.
@@ -55,21 +57,38 @@ type part struct {
 }
 
 func effective(events []footnote.Event) part {
-	kept := make([]footnote.Event, 0, len(events))
-	p := part{}
-	for _, ev := range events {
-		switch b := ev.Body.(type) {
-		case footnote.Rewound:
+	p := part{events: Standing(events)}
+	for i := 0; i < len(p.events); i++ {
+		if b, ok := p.events[i].Body.(footnote.Segmented); ok {
+			kept := slices.Clone(from(p.events[:i], b.FromSeq))
+			p.summary, p.events = b.Summary, append(kept, p.events[i+1:]...)
+			i = len(kept) - 1
+		}
+	}
+	return p
+}
+
+// Standing is the events that count: without those that were taken back, and
+// without the Rewound events themselves. Every view of a conversation as it stands
+// is made of them. The slice is not changed; it is returned as it is when nothing
+// was taken back.
+func Standing(events []footnote.Event) []footnote.Event {
+	first := slices.IndexFunc(events, func(ev footnote.Event) bool {
+		_, ok := ev.Body.(footnote.Rewound)
+		return ok
+	})
+	if first < 0 {
+		return events
+	}
+	kept := slices.Clone(events[:first])
+	for _, ev := range events[first:] {
+		if b, ok := ev.Body.(footnote.Rewound); ok {
 			kept = upTo(kept, b.ToSeq)
-		case footnote.Segmented:
-			kept = from(kept, b.FromSeq)
-			p.summary = b.Summary
-		default:
+		} else {
 			kept = append(kept, ev)
 		}
 	}
-	p.events = kept
-	return p
+	return kept
 }
 
 func upTo(events []footnote.Event, seq int64) []footnote.Event {
@@ -128,7 +147,8 @@ func (b *builder) imported(turns []footnote.TextTurn) {
 		switch {
 		case block == nil:
 		case t.Role == "assistant":
-			b.assistant([]json.RawMessage{block})
+			b.close(Interrupted)
+			b.spoke([]json.RawMessage{block}, nil)
 		default:
 			b.user(block)
 		}
@@ -185,6 +205,11 @@ func (b *builder) assistant(raw []json.RawMessage) {
 	if !substance {
 		return // nothing but thinking, which may not stand alone
 	}
+	b.spoke(blocks, calls)
+}
+
+// spoke adds what the model said. The calls before it are closed.
+func (b *builder) spoke(blocks []json.RawMessage, calls []call) {
 	if len(b.said) == 0 {
 		// Two assistant messages in a row, or one at the very start.
 		words := goOn
@@ -314,10 +339,9 @@ func text(s string) json.RawMessage {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
-	return marshal(struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}{"text", strings.ToValidUTF8(s, "\uFFFD")})
+	const head = `{"type":"text","text":`
+	out := append(make([]byte, 0, len(head)+len(s)+len(s)/16+8), head...)
+	return append(strictjson.AppendString(out, strings.ToValidUTF8(s, "\uFFFD")), '}')
 }
 
 // marshal encodes without HTML escaping, so that what was stored is what is sent.

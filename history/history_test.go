@@ -196,3 +196,43 @@ func TestResultsComeInTheOrderOfTheCalls(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got[2].Content, want)
 	}
 }
+
+// Whatever is taken back, wherever: the history is that of a log in which it was
+// never said, cuts of the history included.
+func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
+	plain := func(events []footnote.Event) []footnote.Event {
+		kept := events[:0:0]
+		for _, ev := range events {
+			if _, ok := ev.Body.(footnote.Rewound); !ok {
+				kept = append(kept, ev)
+			}
+		}
+		return kept
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		said, after := plain(anyLog(t)), plain(anyLog(t))
+		for place := range len(said) + 1 { // at every place
+			log := append([]footnote.Event(nil), said[:place]...)
+			to := rapid.IntRange(0, place).Draw(t, "to")
+			last := int64(100)
+			seq := int64(0)
+			if to > 0 {
+				seq = said[to-1].Seq
+			}
+			log = append(log, footnote.Event{Seq: last, Body: footnote.Rewound{ToSeq: seq}})
+			want := append([]footnote.Event(nil), said[:to]...)
+			for _, ev := range after {
+				last++
+				ev.Seq = last
+				log, want = append(log, ev), append(want, ev)
+			}
+			got := history.Messages(log)
+			if err := accept(got); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, history.Messages(want)) {
+				t.Fatalf("taken back to %d at %d:\n%s\nwant\n%s", to, place, got, history.Messages(want))
+			}
+		}
+	})
+}

@@ -24,6 +24,7 @@ type Source struct {
 	Name    string // as tools take it in their source argument
 	Dialect string // "sqlite", "duckdb", …
 	Schema  source.Schema
+	Away    bool // it cannot be reached now, so its schema is not known
 	// Samples are a few rows of a table by its full name, in the order of its
 	// columns. They are optional, and the first thing left out.
 	Samples map[string]footnote.Result

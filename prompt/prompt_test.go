@@ -209,6 +209,13 @@ func check(t *testing.T, what, got string) {
 	}
 }
 
+func TestBuildNamesASourceThatIsAway(t *testing.T) {
+	got := prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), {Name: "hr", Dialect: "sqlite", Away: true}}})
+	if !strings.Contains(got, "\nSource hr (sqlite SQL, cannot be reached now: ") || strings.Contains(got, "no tables") || !strings.Contains(got, "- orders (") {
+		t.Error(got)
+	}
+}
+
 func TestBuildIsDeterministic(t *testing.T) {
 	build := func() string {
 		return prompt.Build(prompt.Options{Sources: []prompt.Source{shop(), many("w", 30)}, Charts: true})

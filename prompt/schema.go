@@ -118,7 +118,10 @@ func sourceLine(s Source, i int) string {
 	if i == 0 {
 		line += ", the default"
 	}
-	if len(s.Schema.Tables) == 0 {
+	switch {
+	case s.Away:
+		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"
+	case len(s.Schema.Tables) == 0:
 		line += ", has no tables"
 	}
 	return line + "):\n"

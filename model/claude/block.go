@@ -33,6 +33,11 @@ type field struct {
 	value json.RawMessage
 }
 
+// plainText is how a text block begins.
+func plainText() []field {
+	return []field{{"type", json.RawMessage(`"text"`)}, {"text", json.RawMessage(`""`)}}
+}
+
 // objectFields splits a JSON object and keeps the order of its members. The
 // values are compact, so that storing them does not change them.
 func objectFields(raw []byte) ([]field, error) {

@@ -10,12 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/aside"
 )
 
 const (
@@ -29,19 +31,42 @@ func newHTTPClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			DialContext:           dial,
 			TLSHandshakeTimeout:   10 * time.Second,
 			ExpectContinueTimeout: time.Second,
 			ForceAttemptHTTP2:     true,
 			MaxIdleConns:          2048,
 			MaxIdleConnsPerHost:   1024,
 			IdleConnTimeout:       90 * time.Second,
-			DisableCompression:    true, // an event must not wait for a compressor's block
-			ReadBufferSize:        8 << 10,
+			DisableCompression:    true,    // an event must not wait for a compressor's block
+			WriteBufferSize:       1 << 10, // a connection is held for as long as its answer takes: what it holds counts
 			HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		},
 		CheckRedirect: noRedirect,
 	}
+}
+
+var dialer = &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c}, nil
+}
+
+// conn is a connection that sends bodies from buffers which are used again. By
+// itself, each body is copied through a new one.
+type conn struct{ net.Conn }
+
+var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// ReadFrom sends what r gives.
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	buf := copyBuffers.Get().(*[32 << 10]byte)
+	defer copyBuffers.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
 }
 
 // noRedirect refuses to follow: a redirect would carry the key to another host.
@@ -70,60 +95,112 @@ func watch(first, idle time.Duration, cancel context.CancelCauseFunc) (beat, sto
 	return beat, stop
 }
 
+// answered is a complete answer of one model.
+type answered struct {
+	*message
+	asked   string // the model that was asked for
+	request string // the vendor's id of the request
+	prompt  int    // bytes of the request
+}
+
 // attempt makes one call of one model.
-func (m *Model) attempt(ctx context.Context, model string, body *body, req agent.Request, live agent.Live) (agent.Reply, *failure) {
+func (m *Model) attempt(ctx context.Context, model string, body *body, live agent.Live) (*answered, *failure) {
 	own, cancel := context.WithCancelCause(ctx)
 	beat, stop := watch(m.opts.FirstByte, m.opts.Idle, cancel)
-	res, err := m.post(own, body)
-	if err != nil {
-		f := classify(own, model, err)
-		stop()
-		cancel(nil)
-		return agent.Reply{}, f
-	}
 	r := newReader(live)
-	err = m.receive(r, res, beat)
+	res, err := m.begin(own, body, r, beat)
+	if err == nil {
+		err = m.receive(r, res, beat)
+	}
 	stop()
-	prompt := int(body.size)
 	if err != nil {
 		f := classify(own, model, err)
 		cancel(nil) // closes the upstream connection
-		res.Body.Close()
-		f.shown, f.begun, f.partial = r.msg.shown, r.msg.begun, r.msg.partial()
-		if f.begun {
-			f.usage = r.msg.total(prompt)
-			f.cost = m.prices.Cost(served(r.msg, model), f.usage)
+		if res != nil {
+			res.Body.Close()
+			m.broke(f, r.msg, model, int(body.size))
 		}
-		return agent.Reply{}, f
+		return nil, f
 	}
 	m.drain(res.Body, cancel)
-	return m.reply(r.msg, model, prompt, res.Header.Get("Request-Id")), nil
+	return &answered{message: r.msg, asked: model, request: res.Header.Get("Request-Id"), prompt: int(body.size)}, nil
+}
+
+// broke adds to a failure what had come of the answer.
+func (m *Model) broke(f *failure, msg *message, model string, prompt int) {
+	f.shown, f.begun, f.partial = msg.shown, msg.begun, msg.partial()
+	if f.begun {
+		f.usage = msg.total(prompt)
+		f.cost = m.prices.Cost(served(msg, model), f.usage)
+	}
+}
+
+// begin sends the request and reads the first events, aside: both go deep. The
+// response is nil when there is none.
+func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (res *http.Response, err error) {
+	aside.Do(func() {
+		if res, err = m.post(ctx, body); err == nil && streamed(res) {
+			err = r.read(res.Body, beat)
+		}
+	})
+	return res, err
+}
+
+// streamed reports whether a response is a stream of events. Not all servers say so.
+func streamed(res *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return kind != "application/json"
+}
+
+// errPrepared keeps the SDK from sending what it has prepared.
+var errPrepared = errors.New("the request is prepared")
+
+// template is the request of a model call as the SDK makes it: its address, its
+// headers, its credentials. They are the same for all calls, and making them is more
+// work than sending them.
+func (m *Model) template() (*http.Request, error) {
+	var made *http.Request
+	keep := func(req *http.Request, _ option.MiddlewareNext) (*http.Response, error) {
+		made = req
+		return nil, errPrepared
+	}
+	err := m.client.Post(context.Background(), "v1/messages", nil, nil, option.WithMiddleware(keep))
+	if made == nil {
+		return nil, err
+	}
+	made.Header.Set("Content-Type", "application/json")
+	made.Header.Set("Accept", "text/event-stream")
+	return made, nil
 }
 
 // post sends the request and waits for the headers of the answer.
 func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
-	var res *http.Response
-	send := func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "text/event-stream")
-		req.ContentLength = body.size
-		req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
-		req.Body = body.open()
-		res, err := next(req)
-		if res != nil && res.StatusCode >= 400 {
-			res.Body = &boundedBody{io.LimitReader(res.Body, maxErrorBody), res.Body}
-		}
-		return res, err
-	}
-	err := m.client.Post(ctx, "v1/messages", nil, &res, option.WithMiddleware(send))
-	if err != nil {
+	req := m.call.Clone(ctx)
+	req.ContentLength = body.size
+	req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
+	req.Body = body.open()
+	res, err := m.http.Do(req)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
+	case res.StatusCode >= 400:
+		return nil, m.refused(ctx, res)
+	case res.StatusCode != http.StatusOK:
 		res.Body.Close()
 		return nil, fmt.Errorf("the upstream answered with status %d", res.StatusCode)
 	}
 	return res, nil
+}
+
+// refused is the SDK's error for an answer with the status of an error, whose body it
+// reads and closes.
+func (m *Model) refused(ctx context.Context, res *http.Response) error {
+	res.Body = &boundedBody{io.LimitReader(res.Body, maxErrorBody), res.Body}
+	answer := func(*http.Request, option.MiddlewareNext) (*http.Response, error) { return res, nil }
+	if err := m.client.Post(ctx, "v1/messages", nil, nil, option.WithMiddleware(answer)); err != nil {
+		return err
+	}
+	return fmt.Errorf("the upstream answered with status %d", res.StatusCode)
 }
 
 // boundedBody is a body of which only the beginning is read.
@@ -134,8 +211,7 @@ type boundedBody struct {
 
 // receive reads the answer.
 func (m *Model) receive(r *reader, res *http.Response, beat func()) error {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if kind != "application/json" {
+	if streamed(res) {
 		return r.run(res.Body, beat)
 	}
 	data, err := io.ReadAll(io.LimitReader(&beating{res.Body, beat}, maxMessage+1))
@@ -188,16 +264,16 @@ func served(msg *message, asked string) string {
 }
 
 // reply makes the complete message.
-func (m *Model) reply(msg *message, asked string, prompt int, request string) agent.Reply {
+func (m *Model) reply(a *answered) agent.Reply {
 	out := footnote.AssistantMessage{
-		Upstream:   clip(msg.id, 200),
-		Request:    clip(request, 200),
-		Model:      clip(served(msg, asked), 200),
-		Blocks:     make([]json.RawMessage, len(msg.blocks)),
-		StopReason: msg.stop,
-		Usage:      msg.total(prompt),
+		Upstream:   clip(a.id, 200),
+		Request:    clip(a.request, 200),
+		Model:      clip(served(a.message, a.asked), 200),
+		Blocks:     make([]json.RawMessage, len(a.blocks)),
+		StopReason: a.stop,
+		Usage:      a.total(a.prompt),
 	}
-	for i, b := range msg.blocks {
+	for i, b := range a.blocks {
 		out.Blocks[i] = b.done
 	}
 	out.Cost = m.prices.Cost(out.Model, out.Usage)

@@ -78,6 +78,7 @@ type Options struct {
 type Model struct {
 	opts   Options // without the key
 	client anthropic.Client
+	call   *http.Request // of a model, as the SDK makes it, without a body
 	http   *http.Client
 	prices *price.Table
 	log    *slog.Logger
@@ -107,6 +108,10 @@ func New(opts Options) (*Model, error) {
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.client = anthropic.NewClient(clientOptions(opts, key, m.http)...)
+	var err error
+	if m.call, err = m.template(); err != nil {
+		return nil, fmt.Errorf("claude: %w", err)
+	}
 	return m, nil
 }
 
@@ -218,9 +223,18 @@ func jitter(limit time.Duration) time.Duration { return rand.N(max(limit, 1)) }
 // begun to answer, the error is a StepError that wraps ctx's cause and says what
 // the broken answer cost.
 func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
-	models := m.candidates(req.Model)
+	r, err := m.step(ctx, &req, live)
+	if err != nil {
+		return agent.Reply{}, err
+	}
+	return m.reply(r), nil
+}
+
+// step is Step; what it waits in is kept small.
+func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (*answered, error) {
+	models := m.candidates(req.Model, req.Effort)
 	if len(models) == 0 {
-		return agent.Reply{}, &agent.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
+		return nil, &agent.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
 	}
 	var last *failure
 	attempt := 0
@@ -230,7 +244,7 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 			continue // a fallback that the budget does not pay for; what failed before is the reason
 		}
 		if f != nil {
-			return agent.Reply{}, m.stepError(f, false)
+			return nil, m.stepError(f, false)
 		}
 		if last != nil {
 			live.Retrying(attempt, last.code, 0) // by another model
@@ -238,17 +252,17 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 		more := i+1 < len(models)
 		for n := 1; ; n++ {
 			attempt++
-			reply, f := m.attempt(ctx, model, body, req, live)
+			a, f := m.attempt(ctx, model, body, live)
 			if f == nil {
-				return reply, nil
+				return a, nil
 			}
 			last = f
 			if ctx.Err() != nil {
-				return agent.Reply{}, ended(ctx, f)
+				return nil, ended(ctx, f)
 			}
-			m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err", m.redact(f.err.Error()))
+			m.failed(ctx, model, attempt, f)
 			if f.shown {
-				return agent.Reply{}, m.stepError(f, f.transient)
+				return nil, m.stepError(f, f.transient)
 			}
 			wait, again := m.wait(ctx, f, n, more)
 			if !again {
@@ -256,14 +270,18 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 			}
 			live.Retrying(attempt, f.code, wait)
 			if err := m.sleep(ctx, wait); err != nil {
-				return agent.Reply{}, ended(ctx, f)
+				return nil, ended(ctx, f)
 			}
 		}
 		if !last.elsewhere {
 			break
 		}
 	}
-	return agent.Reply{}, m.stepError(last, false)
+	return nil, m.stepError(last, false)
+}
+
+func (m *Model) failed(ctx context.Context, model string, attempt int, f *failure) {
+	m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err", m.redact(f.err.Error()))
 }
 
 // ended is the error of a step whose context is over.
@@ -299,7 +317,7 @@ func (e *redacted) Unwrap() error { return e.err }
 
 // candidates are the models to ask, in order. A fallback must take the same
 // thinking type, or the history could not be sent to it.
-func (m *Model) candidates(asked string) []string {
+func (m *Model) candidates(asked, effort string) []string {
 	primary := asked
 	if primary == "" {
 		primary = m.opts.Model
@@ -309,10 +327,10 @@ func (m *Model) candidates(asked string) []string {
 	}
 	out := []string{primary}
 	known, _ := m.prices.Model(primary)
-	kind := m.thinkingType(known)
+	kind := m.thinkingType(known, effort)
 	for _, id := range m.opts.Fallbacks {
 		other, _ := m.prices.Model(id)
-		if m.thinkingType(other) == kind && !slices.Contains(out, id) {
+		if m.thinkingType(other, effort) == kind && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}

@@ -141,6 +141,22 @@ func (m *message) handle(name, data []byte) error {
 	if d, ok := scanDelta(data); ok {
 		return m.delta(d)
 	}
+	if index, ok := scanPlain(data, `{"type":"content_block_stop","index":`, `}`); ok {
+		if b := m.find(index); b != nil && b.open {
+			m.close(b)
+		}
+		return nil
+	}
+	if index, ok := scanPlain(data, `{"type":"content_block_start","index":`, `,"content_block":{"type":"text","text":""}}`); ok {
+		return m.open(&block{index: index, kind: agent.TextBlock, fields: plainText(), grows: true, live: true, open: true})
+	}
+	switch string(data) {
+	case `{"type":"ping"}`, `{"type": "ping"}`:
+		return nil
+	case `{"type":"message_stop"}`:
+		m.end()
+		return nil
+	}
 	if string(data) == "[DONE]" { // some proxies add the end mark of another protocol
 		return nil
 	}
@@ -259,10 +275,16 @@ func (m *message) place(b *block) int {
 	return -1
 }
 
-func (m *message) start(index int, raw json.RawMessage) error {
-	if m.find(index) != nil || len(m.blocks) >= maxBlocks {
-		return &streamError{kind: malformed, err: fmt.Errorf("block %d starts twice, or there are too many", index)}
+// open adds a block.
+func (m *message) open(b *block) error {
+	if m.find(b.index) != nil || len(m.blocks) >= maxBlocks {
+		return &streamError{kind: malformed, err: fmt.Errorf("block %d starts twice, or there are too many", b.index)}
 	}
+	m.blocks = append(m.blocks, b)
+	return nil
+}
+
+func (m *message) start(index int, raw json.RawMessage) error {
 	fields, err := objectFields(raw)
 	if err != nil {
 		return &streamError{kind: malformed, err: fmt.Errorf("start of block %d: %w", index, err)}
@@ -274,7 +296,9 @@ func (m *message) start(index int, raw json.RawMessage) error {
 	b.kind = b.string("type")
 	grown := grownField(b.kind)
 	b.grows, b.live = grown != "", isLive(b.kind)
-	m.blocks = append(m.blocks, b)
+	if err := m.open(b); err != nil {
+		return err
+	}
 	// Text is announced with its first piece: a call that breaks off before that
 	// can be made again without anybody noticing.
 	if b.live && b.kind != agent.TextBlock {

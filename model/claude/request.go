@@ -61,15 +61,36 @@ func (r *bodyReader) Close() error {
 }
 
 // thinkingType is what the model is asked for; empty when nothing is said.
-func (m *Model) thinkingType(model price.Model) string {
-	if m.opts.Profile == Compatible || !model.Thinks("adaptive") {
+func (m *Model) thinkingType(model price.Model, effort string) string {
+	switch {
+	case m.opts.Profile == Compatible:
+		return ""
+	case effort == footnote.EffortOff && !model.Thinking.Always && model.Thinks("disabled"):
+		return "disabled"
+	case model.Thinks("adaptive"):
+		return "adaptive"
+	default:
 		return ""
 	}
-	return "adaptive"
+}
+
+// effort is the level of a request: its own, or the process's. A model that cannot
+// but think does so as little as it can.
+func (m *Model) effort(effort string, model price.Model) string {
+	switch {
+	case effort == "":
+		return m.opts.Effort
+	case effort != footnote.EffortOff:
+		return effort
+	case model.Thinking.Always:
+		return "low"
+	default:
+		return ""
+	}
 }
 
 // limit is the most tokens model may produce in this call.
-func (m *Model) limit(model string, req agent.Request, size int64) (int64, *failure) {
+func (m *Model) limit(model string, req *agent.Request, size int64) (int64, *failure) {
 	out := int64(m.opts.MaxTokens)
 	if req.MaxTokens > 0 {
 		out = min(out, int64(req.MaxTokens))
@@ -89,29 +110,22 @@ func (m *Model) limit(model string, req agent.Request, size int64) (int64, *fail
 }
 
 // build writes the request for one model.
-func (m *Model) build(model string, req agent.Request) (*body, *failure) {
+func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
 	anthropic := m.opts.Profile == Anthropic
 	var tail body // everything after the head, whose size the output limit depends on
 	hasTools := len(bytes.Trim(req.Tools, " \t\r\n[]")) > 0
-	system, tools := req.System, req.Tools
-	if anthropic {
-		// The mark on the system prompt covers the tools, which come before it.
-		if len(bytes.Trim(system, " \t\r\n[]")) > 0 {
-			system = marked(system)
-		} else if hasTools {
-			tools = marked(tools)
-		}
-	}
+	hasSystem := len(bytes.Trim(req.System, " \t\r\n[]")) > 0
 	if hasTools {
 		tail.add([]byte(`,"tools":`))
-		tail.add(tools)
+		// The mark on the system prompt covers the tools, which come before it.
+		tail.addMarked(req.Tools, anthropic && !hasSystem)
 		if req.NoTools {
 			tail.add([]byte(`,"tool_choice":{"type":"none"}`))
 		}
 	}
-	if len(bytes.Trim(system, " \t\r\n[]")) > 0 {
+	if hasSystem {
 		tail.add([]byte(`,"system":`))
-		tail.add(system)
+		tail.addMarked(req.System, anthropic)
 	}
 	tail.add([]byte(`,"messages":[`))
 	if err := m.addMessages(&tail, req.Messages); err != nil {
@@ -124,26 +138,30 @@ func (m *Model) build(model string, req agent.Request) (*body, *failure) {
 		return nil, f
 	}
 	out := &body{parts: make([][]byte, 0, len(tail.parts)+1)}
-	out.add(m.head(model, limit, req.Principal))
+	out.add(m.head(model, req.Effort, limit, req.Principal))
 	out.parts = append(out.parts, tail.parts...)
 	out.size += tail.size
 	return out, nil
 }
 
 // head is the part of the body that is not stored anywhere.
-func (m *Model) head(model string, limit int64, who footnote.Principal) []byte {
+func (m *Model) head(model, effort string, limit int64, who footnote.Principal) []byte {
 	out := append([]byte(`{"model":`), jsonString(model)...)
 	out = append(strconv.AppendInt(append(out, `,"max_tokens":`...), limit, 10), `,"stream":true`...)
 	if m.opts.Profile == Compatible {
 		return out
 	}
 	known, _ := m.prices.Model(model)
-	if kind := m.thinkingType(known); kind != "" {
+	if kind := m.thinkingType(known, effort); kind != "" {
 		out = append(append(out, `,"thinking":{"type":`...), jsonString(kind)...)
-		out = append(append(append(out, `,"display":`...), jsonString(m.opts.ThinkingDisplay)...), '}')
+		if kind != "disabled" {
+			out = append(append(out, `,"display":`...), jsonString(m.opts.ThinkingDisplay)...)
+		}
+		out = append(out, '}')
 	}
+	effort = m.effort(effort, known)
 	for _, level := range known.Effort {
-		if level == m.opts.Effort {
+		if level == effort {
 			out = append(append(append(out, `,"output_config":{"effort":`...), jsonString(level)...), '}')
 		}
 	}
@@ -166,20 +184,18 @@ func jsonString(s string) []byte {
 
 const longMark = `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
 
-// marked puts a cache mark on the last object of a JSON array. Arrays that have
-// marks of their own, or do not end in an object, stay as they are.
-func marked(array []byte) []byte {
-	trimmed := bytes.TrimRight(array, " \t\r\n")
-	if !bytes.HasSuffix(trimmed, []byte("]")) || bytes.Contains(array, []byte(`"cache_control":`)) {
-		return array
+// addMarked adds a JSON array with a cache mark on its last object. Arrays that are
+// not to be marked, have marks of their own, or do not end in an object stay as
+// they are.
+func (b *body) addMarked(array []byte, mark bool) {
+	trimmed, ok := bytes.CutSuffix(bytes.TrimRight(array, " \t\r\n"), []byte("]"))
+	inner, object := bytes.CutSuffix(bytes.TrimRight(trimmed, " \t\r\n"), []byte("}"))
+	if !mark || !ok || !object || bytes.Contains(array, []byte(`"cache_control":`)) {
+		b.add(array)
+		return
 	}
-	inner := bytes.TrimRight(trimmed[:len(trimmed)-1], " \t\r\n")
-	if !bytes.HasSuffix(inner, []byte("}")) {
-		return array
-	}
-	out := make([]byte, 0, len(inner)+len(longMark)+1)
-	out = append(out, inner[:len(inner)-1]...)
-	return append(append(out, longMark...), '}', ']')
+	b.add(inner)
+	b.add([]byte(longMark + "}]"))
 }
 
 // addMessages adds the history.
@@ -228,6 +244,9 @@ func roleHead(role string) []byte {
 // it is another server, which cannot read the vendor's. It is nil when nothing
 // else is left. Content that need not change is given back as it is.
 func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
+	if !bytes.Contains(content, []byte(`thinking"`)) {
+		return content, nil // as nearly always, and a history is long
+	}
 	thinking := bytes.Count(content, []byte(`"type":"thinking"`))
 	redacted := bytes.Count(content, []byte(`"type":"redacted_thinking"`))
 	signed := bytes.Count(content, []byte(`"signature":"`)) - bytes.Count(content, []byte(`"signature":""`))

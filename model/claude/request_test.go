@@ -79,6 +79,10 @@ func TestHistoryKeepsItsThinking(t *testing.T) {
 	}
 }
 
+func effort(level string) func(*agent.Request) {
+	return func(r *agent.Request) { r.Effort = level }
+}
+
 func TestRequestFields(t *testing.T) {
 	ok := modeltest.Options{Rule: func(modeltest.Request) modeltest.Reply { return modeltest.Say("ok") }}
 	for _, tc := range []struct {
@@ -93,6 +97,9 @@ func TestRequestFields(t *testing.T) {
 			`"output_config":{"effort":"high"}`, `"cache_control":{"type":"ephemeral"}`, `"text":"be brief","cache_control":{"type":"ephemeral","ttl":"1h"}}]`,
 		}, []string{"tool_choice", "temperature"}},
 		{"no thinking, no effort", "claude-haiku-4-5", Options{Effort: "high"}, nil, nil, []string{`"thinking"`, `"output_config"`}},
+		{"thinking off", "claude-haiku-5-5", Options{Effort: "high"}, effort(footnote.EffortOff), []string{`"thinking":{"type":"disabled"}`}, []string{`"output_config"`, `"display"`}},
+		{"thinking off where it cannot be", "claude-opus-5-5", Options{Effort: "high"}, effort(footnote.EffortOff), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"low"}`}, nil},
+		{"a level of its own", "claude-opus-5-5", Options{Effort: "high"}, effort("max"), []string{`"thinking":{"type":"adaptive"`, `"output_config":{"effort":"max"}`}, nil},
 		{"no tools, please", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.NoTools = true }, []string{`"tool_choice":{"type":"none"}`, `"tools":[`}, nil},
 		{"without tools", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.Tools, r.NoTools = json.RawMessage("[]"), true }, nil, []string{`"tool_choice"`, `"tools"`}},
 		{"without system", "claude-opus-5-5", Options{}, func(r *agent.Request) { r.System = nil }, []string{`{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}}]`}, []string{`"system"`}},

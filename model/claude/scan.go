@@ -285,3 +285,20 @@ func closes(b []byte) bool {
 	b = bytes.Trim(b, " ")
 	return len(b) >= 2 && b[0] == '}' && b[len(b)-1] == '}' && len(bytes.Trim(b[1:len(b)-1], " ")) == 0
 }
+
+// scanPlain reads an event that is all of one form but for its index: head, a number
+// of at most four digits, spaces that some servers pad with, tail.
+func scanPlain(data []byte, head, tail string) (index int, ok bool) {
+	if len(data) < len(head) || string(data[:len(head)]) != head {
+		return 0, false
+	}
+	i := len(head)
+	for ; i < len(data) && i < len(head)+4 && data[i] >= '0' && data[i] <= '9'; i++ {
+		index = 10*index + int(data[i]-'0')
+	}
+	if i == len(head) || i > len(head)+1 && data[len(head)] == '0' {
+		return 0, false
+	}
+	rest := bytes.TrimLeft(data[i:], " ")
+	return index, len(rest) >= len(tail) && string(rest[:len(tail)]) == tail && len(bytes.TrimRight(rest[len(tail):], " ")) == 0
+}

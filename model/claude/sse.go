@@ -9,7 +9,9 @@ import (
 )
 
 const (
-	firstBuffer = 8 << 10
+	firstBuffer = 2 << 10  // holds a few events: most streams are read one piece at a time
+	largeBuffer = 64 << 10 // what is read at once when much has piled up
+	manyFull    = 4        // reads in a row that filled the buffer: more keeps coming than it holds
 	maxEvent    = 32 << 20 // bytes of one event
 )
 
@@ -23,6 +25,7 @@ type reader struct {
 	// is not complete. The places below are offsets into it.
 	buf  []byte
 	end  int
+	full int // how many reads in a row have filled the buffer
 	scan int // where to look for the next line break
 	line int // where the current line begins
 
@@ -46,37 +49,49 @@ func newReader(live agent.Live) *reader {
 // and flushes live once after each read that brought something to show. A body
 // that ends before the message does is an error of kind cutShort.
 func (r *reader) run(body io.Reader, beat func()) error {
-	for {
-		if err := r.room(); err != nil {
+	for !r.msg.ended {
+		if err := r.read(body, beat); err != nil {
 			return err
 		}
-		n, err := body.Read(r.buf[r.end:])
-		if n > 0 {
-			beat()
-			r.end += n
-			failed := r.consume()
-			if err == io.EOF && failed == nil && !r.msg.ended {
-				failed = r.rest()
-			}
-			if r.msg.dirty {
-				r.msg.dirty = false
-				r.live.Flush()
-			}
-			if failed != nil || r.msg.ended {
-				return failed
-			}
-		} else if err == io.EOF {
-			if failed := r.rest(); failed != nil || r.msg.ended {
-				return failed
-			}
+	}
+	return nil
+}
+
+// read is one read of run.
+func (r *reader) read(body io.Reader, beat func()) error {
+	if err := r.room(); err != nil {
+		return err
+	}
+	n, err := body.Read(r.buf[r.end:])
+	var failed error
+	if n > 0 {
+		beat()
+		r.end += n
+		if r.end == len(r.buf) {
+			r.full++
+		} else {
+			r.full = 0
 		}
-		if err == io.EOF {
-			return &streamError{kind: cutShort, err: errors.New("the stream ended before the message did")}
-		}
-		if err != nil {
-			return &streamError{kind: cutShort, err: err}
+		failed = r.consume()
+		if r.full == manyFull && len(r.buf) < largeBuffer {
+			r.full = 0
+			r.grow()
 		}
 	}
+	if err == io.EOF && failed == nil && !r.msg.ended {
+		failed = r.rest()
+	}
+	if r.msg.dirty {
+		r.msg.dirty = false
+		r.live.Flush()
+	}
+	switch {
+	case failed != nil || r.msg.ended || err == nil:
+		return failed
+	case err == io.EOF:
+		err = errors.New("the stream ended before the message did")
+	}
+	return &streamError{kind: cutShort, err: err}
 }
 
 // room makes place for at least one byte in the buffer.
@@ -87,10 +102,15 @@ func (r *reader) room() error {
 	if len(r.buf) >= maxEvent {
 		return &streamError{kind: oversized, err: errTooLarge}
 	}
+	r.grow()
+	return nil
+}
+
+// grow doubles the buffer.
+func (r *reader) grow() {
 	grown := make([]byte, min(2*len(r.buf), maxEvent))
 	copy(grown, r.buf[:r.end])
 	r.buf = grown
-	return nil
 }
 
 // consume handles every complete event in the buffer and moves what is left to

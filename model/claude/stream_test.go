@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -410,4 +411,42 @@ func (c *chunks) Read(p []byte) (int, error) {
 	n := copy(p[:min(len(p), c.n)], c.data)
 	c.data = c.data[n:]
 	return n, nil
+}
+
+// The events that are read without being decoded mean the same in any other
+// spelling, which is decoded.
+func TestPlainEvents(t *testing.T) {
+	plain := []string{
+		`{"type":"message_start","message":{"id":"m","model":"x"}}`, `{"type":"ping"}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`,
+		`{"type":"content_block_stop","index":0   }`,
+		`{"type":"content_block_start","index":12,"content_block":{"type":"text","text":""}  }`,
+		`{"type":"content_block_stop","index":12}`,
+		`{"type":"message_stop"}`,
+	}
+	decoded := make([]string, len(plain))
+	for i, event := range plain {
+		decoded[i] = strings.ReplaceAll(strings.ReplaceAll(event, `,"`, `, "`), `{"type"`, `{ "type"`)
+	}
+	want := `[{"type":"text","text":"a"} {"type":"text","text":""}]`
+	for _, events := range [][]string{plain, decoded} {
+		live := &recorder{}
+		r := newReader(live)
+		if err := r.run(strings.NewReader(sse(events...)), nothing); err != nil {
+			t.Fatal(err)
+		}
+		var blocks []string
+		for _, b := range r.msg.blocks {
+			blocks = append(blocks, string(b.done))
+		}
+		if got := fmt.Sprint(blocks); got != want {
+			t.Errorf("blocks %s, want %s", got, want)
+		}
+	}
+	for _, bad := range []string{`{"type":"content_block_stop","index":}`, `{"type":"content_block_stop","index":01}`, `{"type":"content_block_stop","index":1}}`, `{"type":"content_block_stop","index":12345}`} {
+		if i, ok := scanPlain([]byte(bad), `{"type":"content_block_stop","index":`, `}`); ok {
+			t.Errorf("%s is taken for the end of block %d", bad, i)
+		}
+	}
 }

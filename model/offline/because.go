@@ -293,12 +293,21 @@ func (w *writer) because(pl *plan, res result) {
 		w.text(", so there is nothing to compare, and nothing that says why.")
 		return
 	}
-	w.moved(pl, res, delta)
+	w.moved(pl, res, 2, delta)
 	w.text(" This shows where the figure changed, not why: it is not a cause.")
 	rows := splitRows(res)
 	if best := mostUneven(rows, res, delta); best != "" {
-		top := rows[best][0]
-		w.text(" By " + best + ", it changed most for **")
+		top := withTotal(rows[best], res, delta)
+		w.text(" By ")
+		w.label(best)
+		switch {
+		case delta < 0:
+			w.text(", it fell most for **")
+		case delta > 0:
+			w.text(", it rose most for **")
+		default:
+			w.text(", it changed most for **")
+		}
 		w.cell(res, top, 1, false, false)
 		w.text("**: ")
 		w.cell(res, top, 4, true, false)
@@ -314,8 +323,9 @@ func (w *writer) because(pl *plan, res result) {
 	}
 }
 
-// moved says how the whole changed, and so where the question has it wrong.
-func (w *writer) moved(pl *plan, res result, delta float64) {
+// moved says how the whole changed, and so where the question has it wrong. The columns
+// of both periods stand from at on.
+func (w *writer) moved(pl *plan, res result, at int, delta float64) {
 	dir, verb := 0, " did not change: it was "
 	switch {
 	case delta < 0:
@@ -326,12 +336,13 @@ func (w *writer) moved(pl *plan, res result, delta float64) {
 	if pl.change.dir != 0 && dir != pl.change.dir {
 		w.text(map[int]string{-1: "It did not fall. ", 1: "It did not rise. "}[pl.change.dir])
 	}
-	w.text(upperFirst(pl.measures[0].name) + verb)
-	w.cell(res, 0, 2, true, false)
+	w.label(upperFirst(pl.measures[0].name))
+	w.text(verb)
+	w.cell(res, 0, at, true, false)
 	w.text(" in ")
 	w.echo(pl.change.from.words)
 	w.text(" to ")
-	w.cell(res, 0, 3, true, false)
+	w.cell(res, 0, at+1, true, false)
 	w.text(" in ")
 	w.echo(pl.change.to.words)
 	w.scope(pl.filters)
@@ -347,6 +358,17 @@ func splitRows(res result) map[string][]int {
 		}
 	}
 	return out
+}
+
+// withTotal is the row, the one that moved most, which moved as the total did; the first
+// one where the total did not move.
+func withTotal(rows []int, res result, delta float64) int {
+	for _, r := range rows { // the largest changes first
+		if d, ok := number(res.Rows[r][4]); ok && d*delta > 0 {
+			return r
+		}
+	}
+	return rows[0]
 }
 
 // mostUneven is the split whose groups moved the furthest from moving alike.

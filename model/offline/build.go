@@ -8,25 +8,36 @@ import (
 // title is a table or column in words.
 func (t *table) title() string { return strings.Join(t.words, " ") }
 
-func (c *column) title() string { return strings.Join(spellName(c.name, false), " ") }
+func (c *column) title() string { return showName(c.name) }
 
 // datePreference orders a table's dates by how likely they say when a row came
 // into being.
 var datePreference = []string{"order", "ordered", "issue", "issued", "open", "opened", "create", "created", "sale", "ship", "shipped", "book", "booked", "start", "started", "signup", "sign", "joined", "date"}
 
-var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated modified cancelled returned until")
+var notMain = set("birth end ended expiry expire expiration closed close paid due delivery delivered updated modified cancelled returned until left leave exit resolved completed finished")
 
-// mainDate is the date that says when a row of the table came into being.
+// mainDate is the date that says when a row of the table came into being; where the
+// only one says something else, such as the delivery, that.
 func (t *table) mainDate() *column {
+	if c := t.rowDate(); c != nil {
+		return c
+	}
+	if c := t.onlyDate(); c != nil && !c.means(set("birth born")) && (t.eventful() || len(t.p.tables) == 1) {
+		return c
+	}
+	return nil
+}
+
+func (t *table) rowDate() *column {
 	var best *column
 	bestRank := 1000
 	for i, c := range t.cols {
-		if c.role != roleDate || slices.ContainsFunc(c.words, func(w string) bool { return notMain[w] }) {
+		if c.role != roleDate || c.means(notMain) {
 			continue
 		}
 		rank := 100 + i
 		for k, name := range datePreference {
-			if slices.Contains(c.words, name) {
+			if c.means(map[string]bool{name: true}) {
 				rank = k
 				break
 			}
@@ -66,6 +77,9 @@ func (t *table) nearDate() *column {
 // eventful reports whether rows of the table are events: it refers to others.
 func (t *table) eventful() bool { return len(t.parents) > 0 }
 
+// event reports whether a row of the table is something that happened at a time.
+func (t *table) event() bool { return t.eventful() && t.mainDate() != nil }
+
 // onlyDate is the date of a table that has one, whatever it says: the oldest animal
 // is the one born first.
 func (t *table) onlyDate() *column {
@@ -81,33 +95,6 @@ func (t *table) onlyDate() *column {
 	return found
 }
 
-// rankedList is "the cheapest plan", "the heaviest product".
-func (ps *parser) rankedList(pl *plan, t *table) *declined {
-	for _, it := range ps.nouns(itTable) {
-		t = it.table()
-		break
-	}
-	if t == nil && len(ps.p.tables) == 1 {
-		t = ps.p.tables[0]
-	}
-	if t == nil {
-		return decline("I could not tell what to rank.")
-	}
-	c := t.rankColumn(ps.rankCols)
-	if c == nil && ps.tenure {
-		c = t.mainDate()
-	}
-	if c == nil {
-		return decline("There is no column in %s to rank by that.", t.title())
-	}
-	pl.kind, pl.base, pl.rankBy = kindList, t, c
-	if pl.limit == 0 {
-		pl.limit = 1
-	}
-	ps.doneTable(t)
-	return nil
-}
-
 func (ps *parser) doneTable(t *table) {
 	for k := range ps.items {
 		if it := &ps.items[k]; it.kind == itTable && it.table() == t && !it.dim {
@@ -115,253 +102,6 @@ func (ps *parser) doneTable(t *table) {
 			return
 		}
 	}
-}
-
-// rankColumn is the only column of a table that fits one of the words.
-func (t *table) rankColumn(names []string) *column {
-	for _, name := range names {
-		if name == "@date" {
-			return t.mainDate()
-		}
-		var found *column
-		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(c.words, name) {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-		if found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// dateExtreme is "when was the first appointment", "the most recent signup date",
-// "the latest 5 orders".
-func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
-	if len(ps.rankCols) != 1 || ps.rankCols[0] != "@date" {
-		return nil, false
-	}
-	var c *column
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind == itColumn && !it.dim && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDate }) {
-			var ok bool
-			if c, ok = ps.pick(it.cols, t); !ok {
-				return ps.ambiguous(it), true
-			}
-			it.done = true
-			break
-		}
-	}
-	if c == nil && t != nil {
-		c = t.mainDate()
-	}
-	if c == nil && t != nil {
-		c = t.onlyDate()
-	}
-	if c == nil {
-		return decline("I found no date to order by."), true
-	}
-	when := ps.at(0) == "when" || slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "date" || w.low == "when" })
-	if when && ps.limit == 0 {
-		agg := aggMax
-		if ps.order > 0 {
-			agg = aggMin
-		}
-		pl.order = 0
-		pl.measures, pl.base = []measure{{agg: agg, col: c}}, c.t
-		ps.doneTable(c.t)
-		return nil, true
-	}
-	pl.kind, pl.base, pl.rankBy = kindList, c.t, c
-	if pl.limit == 0 {
-		pl.limit = 1
-	}
-	ps.doneTable(c.t)
-	return nil, true
-}
-
-// rankedCount is "the doctors with the most appointments", "the 5 largest
-// invoices", "top 3" after another question.
-func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
-	var counted *item
-	for _, it := range tables {
-		if it.lo > ps.orderAt && (len(tables) > 1 || ps.otherNoun(it)) {
-			counted = it
-		}
-	}
-	if counted == nil && ps.prev != nil && len(tables) == 0 {
-		pl.measures, pl.base = ps.prev.measures, ps.prev.base
-		return nil
-	}
-	if counted != nil {
-		counted.done = true
-		pl.base = counted.table()
-		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
-		return nil
-	}
-	if len(tables) == 0 && len(ps.p.tables) > 1 || t == nil {
-		return decline("I could not tell what to rank by.")
-	}
-	if c := t.money(); c != nil {
-		pl.kind, pl.base, pl.rankBy = kindList, t, c
-		if pl.limit == 0 {
-			pl.limit = 1
-		}
-		ps.doneTable(t)
-		return nil
-	}
-	return decline("I could not tell what to rank %s by.", t.title())
-}
-
-// otherNoun reports whether something else than it could be ranked.
-func (ps *parser) otherNoun(it *item) bool {
-	for k := range ps.items {
-		o := &ps.items[k]
-		if o != it && !o.done && !o.qual && !o.neg && o.lo < it.lo && o.kind == itColumn && o.col().role == roleDimension {
-			return true
-		}
-	}
-	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(x item) bool { return x.dim })
-}
-
-// moneyMeasure is revenue or profit where no column is called so.
-func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
-	it.done = true
-	for k := range ps.items {
-		if x := &ps.items[k]; x.kind == it.kind {
-			x.done = true
-		}
-	}
-	said := ps.said(it)
-	needs := ps.needs()
-	m, ok := ps.p.revenue(needs)
-	if it.kind == itProfit {
-		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
-		if !ok {
-			return decline("There are no costs of what is sold in the data, so I cannot give “%s”.", said)
-		}
-	} else if ok && ps.agg != "" && ps.agg != aggCount {
-		m.agg = ps.agg
-	}
-	if !ok {
-		return &declined{reason: "There is nothing in the data that I can read as “" + said + "”.", words: []string{said}}
-	}
-	pl.measures, pl.base = []measure{m}, m.col.t
-	return nil
-}
-
-// needs are the tables that groups and filters will want to reach.
-func (ps *parser) needs() []*table {
-	var out []*table
-	for _, it := range ps.items {
-		if it.done || it.neg {
-			continue
-		}
-		switch {
-		case it.kind == itTable && !it.verb && len(it.tables) == 1:
-			out = append(out, it.tables[0])
-		case it.kind == itColumn && len(it.cols) == 1:
-			out = append(out, it.cols[0].t)
-		case it.kind == itValue && len(it.vals) == 1:
-			out = append(out, it.vals[0].col.t)
-		}
-	}
-	if ps.prev != nil {
-		for _, c := range ps.prev.columns() {
-			out = append(out, c.t)
-		}
-	}
-	return out
-}
-
-// revenue finds what is sold for: a column of that name, quantity times price, or
-// the total of an order. Among several it takes the first that reaches the tables.
-func (p *profile) revenue(needs []*table) (measure, bool) {
-	var found []measure
-	for _, t := range p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.ContainsFunc(c.words, func(w string) bool { return w == "revenue" || w == "sale" || w == "turnover" }) && !meanOnly(c) {
-				found = append(found, measure{agg: aggSum, col: c})
-			}
-		}
-	}
-	for _, t := range p.tables {
-		if m, ok := t.product(); ok {
-			found = append(found, m)
-		}
-	}
-	for _, t := range p.tables {
-		sells := slices.ContainsFunc(t.words, func(w string) bool {
-			return w == "order" || w == "sale" || w == "invoice" || w == "purchase" || w == "transaction" || w == "booking"
-		})
-		for _, name := range []string{"total", "amount"} {
-			for _, c := range t.cols {
-				if sells && c.role == roleMeasure && slices.Contains(c.words, name) && !meanOnly(c) {
-					found = append(found, measure{agg: aggSum, col: c})
-				}
-			}
-		}
-	}
-	for _, m := range found {
-		m.name = "revenue"
-		if !slices.ContainsFunc(needs, func(t *table) bool { return !m.col.t.reaches(t) }) {
-			return m, true
-		}
-	}
-	if len(found) > 0 {
-		found[0].name = "revenue"
-		return found[0], true
-	}
-	return measure{}, false
-}
-
-// product is quantity times the price of one, in one table.
-func (t *table) product() (measure, bool) {
-	var qty, price *column
-	for _, c := range t.cols {
-		if c.role != roleMeasure {
-			continue
-		}
-		switch {
-		case len(c.words) == 1 && (c.words[0] == "quantity" || c.words[0] == "units"), len(c.words) == 1 && c.words[0] == "unit":
-			qty = c
-		case slices.Contains(c.words, "price"):
-			price = c
-		}
-	}
-	if qty == nil || price == nil {
-		return measure{}, false
-	}
-	return measure{agg: aggSum, times: qty, col: price, name: "revenue"}, true
-}
-
-// profit needs the cost of one, on the line or on what it refers to.
-func (p *profile) profit(margin bool) (measure, bool) {
-	for _, t := range p.tables {
-		m, ok := t.product()
-		if !ok {
-			continue
-		}
-		for _, o := range p.tables {
-			for _, c := range o.cols {
-				name := strings.Join(c.words, " ")
-				if c.role == roleMeasure && (name == "cost" || name == "unit cost") && t.reaches(o) {
-					m.less = c
-					m.name = "gross profit"
-					if margin {
-						m.agg, m.name = aggMargin, "gross margin in percent"
-					}
-					return m, true
-				}
-			}
-		}
-	}
-	return measure{}, false
 }
 
 // chooseBase settles the table whose rows are aggregated: where a counted entity
@@ -456,7 +196,21 @@ func (ps *parser) addDims(pl *plan) *declined {
 		if d := ps.reachFrom(pl, c.t); d != nil {
 			return d
 		}
+		if d := fits(c, ps.bucket); d != nil {
+			return d
+		}
 		pl.dims = append([]dim{{col: c, bucket: ps.bucket}}, pl.dims...)
+	}
+	return ps.overTime(pl)
+}
+
+// fits declines parts that a date column does not have.
+func fits(c *column, bucket string) *declined {
+	switch {
+	case c.year && bucket != "year":
+		return decline("%s holds years only.", upperFirst(c.title()))
+	case bucket == "hour" && !c.stamp:
+		return decline("%s has no time of day.", upperFirst(c.title()))
 	}
 	return nil
 }
@@ -477,7 +231,11 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 		if len(m) == 1 && t == pl.base && (m[0].agg == aggAvg || m[0].agg == aggMedian || ps.across(it)) {
 			return nil // the average per row, the total across all rows
 		}
-		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (t.eventful() || m[0].name == "revenue") && pl.base.reaches(t) {
+		if others := slices.ContainsFunc(ps.items, func(o item) bool { return o.dim && o.lo != it.lo }); len(m) == 1 && t == pl.base && m[0].agg == aggSum && m[0].col != nil && m[0].times == nil && ps.agg == "" && ps.at(it.lo-1) == "per" && others {
+			pl.measures[0].agg, pl.measures[0].name = aggAvg, ""
+			return nil // "cost per visit by status"
+		}
+		if len(m) == 1 && m[0].agg == aggAvg && t != pl.base && (m[0].times != nil || !meanOnly(m[0].col)) && (t.event() || m[0].name == "revenue") && pl.base.reaches(t) {
 			pl.measures[0].per = t
 			return nil
 		}
@@ -485,7 +243,7 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 			pl.measures[0].per, pl.measures[0].name = t, ""
 			return nil
 		}
-		if len(t.label) == 0 && t.key == nil {
+		if len(t.label) != 1 && t.key == nil { // two may have the same first and last name
 			return decline("Rows of %s have no name to group by.", t.title())
 		}
 		if d := ps.reachFrom(pl, t); d != nil {
@@ -561,6 +319,9 @@ func (ps *parser) subjectDim(pl *plan) *declined {
 		}
 		return ps.addDim(pl, it)
 	}
+	if d, ok := ps.whoDim(pl); ok {
+		pl.dims = append(pl.dims, d)
+	}
 	return nil
 }
 
@@ -581,7 +342,7 @@ func (ps *parser) dateFor(pl *plan) *column {
 		}
 		var dates []*column
 		for _, c := range it.cols {
-			if c.role == roleDate {
+			if c.role == roleDate || c.year && !it.dim && len(ps.nouns(itPeriod)) > 0 {
 				dates = append(dates, c)
 			}
 		}
@@ -609,32 +370,29 @@ func (ps *parser) dateFor(pl *plan) *column {
 	if len(pl.measures) == 1 && pl.measures[0].entity != nil && pl.measures[0].entity.mainDate() != nil && !t.eventful() {
 		t = pl.measures[0].entity
 	}
-	return t.nearDate()
+	if c := t.nearDate(); c != nil {
+		return c
+	}
+	return t.yearColumn(pl, ps)
 }
 
-// rankedRows turns "the biggest subscriptions by seats" into a list: what is ranked
-// are the rows that have the measure themselves.
-func (ps *parser) rankedRows(pl *plan) bool {
-	var rows *item
-	for k := range ps.items {
-		it := &ps.items[k]
-		switch {
-		case it.done || it.qual || it.neg || it.kind == itNumber || it.kind == itValue || it.kind == itPeriod:
-		case it.kind == itTable && it.table() == pl.base && !it.verb:
-			rows = it
-		case it.kind == itTable || it.kind == itColumn && it.col().role == roleDimension:
-			return false
+// yearColumn is the only column of years of a table that has no date; it serves for
+// whole years.
+func (t *table) yearColumn(pl *plan, ps *parser) *column {
+	whole := ps.bucket == "year" || ps.bucket == ""
+	for _, it := range ps.nouns(itPeriod) {
+		whole = whole && it.period.back == 0 && it.period.relative == "" && !it.period.yearless && (it.period.size == "year" || strings.HasSuffix(it.period.from, "-01-01") || strings.HasSuffix(it.period.to, "-01-01"))
+	}
+	var found *column
+	for _, c := range t.cols {
+		if c.year && whole {
+			if found != nil {
+				return nil
+			}
+			found = c
 		}
 	}
-	if rows == nil {
-		return false
-	}
-	rows.done = true
-	pl.kind, pl.rankBy, pl.measures, pl.notes = kindList, pl.measures[0].col, nil, nil
-	if pl.limit == 0 {
-		pl.limit = 1
-	}
-	return true
+	return found
 }
 
 // across reports whether an item stands after "across", which for the rows
@@ -643,24 +401,6 @@ func (ps *parser) across(it *item) bool {
 	for k := it.lo - 1; k >= 0 && k >= it.lo-3; k-- {
 		if ps.at(k) == "across" {
 			return true
-		}
-	}
-	return false
-}
-
-// measuredBy reports whether a measure stands after "by" with nothing that says
-// what to do by it: "plans by price".
-func (ps *parser) measuredBy(pl *plan) bool {
-	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" || len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {
-		return false
-	}
-	for _, it := range ps.items {
-		if it.kind == itColumn && it.done && slices.Contains(it.cols, pl.measures[0].col) {
-			k := it.lo - 1
-			for k > 0 && (ps.at(k) == "of" || ps.at(k) == "number" || ps.at(k) == "the") {
-				k--
-			}
-			return k >= 0 && ps.at(k) == "by"
 		}
 	}
 	return false

@@ -17,7 +17,9 @@ type period struct {
 	relative string // "last" or "this" with unit: resolved once the column is known
 	yearless bool   // a month or quarter without its year
 	month    int
+	day      int
 	quarter  int
+	bound    string // since, after, before or until a period whose year is not known yet
 	size     string // the calendar unit it is: year, quarter, month, day
 }
 
@@ -39,6 +41,20 @@ func quarterPeriod(y, q int) period {
 
 func dayPeriod(t time.Time) period {
 	return period{from: t.Format(time.DateOnly), to: t.AddDate(0, 0, 1).Format(time.DateOnly), words: t.Format(time.DateOnly), size: "day"}
+}
+
+// weekdays by their number, Monday first.
+var weekdays = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
+
+// weekdayNames are the weekdays by their number less one.
+var weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+
+// partWords name parts that come again: a day of every week, an hour of every day.
+var partWords = map[string]string{"weekday": "weekday", "weekdays": "weekday", "hour": "hour", "hourly": "hour"}
+
+// cyclic reports whether a bucket is a part that comes again rather than a period.
+func cyclic(bucket string) bool {
+	return bucket == "weekday" || bucket == "hour" || bucket == "month of the year"
 }
 
 // seasons by their first month, of the northern year.
@@ -160,7 +176,8 @@ func monthOf(ws []word, at func(int) word) (period, int) {
 	}
 	i++
 	if d == 0 {
-		if n, ok := asDay(at(i)); ok && yearNext(at, i+1) {
+		n, ok := asDay(at(i))
+		if ordinal := ok && (!at(i).isNum || at(i+1).raw == ""); ordinal || ok && yearNext(at, i+1) {
 			d = n
 			i++
 		}
@@ -172,8 +189,10 @@ func monthOf(ws []word, at func(int) word) (period, int) {
 	}
 	y, ok := asYear(at(i))
 	switch {
-	case !ok && d > 0:
+	case !ok && d > 0 && day(2024, m, d)[5:7] != day(2024, m, 1)[5:7]:
 		return period{}, 0
+	case !ok && d > 0:
+		return period{yearless: true, month: m, day: d, size: "day"}, i
 	case !ok:
 		return period{yearless: true, month: m, size: "month"}, i
 	case d > 0:
@@ -196,6 +215,9 @@ func (p period) inYear(y int) period {
 	switch {
 	case !p.yearless:
 		return p
+	case p.day > 0:
+		t := time.Date(y, time.Month(p.month), p.day, 0, 0, 0, 0, time.UTC)
+		return dayPeriod(t)
 	case p.month > 0:
 		return monthPeriod(y, p.month)
 	}
@@ -274,6 +296,11 @@ func relative(ws []word) (period, int) {
 		}
 		return period{relative: rel, unit: ws[1].low, size: "season"}, 2
 	}
+	if back && ws[1].low == "quarter" && len(ws) > 3 && (ws[2].low == "of" || ws[2].low == "in") {
+		if y, ok := asYear(ws[3]); ok {
+			return quarterPeriod(y, 4), 4
+		}
+	}
 	if u, ok := bucketWords[ws[1].low]; ok && u+"ly" != ws[1].low && u != "day" {
 		rel := "this"
 		if back {
@@ -331,25 +358,38 @@ func bounded(ws []word) (period, int) {
 		i++
 	}
 	p, n := calendar(ws[min(i, len(ws)):])
-	if n == 0 || p.yearless || kind == "by" {
+	if n == 0 || kind == "by" {
 		return period{}, 0
 	}
 	i += n
 	onwards := i < len(ws) && (ws[i].low == "onward" || ws[i].low == "onwards" || ws[i].low == "on")
+	if kind == "from" {
+		if !onwards {
+			return period{}, 0
+		}
+		kind = "since"
+		i++
+	}
+	if p.yearless {
+		p.bound, p.size = kind, ""
+		return p, i
+	}
+	return p.bounded(kind), i
+}
+
+// bounded is what begins or ends at a period.
+func (p period) bounded(kind string) period {
 	switch kind {
 	case "after", "later":
-		return period{from: p.to, words: "after " + p.words}, i
+		return period{from: p.to, words: "after " + p.words}
 	case "since", "starting":
-		return period{from: p.from, words: "since " + p.words}, i
+		return period{from: p.from, words: "since " + p.words}
 	case "before", "earlier":
-		return period{to: p.from, words: "before " + p.words}, i
-	case "from":
-		if onwards {
-			return period{from: p.from, words: "since " + p.words}, i + 1
-		}
-		return period{}, 0
+		return period{to: p.from, words: "before " + p.words}
+	case "":
+		return p
 	}
-	return period{to: p.to, words: "until " + p.words}, i
+	return period{to: p.to, words: "until " + p.words}
 }
 
 // resolve gives a relative period its days: counted from the latest day in the
@@ -371,7 +411,7 @@ func (p period) resolve(c *column) (period, bool) {
 		if q.from > c.max {
 			q = p.inYear(y - 1)
 		}
-		return q, true
+		return q.bounded(p.bound), true
 	}
 	n := 0
 	if p.relative == "last" {

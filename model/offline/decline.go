@@ -94,7 +94,7 @@ func smallTalk(q string) (string, bool) {
 	help := joined == "help" || joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" || joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
 	switch {
 	case greeted && joined == "", help, greeted && help:
-		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer shows its SQL and how I read the question.", true
+		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says how I read the question.", true
 	case thanked && joined == "":
 		return "You are welcome.", true
 	}
@@ -181,6 +181,15 @@ var (
 	futures = regexp.MustCompile(`(?i)\b(predict|prediction|forecast|projection|project\s+the|extrapolate|will\s+(we|i|they|it|there|be|the|our)|going\s+to\s+be|tomorrow|expected\s+to|estimate\s+(the\s+)?(next|future)|next\s+(week|month|quarter|year|season|spring|summer|autumn|winter|january|february|march|april|may|june|july|august|september|october|november|december))\b`)
 	opinion = regexp.MustCompile(`(?i)\b(should\s+(we|i)|recommend|advice|advise|what\s+do\s+you\s+think)\b`)
 )
+
+// namedCause is "cause" or "reason" as a noun that is grouped by or ranked.
+var namedCause = regexp.MustCompile(`(?i)\b(by|per|each|every|common|frequent|which|different|and)\s+(causes?|reasons?)\b`)
+
+// namesCause reports whether a question means a column that is called cause or reason, and
+// asks for no cause.
+func (p *profile) namesCause(q string) bool {
+	return (p.words["cause"] || p.words["reason"]) && namedCause.MatchString(q) && !causes.MatchString(namedCause.ReplaceAllString(q, ""))
+}
 
 const noCauseWords = "The data says what happened, not why, and I will not guess at a cause. I can show where a figure changed, which is not a cause."
 

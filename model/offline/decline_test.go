@@ -26,7 +26,7 @@ func TestDeclines(t *testing.T) {
 		"what is the average salary of our employees", "customer satisfaction by country", "how many orders per supplier", "revenue by warehouse",
 		"purple orders sleep furiously", "asdf qwer zxcv", "tell me a joke", "what's the weather in Berlin tomorrow", "which one is better?",
 		"best product", "orders shipped or over 500", "customers with more orders than returns", "top", "how many", "average", "by", "and by country?",
-		"revenue of premium customers", "how many orders were delivered late", "should we raise prices?", "number of products per category over 5", "orders since last christmas", "running total of revenue",
+		"revenue of premium customers", "how many orders were delivered late", "should we raise prices?", "number of products per category over 5", "orders since last christmas", "running total of average price",
 		strings.Repeat("a", 10_000), strings.Repeat("orders by status ", 600), strings.Repeat("(", 5_000), "\x00\x01\xff", "'; DROP TABLE orders; --",
 		"orders \u202e by status of nothing", "🤷", "1", "12 34 56", "\"", "how many \"", strings.Repeat("\"x\" ", 300),
 	} {
@@ -80,7 +80,7 @@ func TestWhyShowsWhereItChanged(t *testing.T) {
 		for _, q := range g.turns {
 			s = k.ask(q)
 		}
-		if s.rows == nil || !strings.Contains(s.text, g.text) || !strings.Contains(s.text, "not why") || !strings.Contains(s.text, "changed most for") {
+		if s.rows == nil || !strings.Contains(s.text, g.text) || !strings.Contains(s.text, "not why") || !strings.Contains(s.text, " most for **") {
 			t.Errorf("%q: %s", g.turns, s.text)
 			continue
 		}

@@ -73,7 +73,7 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 		return ps.ambiguous(it)
 	}
 	if !pl.base.reaches(c.t) && !ps.named[c.t] && !ps.named[ps.p.lowest(pl.base, c.t)] {
-		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it), c.title(), c.t.title(), plural(pl.base.title(), 2))
+		return decline("“%s” is the %s of %s, and the question does not say how %s belong to it.", ps.said(it), c.title(), c.t.title(), pl.base.many())
 	}
 	if d := ps.reachFrom(pl, c.t); d != nil {
 		return d
@@ -149,7 +149,10 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		pl.having = &f
 		return nil
 	default:
-		c := pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
+		c := ps.measuredIn(pl, it)
+		if c == nil {
+			c = pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
+		}
 		if c == nil || len(pl.dims) > 0 || len(pl.measures) == 1 && pl.measures[0].agg == aggCount && pl.measures[0].entity != nil {
 			return decline("I could not tell what “%s” is compared with.", ps.said(it))
 		}
@@ -159,6 +162,33 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
+// comparatives and the superlatives whose columns they compare.
+var comparatives = map[string]string{"longer": "longest", "shorter": "shortest", "heavier": "heaviest", "lighter": "lightest", "taller": "tallest", "faster": "fastest", "slower": "slowest"}
+
+// measuredIn is the column that "longer than 120 minutes" is about; none where it is kept in
+// another unit.
+func (ps *parser) measuredIn(pl *plan, it *item) *column {
+	adjective := rankAdjectives[comparatives[ps.at(it.lo)]]
+	if adjective.columns == "" {
+		return nil
+	}
+	c := pl.base.rankColumn(strings.Fields(adjective.columns + " runtime length"))
+	unit := unitNames[ps.at(it.hi)]
+	if c == nil || unit == "" {
+		return c
+	}
+	for _, w := range splitName(c.name) {
+		if u := unitNames[w]; u != "" && u != unit {
+			return nil
+		}
+	}
+	return c
+}
+
+// unitNames are units of measurement by their names and short forms.
+var unitNames = map[string]string{"minute": "min", "minutes": "min", "min": "min", "mins": "min", "hour": "h", "hours": "h", "hr": "h", "hrs": "h", "day": "d", "days": "d", "night": "night", "nights": "night",
+	"page": "page", "pages": "page", "kg": "kg", "kilo": "kg", "kilos": "kg", "g": "g", "gram": "g", "grams": "g", "cm": "cm", "m": "m", "metre": "m", "metres": "m", "meters": "m", "km": "km", "kilometres": "km", "kilometers": "km", "miles": "mi", "mi": "mi", "second": "s", "seconds": "s", "sec": "s"}
+
 // compared is the only column that a bare "over 100" can be about: the one with
 // money in it. "Cheaper than" is about the price.
 func (t *table) compared(price bool) *column {
@@ -167,7 +197,7 @@ func (t *table) compared(price bool) *column {
 	}
 	var found *column
 	for _, c := range t.cols {
-		if c.role == roleMeasure && slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool { return slices.Contains(moneyColumns, w) }) {
+		if c.role == roleMeasure && c.means(moneyWords) {
 			if found != nil {
 				return nil
 			}
@@ -275,13 +305,22 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	case it.neg && c.nullable:
 		it.done, it.negUsed = true, true
 		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+	case c.role == roleDate && c.nullable && c.t == pl.base && ps.afterNever(it):
+		it.done, ps.never = true, false // "loans that were never returned"
+		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
 	case it.neg:
 		return decline("Every row has %s.", c.title())
 	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+	case c.role == roleDate && c.nullable && pl.kind == kindList && ps.saysDone(it) && len(ps.nouns(itPeriod)) == 0 && !slices.Contains(pl.show, c) && pl.rankBy != c:
+		it.done = true // "members who cancelled"
+		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
 	case c.role == roleDate:
 		it.done = true
+	case ps.with(it) && c.none() != "":
+		it.done = true
+		pl.filters = append(pl.filters, c.some()...)
 	case ps.with(it) && c.nullable:
 		it.done = true
 		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
@@ -291,6 +330,18 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	return nil
 }
 
+// afterNever reports whether an item is what never happened: "never returned", "never
+// been returned".
+func (ps *parser) afterNever(it *item) bool {
+	return ps.never && (ps.at(it.lo-1) == "never" || ps.at(it.lo-1) == "been" && ps.at(it.lo-2) == "never")
+}
+
+// saysDone reports whether an item is a verb of the past: cancelled, closed, paid.
+func (ps *parser) saysDone(it *item) bool {
+	w := ps.ws[it.lo]
+	return it.hi-it.lo == 1 && (strings.HasSuffix(w.low, "ed") || irregular[w.low] != "" && irregular[w.low] != w.sing || w.low == "paid" || w.low == "sent" || w.low == "left")
+}
+
 func (ps *parser) with(it *item) bool {
 	w := ps.at(it.lo - 1)
 	return w == "have" || w == "has" || w == "having" || w == "with" || (w == "a" || w == "an") && ps.at(it.lo-2) == "with"
@@ -298,6 +349,9 @@ func (ps *parser) with(it *item) bool {
 
 // addPeriods adds the conditions on dates. Two calendar periods are compared.
 func (ps *parser) addPeriods(pl *plan) *declined {
+	if ps.moved {
+		return ps.movedPeriods(pl)
+	}
 	its := ps.nouns(itPeriod)
 	if len(its) == 0 {
 		return nil
@@ -371,7 +425,7 @@ func between(a, b period) (period, bool) {
 func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 	for k := range pl.filters {
 		f := &pl.filters[k]
-		if f.op != opNever {
+		if f.op != opNever || ps.ownDate(pl, f.never, its[0]) {
 			continue
 		}
 		c := f.never.mainDate()
@@ -384,10 +438,23 @@ func (ps *parser) neverIn(pl *plan, its []*item) (*declined, bool) {
 		}
 		its[0].done = true
 		f.inner = append(f.inner, filter{op: opPeriod, col: c, period: p})
-		f.words += " in " + p.words
+		if p.from != "" && p.to != "" {
+			f.words += " in"
+		}
+		f.words += " " + p.words
 		return nil, true
 	}
 	return nil, false
+}
+
+// ownDate reports whether a date of the rows themselves stands before a period: the
+// books of "books published after 2010 that were never lent" are of after 2010.
+func (ps *parser) ownDate(pl *plan, never *table, period *item) bool {
+	return slices.ContainsFunc(ps.items, func(it item) bool {
+		return it.kind == itColumn && it.hi <= period.lo && period.lo-it.hi <= 1 && slices.ContainsFunc(it.cols, func(c *column) bool {
+			return c.role == roleDate && c.t != never && pl.base.reaches(c.t)
+		})
+	})
 }
 
 // day1 is the day after a day.
@@ -421,9 +488,16 @@ func (ps *parser) addRanking(pl *plan) *declined {
 		pl.limit = 1
 	}
 	if ps.orderAt >= 0 && pl.order != 0 && !ps.which && pl.kind == kindAggregate && pl.limit == 0 && ps.orderAt+1 < len(ps.ws) {
-		if it := ps.itemAt(ps.orderAt + 1); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
+		k := ps.orderAt + 1
+		if ps.itemAt(k) == nil && k+1 < len(ps.ws) && strings.HasSuffix(ps.at(k), "ing") {
+			k++ // "worst performing branch"
+		}
+		if it := ps.itemAt(k); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
 			pl.limit = 1
 		}
+	}
+	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.oneAsked() {
+		pl.limit = 1
 	}
 	if pl.having != nil && len(pl.dims) == 0 {
 		return decline("I could not tell what to compare with that number.")
@@ -431,11 +505,30 @@ func (ps *parser) addRanking(pl *plan) *declined {
 	return nil
 }
 
+// oneAsked reports whether "customer with the least orders" asks for one: its first noun,
+// before the ranking word, stands in the singular.
+func (ps *parser) oneAsked() bool {
+	for _, it := range ps.items {
+		if it.kind != itTable && it.kind != itColumn || it.verb {
+			continue
+		}
+		last := ps.ws[it.hi-1]
+		return it.hi <= ps.orderAt && last.low == last.sing && last.low != plural(last.low, 2) && set("with having has that who")[ps.at(it.hi)]
+	}
+	return false
+}
+
 // severalAsked reports whether "which customers" asks for more than one.
 func (ps *parser) severalAsked() bool {
 	for k, w := range ps.ws {
 		if w.low != "which" && w.low != "who" {
 			continue
+		}
+		if w.low == "who" {
+			return ps.at(k+1) == "are" || ps.at(k+1) == "were"
+		}
+		if next := ps.at(k + 1); bucketWords[next] != "" || partWords[next] != "" {
+			return strings.HasSuffix(next, "s") // "which weekday" is one
 		}
 		for _, it := range ps.items {
 			if it.lo > k {
@@ -483,248 +576,4 @@ func (ps *parser) predicate(f filter) bool {
 	return slices.ContainsFunc(ps.items, func(it item) bool {
 		return it.pred && (it.kind == itValue && slices.ContainsFunc(it.vals, func(v *value) bool { return v.col == f.col }) || it.kind == itColumn && slices.Contains(it.cols, f.col))
 	})
-}
-
-// leftovers makes sure that no word with a meaning was passed over.
-func (ps *parser) leftovers(pl *plan) *declined {
-	if ps.second != "" {
-		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg], aggWords[ps.second])
-	}
-	var left []string
-	for k := range ps.items {
-		it := &ps.items[k]
-		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 && pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
-			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(), ps.said(it))
-		}
-		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
-			left = append(left, ps.said(it))
-		}
-	}
-	for k, w := range ps.ws {
-		if k > 0 && !ps.used[k] && (ps.at(k-1) == "per" || ps.at(k-1) == "by") && unitWords[w.low] {
-			left = append(left, w.raw) // "cost per kg" is not the cost
-			continue
-		}
-		if ps.used[k] || filler[w.low] || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) {
-			continue
-		}
-		left = append(left, w.raw)
-	}
-	if len(left) == 0 {
-		return ps.alternatives()
-	}
-	return &declined{reason: "", words: left}
-}
-
-var aggWords = map[string]string{aggAvg: "average", aggMedian: "median", aggMin: "minimum", aggMax: "maximum", aggSum: "total", aggCount: "number"}
-
-var unitWords = set("kg minute minutes euro euros dollar dollars eur usd unit row record hour")
-
-// newRows reports whether "new" only says that rows came into being in a period.
-func (ps *parser) newRows(pl *plan) bool {
-	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount && (ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
-}
-
-// alternatives declines an "or" between conditions on different columns: conditions
-// are only ever joined by "and".
-func (ps *parser) alternatives() *declined {
-	for k := range ps.ws {
-		if ps.at(k) != "or" {
-			continue
-		}
-		var a, b *item
-		for i := range ps.items {
-			it := &ps.items[i]
-			if it.hi <= k && k-it.hi <= 2 {
-				a = it
-			}
-			if b == nil && it.lo > k && it.lo-k <= 3 {
-				b = it
-			}
-		}
-		if a == nil || b == nil || a.kind == itValue && b.kind == itValue && sharesColumn(a, b) {
-			continue
-		}
-		if condition(a) && condition(b) {
-			return decline("I cannot join different conditions with “or”.")
-		}
-	}
-	return nil
-}
-
-func condition(it *item) bool {
-	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod || it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
-}
-
-func sharesColumn(a, b *item) bool {
-	for _, v := range a.vals {
-		if slices.ContainsFunc(b.vals, func(o *value) bool { return o.col == v.col }) {
-			return true
-		}
-	}
-	return false
-}
-
-// context1 reports whether a table that is only mentioned is part of the plan.
-func (ps *parser) context1(pl *plan, it *item) bool {
-	return len(it.tables) == 1 && pl.base.reaches(it.table())
-}
-
-// covered reports whether words only repeat what the plan already uses.
-func (ps *parser) covered(pl *plan, lo, hi int) bool {
-	for k := lo; k < hi; k++ {
-		ok := false
-		for _, c := range pl.columns() {
-			for _, name := range append(append([]string{}, c.words...), c.optional...) {
-				ok = ok || matchWord(ps.ws[k], name) > 1
-			}
-		}
-		for _, name := range pl.base.words {
-			ok = ok || matchWord(ps.ws[k], name) > 1
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// finish names the columns of the result and fills in what lists show.
-func (ps *parser) finish(pl *plan) (*plan, *declined) {
-	for _, w := range ps.ws {
-		if w.was != "" {
-			pl.notes = append(pl.notes, "“"+clip(w.was)+"” read as “"+w.raw+"”")
-		}
-	}
-	if pl.kind == kindList && len(pl.dims) == 0 {
-		pl.narrow = len(pl.show) > 0 || pl.limit == 1 || ps.never || ps.which && !ps.list
-		pl.fillList()
-	}
-	if pl.chart == "line" && len(pl.dims) > 0 && pl.dims[0].bucket == "" {
-		pl.chart = "bar"
-		pl.notes = append(pl.notes, "bars, because a line needs dates")
-	}
-	pl.name()
-	return pl, nil
-}
-
-// fillList chooses the columns that a list of rows shows.
-func (pl *plan) fillList() {
-	named := pl.show
-	pl.show = nil
-	add := func(c *column) {
-		if c != nil && !slices.Contains(pl.show, c) && len(pl.show) < 12 {
-			pl.show = append(pl.show, c)
-		}
-	}
-	if len(pl.base.label) == 1 {
-		add(pl.base.label[0])
-	} else if len(pl.base.label) == 0 {
-		add(pl.base.key)
-	} else {
-		for _, c := range pl.base.label {
-			add(c)
-		}
-	}
-	for _, c := range named {
-		add(c)
-	}
-	add(pl.rankBy)
-	for _, f := range pl.filters {
-		if f.col != nil && f.col.t == pl.base && f.op != opIn && f.op != opTrue {
-			add(f.col)
-		}
-	}
-	if pl.narrow && len(pl.show) > 0 {
-		return
-	}
-	for _, c := range pl.base.cols {
-		if c.role != roleKey {
-			add(c)
-		}
-	}
-}
-
-// name gives every column of the result a name of its own.
-func (pl *plan) name() {
-	taken := map[string]bool{}
-	unique := func(s string) string {
-		s = strings.ReplaceAll(s, " ", "_")
-		for n := s; ; n += "_" {
-			if !taken[strings.ToLower(n)] {
-				taken[strings.ToLower(n)] = true
-				return n
-			}
-		}
-	}
-	for i := range pl.dims {
-		d := &pl.dims[i]
-		switch {
-		case d.bucket != "":
-			d.name = d.bucket
-		case d.entity != nil:
-			d.name = d.entity.title()
-		default:
-			d.name = d.col.title()
-		}
-		d.as = unique(d.name)
-	}
-	for i := range pl.measures {
-		m := &pl.measures[i]
-		if m.name == "" || m.col != nil && m.name == "revenue" && m.agg != aggSum {
-			m.name = m.describe()
-		}
-		as := m.name
-		switch {
-		case m.agg == aggMargin:
-			as = "gross margin"
-		case m.since != nil:
-			as = m.agg + " days"
-		}
-		if pl.share {
-			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
-		}
-		m.as = unique(as)
-	}
-}
-
-// describe is a measure in words.
-func (m measure) describe() string {
-	what := ""
-	if m.col != nil {
-		what = m.col.title()
-	}
-	if what == "total" {
-		if what = m.col.t.title() + " total"; m.agg == aggSum {
-			return "sum of " + what + "s"
-		}
-	}
-	if m.times != nil {
-		what = "revenue"
-	}
-	switch m.agg {
-	case aggSum:
-		return "total " + strings.TrimPrefix(what, "total ")
-	case aggAvg:
-		if m.per != nil {
-			return "average " + what + " per " + m.per.title()
-		}
-		return "average " + what
-	case aggMin:
-		if m.col.role == roleDate {
-			return "earliest " + what
-		}
-		return "lowest " + what
-	case aggMax:
-		if m.col.role == roleDate {
-			return "latest " + what
-		}
-		return "highest " + what
-	case aggDistinct:
-		return "number of different " + plural(what, 2)
-	}
-	if m.per != nil {
-		return m.agg + " " + what + " per " + m.per.title()
-	}
-	return m.agg + " " + what
 }

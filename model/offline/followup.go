@@ -10,6 +10,11 @@ func leans(ws []word) bool {
 	if len(ws) == 0 {
 		return false
 	}
+	for i := range ws[:len(ws)-1] {
+		if ws[i].low == "of" && set("those these them")[ws[i+1].low] {
+			return true
+		}
+	}
 	switch ws[0].low {
 	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except", "by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
 		return len(ws) <= 12
@@ -25,6 +30,25 @@ func leans(ws []word) bool {
 	})
 }
 
+// anew is the plan of a question that is whole by itself, though it begins as a follow-up
+// may: it has a figure and says by what, as "top five customers by revenue" does.
+func (p *profile) anew(q string, ws []word) *plan {
+	if continues[ws[0].low] || slices.ContainsFunc(ws, func(w word) bool { return pointing[w.low] }) {
+		return nil
+	}
+	pl, d := newParser(p, q).readAlone()
+	if d != nil || pl.kind != kindAggregate || len(pl.dims) == 0 {
+		return nil
+	}
+	return pl
+}
+
+// continues begin a question that goes on from the one before; pointing points at it.
+var (
+	continues = set("and only just but now instead same sort also without excluding except by per split break as plus then or not order group what how")
+	pointing  = set("it that those them this these instead same again")
+)
+
 // small words of follow-ups, which carry nothing else.
 var followFiller = set(`only just now instead same again too please one ones first what about how and but it that those them now as well make
 	chart show sort sorted order ordered draw plot then or split break down group with me not add also numbers data result results`)
@@ -39,7 +63,9 @@ func (p *profile) follow(q string, before *plan) (*plan, *declined, int) {
 			ps.used[i] = true
 		}
 	}
+	ps.movement()
 	ps.dates()
+	ps.settleMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
@@ -93,10 +119,15 @@ func (ps *parser) merge(pl *plan) *declined {
 		changed = true
 	}
 	if ps.order != 0 {
-		if len(pl.dims) == 0 && pl.kind == kindAggregate {
+		switch {
+		case len(pl.dims) == 0 && pl.kind == kindAggregate && len(pl.measures) == 1 && pl.measures[0].col != nil && pl.measures[0].per == nil && ps.limit == 0:
+			pl.measures[0].agg, pl.measures[0].name = map[int]string{-1: aggMax, 1: aggMin}[ps.order], "" // "and the lowest?"
+			changed = true
+		case len(pl.dims) == 0 && pl.kind == kindAggregate:
 			return decline("I could not tell what to rank.")
+		default:
+			pl.order, changed = ps.order, true
 		}
-		pl.order, changed = ps.order, true
 		if pl.kind == kindList && pl.rankBy == nil {
 			if pl.rankBy = pl.base.money(); pl.rankBy == nil {
 				pl.rankBy = pl.base.mainDate()
@@ -205,6 +236,11 @@ func (ps *parser) newDims(pl *plan) (*declined, bool) {
 	if len(fresh.dims) == 0 {
 		return nil, false
 	}
+	if pl.growth || pl.running {
+		if fresh.dims[0].bucket == "" || len(fresh.dims) > 1 {
+			return decline("I can follow a figure from period to period, not by anything else."), false
+		}
+	}
 	if fresh.base != pl.base {
 		pl.base, pl.measures = fresh.base, fresh.measures
 	}
@@ -236,9 +272,17 @@ func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 	if d := ps.addPeriods(fresh); d != nil {
 		return d, false
 	}
+	if fresh.change != nil || len(ps.nouns(itPeriod)) > 0 {
+		pl.change = fresh.change
+	}
+	if fresh.change != nil {
+		pl.dims = slices.DeleteFunc(pl.dims, func(d dim) bool { return d.bucket != "" })
+		pl.filters = slices.DeleteFunc(pl.filters, isPeriod)
+		pl.order, pl.limit, pl.share, pl.growth, pl.running, pl.single = 0, 0, false, false, false, false
+	}
 	pl.base, pl.measures = fresh.base, fresh.measures
 	pl.notes = append(pl.notes, fresh.notes...)
-	if len(fresh.dims) > len(pl.dims) {
+	if len(fresh.dims) > len(pl.dims) && fresh.change == nil {
 		pl.dims = fresh.dims
 	}
 	if fresh.having != nil {
@@ -256,7 +300,7 @@ func (ps *parser) newFilters(pl *plan) (*declined, bool) {
 		}
 		pl.filters = append(replaced(pl.filters, f), f)
 	}
-	return nil, len(fresh.filters) > 0 || fresh.having != nil
+	return nil, len(fresh.filters) > 0 || fresh.having != nil || fresh.change != nil
 }
 
 func isPeriod(f filter) bool { return f.op == opPeriod || f.op == opPeriods }

@@ -11,6 +11,7 @@ func (ps *parser) interpret() (*plan, *declined) {
 	ps.neighbours()
 	ps.negations()
 	ps.groups()
+	ps.rankedBy()
 	if d := ps.chooseMeasure(pl); d != nil {
 		return nil, d
 	}
@@ -221,7 +222,7 @@ func (ps *parser) groups() {
 			if !ps.small(at, it.lo) && !ps.bucketOnly(at, it.lo) || ps.broken(at, it.lo) && at != i+1 && ps.at(it.lo-1) != "and" {
 				break
 			}
-			if !ps.groupable(it) {
+			if !ps.groupable(it) || ps.agent(i, k) {
 				break
 			}
 			if it.kind == itTable && it.qual {
@@ -241,6 +242,20 @@ func (ps *parser) groups() {
 	}
 }
 
+// agent reports whether the k-th item, behind the "by" at i, only says what the figure
+// before it is of: regions by "homes affected by outages" are no groups of outages.
+func (ps *parser) agent(i, k int) bool {
+	it := &ps.items[k]
+	if k == 0 || it.kind != itTable || len(it.tables) != 1 || ps.at(i) != "by" || !strings.HasSuffix(ps.at(i-1), "ed") {
+		return false
+	}
+	figure := &ps.items[k-1]
+	if figure.kind != itColumn || figure.hi != i || figure.col().t != it.table() {
+		return false
+	}
+	return slices.ContainsFunc(ps.items[:k-1], func(o item) bool { return o.kind == itTable && o.table() != it.table() })
+}
+
 func (ps *parser) bucketOnly(lo, hi int) bool {
 	for k := lo; k < hi; k++ {
 		if bucketWords[ps.at(k)] == "" && ps.at(k) != "and" && !filler[ps.at(k)] {
@@ -255,6 +270,36 @@ func (ps *parser) groupable(it *item) bool {
 		return false
 	}
 	return it.kind == itTable || it.kind == itColumn
+}
+
+// rankedBy lets the rows of another table count what is ranked: "top three clubs by goals".
+func (ps *parser) rankedBy() {
+	if ps.order == 0 && !ps.compare || ps.howMany >= 0 {
+		return
+	}
+	var subject *table
+	var column *column
+	for k := range ps.items {
+		it := &ps.items[k]
+		switch {
+		case it.kind == itTable && !it.dim && !it.verb && len(it.tables) == 1 && subject == nil && it.lo > ps.orderAt:
+			subject = it.table()
+		case it.kind == itTable && it.dim && ps.compare && subject == nil && len(it.tables) == 1 && len(ps.nouns(itValue)) > 1 && ps.at(it.lo-1) == "by":
+			it.dim = false
+			ps.counts = it
+			return
+		case it.kind == itColumn && !it.dim && it.col().role == roleDimension && it.lo > ps.orderAt && ps.order != 0:
+			column = it.col()
+		case it.kind == itTable && it.dim && len(it.tables) == 1 && column != nil && subject == nil && it.table().reaches(column.t) && ps.at(it.lo-1) == "by":
+			it.dim = false
+			ps.counts = it
+			return
+		case it.kind == itTable && it.dim && len(it.tables) == 1 && subject != nil && it.table() != subject && it.table().reaches(subject) && ps.at(it.lo-1) == "by":
+			it.dim = false
+			ps.counts = it
+			return
+		}
+	}
 }
 
 // subject is the first noun that is not a group, a filter or a qualifier.
@@ -343,14 +388,35 @@ func (ps *parser) said(it *item) string {
 func (ps *parser) chooseMeasure(pl *plan) *declined {
 	cols := ps.measureColumns()
 	tables := ps.nouns(itTable)
+	if ps.at(0) == "when" {
+		if d, ok := ps.dateExtreme(pl, ps.nearTable()); ok {
+			return d
+		}
+	}
+	for _, read := range []func(*plan) (*declined, bool){ps.severalFigures, ps.duplicates, ps.columnList} {
+		if d, ok := read(pl); ok {
+			return d
+		}
+	}
+	if ps.sold && len(cols) == 0 && len(ps.nouns(itRevenue)) == 0 {
+		return ps.bestSelling(pl)
+	}
+	if it := ps.counts; it != nil {
+		it.done = true
+		pl.base, pl.measures = it.table(), []measure{{agg: aggCount, name: countName(it.table())}}
+		return nil
+	}
 	if ps.duration {
 		if m, ok := ps.durationMeasure(); ok {
 			pl.measures, pl.base = []measure{m}, m.col.t
 			ps.doneTable(pl.base)
 			return nil
 		}
+		if ps.durationIn != "" && len(cols) == 0 {
+			return decline("I found no two dates, and no column of %ss, to tell a duration from.", ps.durationIn)
+		}
 	}
-	if ps.howMany >= 0 && ps.agg == aggAvg && ps.tableNext() {
+	if ps.agg == aggAvg && (ps.howMany >= 0 && ps.tableNext() || len(cols) == 0 && ps.rowsPer()) {
 		ps.ratio = true
 		return ps.countMeasure(pl)
 	}
@@ -366,6 +432,18 @@ func (ps *parser) chooseMeasure(pl *plan) *declined {
 		return ps.columnMeasure(pl, cols[0])
 	}
 	return ps.otherMeasure(pl, cols, tables)
+}
+
+// rowsPer reports whether rows of one table are averaged over those of another:
+// "appointments per patient on average".
+func (ps *parser) rowsPer() bool {
+	its := ps.nouns(itTable)
+	if len(its) != 1 || its[0].verb || len(its[0].tables) != 1 || ps.ws[its[0].hi-1].low == ps.ws[its[0].hi-1].sing || ps.spendWord() {
+		return false
+	}
+	return slices.ContainsFunc(ps.items, func(o item) bool {
+		return o.kind == itTable && o.dim && o.lo == its[0].hi+1 && len(o.tables) == 1 && o.table() != its[0].table() && its[0].table().reaches(o.table())
+	})
 }
 
 // tableNext reports whether rows are what "number of" counts.
@@ -433,11 +511,18 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			return decline("“%s” could mean several tables.", ps.said(it))
 		}
 		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
-		if ps.agg == aggDistinct {
+		if c := pl.base.ownColumn(); ps.agg == aggDistinct && c != nil {
+			pl.measures = []measure{{agg: aggDistinct, col: c}}
+		} else if ps.agg == aggDistinct && pl.base.key != nil {
 			pl.measures[0].entity = pl.base
 		}
 		return nil
 	}
+	return ps.countColumn(pl, it)
+}
+
+// countColumn counts what a column says: its sum, its rows, its different values.
+func (ps *parser) countColumn(pl *plan, it *item) *declined {
 	c, ok := ps.pick(it.cols, ps.nearTable())
 	if !ok {
 		return ps.ambiguous(it)
@@ -458,10 +543,58 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 		it.done = false
 	case it.partial && headWords[c.words[len(c.words)-1]]:
 		return decline("I do not know what to count as “%s”.", ps.said(it))
+	case c.none() != "" && ps.agg != aggDistinct:
+		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
+		pl.filters = append(pl.filters, c.some()...)
 	default:
 		pl.measures = []measure{{agg: aggDistinct, col: c}}
 	}
 	pl.base = c.t
+	return nil
+}
+
+// none is the value by which a column says that there is nothing, such as no alarm.
+func (c *column) none() string {
+	i := slices.IndexFunc(c.values, func(v string) bool { return noneWords[fold(v)] })
+	if i < 0 || c.role != roleDimension || len(c.values) < 3 {
+		return ""
+	}
+	return c.values[i]
+}
+
+var noneWords = set("none nothing n/a keine keiner aucun aucune ninguno ninguna nil")
+
+// some are the conditions that a column says there is something.
+func (c *column) some() []filter {
+	fs := []filter{{op: opIn, col: c, values: []string{c.none()}, not: true}}
+	if c.nullable {
+		fs = append(fs, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+	}
+	return fs
+}
+
+// ownColumn is the column that is called as the table is, where that has no key.
+func (t *table) ownColumn() *column {
+	for _, c := range t.cols {
+		if t.key == nil && c.role != roleKey && slices.Equal(slices.Concat(c.words, c.optional), t.words) {
+			return c
+		}
+	}
+	return nil
+}
+
+// countedBare is the table of "no shows by month" and "penalties by season", where the first
+// noun is a yes or a value of its rows.
+func (ps *parser) countedBare() *table {
+	if !ps.grouped() && !(ps.compare && len(ps.nouns(itPeriod)) > 1) || len(ps.items) == 0 || ps.agg != "" && ps.agg != aggCount {
+		return nil
+	}
+	switch it := ps.items[0]; {
+	case it.kind == itColumn && len(it.cols) == 1 && it.col().role == roleBool && !it.dim && !it.neg:
+		return it.col().t
+	case it.kind == itValue && !it.neg && !slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != it.vals[0].col.t }):
+		return it.vals[0].col.t
+	}
 	return nil
 }
 
@@ -474,7 +607,7 @@ func (ps *parser) countedByValue() *table {
 			if slices.ContainsFunc(it.vals, func(v *value) bool { return v.col.t != t }) {
 				return nil
 			}
-			return t
+			return t.looked()
 		}
 	}
 	rows := slices.ContainsFunc(ps.ws, func(w word) bool {
@@ -484,6 +617,27 @@ func (ps *parser) countedByValue() *table {
 		return ps.p.tables[0]
 	}
 	return nil
+}
+
+// looked is the table that "how many cats" counts the rows of: of a list of kinds, which is
+// no more than a key and a name, the only table that refers to it.
+func (t *table) looked() *table {
+	if len(t.cols) != 2 || t.key == nil || len(t.label) != 1 {
+		return t
+	}
+	var by *table
+	for _, o := range t.p.tables {
+		if slices.ContainsFunc(o.parents, func(e edge) bool { return e.to.t == t }) {
+			if by != nil {
+				return nil
+			}
+			by = o
+		}
+	}
+	if by == nil {
+		return t
+	}
+	return by
 }
 
 // pieces are what "items sold" counts: the quantity on the lines, not the lines.
@@ -502,6 +656,9 @@ func (t *table) pieces(ps *parser) (measure, bool) {
 // counted is the noun after "how many", or the first one where none follows.
 func (ps *parser) counted() *item {
 	after := ps.howMany
+	if verb := ps.verbTable(); ps.often && verb != nil {
+		return verb
+	}
 	if !slices.ContainsFunc(ps.items, func(x item) bool { return x.lo > ps.howMany && !x.done }) {
 		after = -1 // "bookings from Spain: how many?"
 	}
@@ -525,255 +682,6 @@ func (ps *parser) nearTable() *table {
 	return nil
 }
 
-func meanOnly(c *column) bool {
-	return slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool { return meanWords[w] })
-}
-
-// columnMeasure aggregates a named column.
-func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
-	c, ok := ps.pick(measuresOf(it.cols), ps.nearTable())
-	if !ok {
-		return ps.ambiguous(it)
-	}
-	it.done = true
-	agg := ps.agg
-	if agg == "" || agg == aggCount {
-		switch {
-		case meanOnly(c) && ps.order == 0:
-			agg = aggAvg
-			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
-		case ps.order != 0 && ps.rankIsExtreme(it):
-			agg = aggMax
-			if ps.order > 0 {
-				agg = aggMin
-			}
-			pl.order = 0
-		default:
-			agg = aggSum
-		}
-	}
-	if agg == aggSum && meanOnly(c) && ps.agg == aggSum {
-		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
-	}
-	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the highest or for the lowest.")
-	}
-	pl.measures = []measure{{agg: agg, col: c}}
-	pl.base = c.t
-	return nil
-}
-
-// rankIsExtreme reports whether "highest amount" asks for one number rather than
-// for what has the highest: nothing is named that could have it.
-func (ps *parser) rankIsExtreme(m *item) bool {
-	if ps.limit > 0 || ps.grouped() && (ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
-		return false
-	}
-	if ps.grouped() {
-		return true
-	}
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it == m || it.done || it.qual || it.neg {
-			continue
-		}
-		entity := it.kind == itTable && !it.verb || it.kind == itColumn && it.col().role == roleDimension
-		if entity && it.lo < m.lo && (ps.which || ps.at(it.lo-1) != "of") {
-			return false
-		}
-	}
-	return true
-}
-
-// leadsTo reports whether the ranking word stands right before a measure: "highest
-// order total per month".
-func (ps *parser) leadsTo(m *item) bool {
-	for k := ps.orderAt + 1; k < m.lo; k++ {
-		if it := ps.itemAt(k); it == nil || it.kind != itTable {
-			return false
-		}
-	}
-	return ps.orderAt >= 0 && ps.orderAt < m.lo
-}
-
-// durationMeasure reads "how long is an appointment", "how many days does a
-// delivery take".
-func (ps *parser) durationMeasure() (measure, bool) {
-	agg := ps.agg
-	if agg == "" || agg == aggCount || agg == aggSum {
-		agg = aggAvg
-	}
-	for _, t := range ps.mentioned() {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && (slices.Contains(c.words, "duration") || slices.Contains(c.words, "length")) {
-				return measure{agg: agg, col: c}, true
-			}
-		}
-	}
-	for k := range ps.items {
-		it := &ps.items[k]
-		for _, c := range it.cols {
-			if start := c.t.mainDate(); it.kind == itColumn && c.role == roleDate && start != nil && start != c {
-				it.done = true
-				return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
-			}
-		}
-	}
-	for _, it := range ps.items {
-		if it.kind != itTable {
-			continue
-		}
-		for _, t := range ps.p.tables {
-			for _, c := range t.cols {
-				start := t.mainDate()
-				if c.role == roleDate && start != nil && c != start && len(c.words) == 1 && matchWord(ps.ws[it.lo], c.words[0]) > 1 {
-					return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
-				}
-			}
-		}
-	}
-	return measure{}, false
-}
-
-// otherMeasure is for questions that name no column to compute with.
-func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
-	if c := ps.scattered(); c != nil && !(ps.list && len(cols) > 0) {
-		pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
-		return nil
-	}
-	t := ps.nearTable()
-	if len(ps.nouns(itTable)) > 0 {
-		t = ps.nouns(itTable)[0].table()
-	}
-	if ps.conflict {
-		return decline("I can only look at one end at a time: ask for the first or for the last.")
-	}
-	if ps.best {
-		return decline("Best by what? Name the figure to rank by.")
-	}
-	spend := ps.spendWord()
-	if its := ps.nouns(itPeriod); len(its) > 1 && ps.compare && len(tables) == 0 && ps.agg == "" && !spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.needs()); ok {
-			pl.measures, pl.base = []measure{m}, m.col.t
-			pl.notes = append(pl.notes, "no figure was named, so revenue")
-			return nil
-		}
-	}
-	if ps.agg == aggSum || ps.agg == aggAvg || ps.agg == aggMedian || ps.agg == aggMax || ps.agg == aggMin || spend {
-		return ps.tableMoney(pl, t, spend)
-	}
-	if ps.rankCols != nil && !(len(ps.rankCols) == 1 && ps.rankCols[0] == "@date") || ps.tenure {
-		return ps.rankedList(pl, t)
-	}
-	if d, ok := ps.dateExtreme(pl, t); ok {
-		return d
-	}
-	if ps.order != 0 && ps.orderAt >= 0 {
-		return ps.rankedCount(pl, t, tables)
-	}
-	if t := ps.having(); t != nil {
-		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
-		return nil
-	}
-	if c := ps.columnOf(pl, tables); c {
-		return nil
-	}
-	if ps.never || ps.which || ps.list || ps.whatExists() {
-		if d, ok := ps.asList(pl, tables); ok {
-			return d
-		}
-	}
-	if ps.prev != nil {
-		pl.measures, pl.base = ps.prev.measures, ps.prev.base
-		return nil
-	}
-	if t == nil || len(tables) == 0 && !ps.grouped() && !ps.share && !ps.compare {
-		return decline("I could not tell what to compute.")
-	}
-	if len(tables) == 0 {
-		return decline("I could not tell what to compute: name something to count or to add up.")
-	}
-	pl.base = t
-	tables[0].done = true
-	pl.measures = []measure{{agg: aggCount, name: countName(t)}}
-	return nil
-}
-
-// columnOf reads "emails of customers in Berlin" as a list that shows the column.
-func (ps *parser) columnOf(pl *plan, tables []*item) bool {
-	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never || ps.prev != nil {
-		return false
-	}
-	t := tables[0]
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 || ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
-			continue
-		}
-		own := columnsOf(it.cols, t.tables)
-		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
-			pl.kind, pl.base, pl.show = kindList, t.table(), own
-			it.done, t.done = true, true
-			return true
-		}
-	}
-	return false
-}
-
-// having is the table that rows are counted of in a condition: "agents with more
-// than 20 tickets".
-func (ps *parser) having() *table {
-	for _, it := range ps.items {
-		if it.kind == itNumber && it.cols == nil && it.table() != nil {
-			return it.table()
-		}
-	}
-	return nil
-}
-
-func countName(t *table) string { return "number of " + plural(t.title(), 2) }
-
-func (ps *parser) aggOr(other string) string {
-	if ps.agg == "" || ps.agg == aggCount {
-		return other
-	}
-	return ps.agg
-}
-
-// scattered finds a measure whose words stand apart: "cost us the most in freight".
-func (ps *parser) scattered() *column {
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if c.role != roleMeasure || len(c.words) < 2 {
-				continue
-			}
-			all := true
-			for _, name := range c.words {
-				all = all && slices.ContainsFunc(ps.ws, func(w word) bool { return matchWord(w, name) > 1 })
-			}
-			if all {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	return found
-}
-
-var spendWords = set(`spent spend spending expenditure paid billed bill billing invoiced cost costs worth`)
-
-func (ps *parser) spendWord() bool {
-	for k, w := range ps.ws {
-		if (spendWords[w.low] || revenueWords[w.sing]) && (!ps.used[k] || ps.itemAt(k) != nil && ps.itemAt(k).verb) && ps.agg != aggCount {
-			return true
-		}
-	}
-	return false
-}
-
 func (ps *parser) itemAt(k int) *item {
 	for i := range ps.items {
 		if ps.items[i].lo <= k && k < ps.items[i].hi {
@@ -781,142 +689,4 @@ func (ps *parser) itemAt(k int) *item {
 		}
 	}
 	return nil
-}
-
-// money is the measure column that holds a table's money.
-func (t *table) money() *column {
-	for _, name := range moneyColumns {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(append(slices.Clone(c.words), c.optional...), name) && !slices.Contains(c.words, "unit") {
-				return c
-			}
-		}
-	}
-	return nil
-}
-
-// tableMoney computes over the money of a table that is named itself: "how much
-// did we invoice", "the largest expense".
-func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
-	if t == nil && len(ps.p.tables) == 1 {
-		t = ps.p.tables[0]
-	}
-	for _, it := range ps.nouns(itTable) {
-		if it.verb && it.table().money() != nil {
-			t = it.table()
-		}
-	}
-	if (t == nil || t.money() == nil) && spend && ps.prev == nil {
-		if m, ok := ps.p.revenue(ps.needs()); ok {
-			if ps.agg != "" && ps.agg != aggCount {
-				m.agg = ps.agg
-			}
-			pl.measures, pl.base = []measure{m}, m.col.t
-			return nil
-		}
-	}
-	if t == nil || t.money() == nil {
-		if c := ps.namedTotal(); c != nil && ps.prev == nil {
-			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
-			return nil
-		}
-		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
-			m := ps.prev.measures[0]
-			m.agg, m.per, m.name = ps.agg, nil, ""
-			pl.measures, pl.base = []measure{m}, m.col.t
-			return nil
-		}
-		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
-			pl.base = t
-			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
-			return nil
-		}
-		return decline("I could not tell what to compute: name the figure.")
-	}
-	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil {
-		m := ps.prev.measures[0]
-		m.agg, m.per, m.name = ps.agg, nil, ""
-		pl.measures, pl.base = []measure{m}, m.col.t
-		return nil
-	}
-	c := t.money()
-	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t
-	return nil
-}
-
-// namedTotal is the only column called total, where "total by customer" is asked.
-func (ps *parser) namedTotal() *column {
-	if !slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "total" }) {
-		return nil
-	}
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && len(c.words) == 1 && c.words[0] == "total" {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	return found
-}
-
-func (ps *parser) muchAsked() bool {
-	return slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "much" })
-}
-
-func (ps *parser) whatExists() bool {
-	exist := slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "exist" || w.low == "available" || w.low == "have" })
-	return ps.at(0) == "what" && (exist || ps.at(1) == "are")
-}
-
-// asList lists rows of a table, or the values of a column.
-func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
-	hasCond := slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && it.cols == nil && it.table() != nil })
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.done || it.qual || it.dim || it.neg {
-			continue
-		}
-		switch {
-		case it.kind == itTable && !it.verb && !hasCond:
-			pl.kind, pl.base = kindList, it.table()
-			it.done = true
-			ps.showMentioned(pl)
-			return nil, true
-		case it.kind == itColumn && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDimension }):
-			c, ok := ps.pick(it.cols, ps.nearTable())
-			if !ok {
-				return ps.ambiguous(it), true
-			}
-			it.done = true
-			if len(c.t.label) == 1 && c == c.t.label[0] && c.t.key != nil && !hasCond {
-				pl.kind, pl.base = kindList, c.t
-				ps.showMentioned(pl)
-				return nil, true
-			}
-			pl.kind, pl.base = kindList, c.t
-			pl.dims = []dim{{col: c}}
-			return nil, true
-		}
-		if hasCond && it.kind == itTable {
-			return nil, false
-		}
-	}
-	return nil, false
-}
-
-// showMentioned adds the columns that a list names: "with their monthly price".
-func (ps *parser) showMentioned(pl *plan) {
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind == itColumn && !it.done && !it.neg && !it.dim && it.col().role != roleDate && it.col().role != roleBool {
-			if own := columnsOf(it.cols, []*table{pl.base}); len(own) == 1 {
-				pl.show = append(pl.show, own[0])
-				it.done = true
-			}
-		}
-	}
 }

@@ -24,7 +24,8 @@ var abbreviation = map[string]string{
 	"mgr": "manager", "reg": "region", "curr": "currency", "pymt": "payment", "pmt": "payment", "tot": "total", "trx": "transaction",
 	"txn": "transaction", "tx": "transaction", "trans": "transaction", "usr": "user", "yr": "year", "mth": "month", "mo": "month",
 	"dob": "birth", "tel": "phone", "mfr": "manufacturer", "disc": "discount", "sal": "salary", "sup": "supplier", "supp": "supplier",
-	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization", "grp": "group",
+	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization", "1st": "first", "2nd": "second", "resp": "response",
+	"prio": "priority", "est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
 }
 
 // synonyms are groups of words that name the same thing in a business. The first
@@ -59,8 +60,66 @@ var synonymGroups = []string{
 	"total value amount sum",
 	"rating score",
 	"headcount employee",
-	"team squad",
+	"team squad club side",
 	"date day",
+	"height tall",
+	"pages long length",
+	"attendance spectator attendee audience crowd visitor",
+	"capacity seat size",
+	"population inhabitant",
+	"area surface size",
+	"loan lending checkout",
+	"rental rent hire lease",
+	"author writer",
+	"artist musician",
+	"movie film",
+	"song track",
+	"car vehicle automobile",
+	"match game fixture",
+	"student pupil learner",
+	"teacher instructor",
+	"department division",
+	"location place site venue",
+	"branch store shop outlet",
+	"comment remark note",
+	"fee charge",
+	"cost expense spending",
+	"fine penalty",
+	"refund reimbursement",
+	"passenger traveller traveler rider",
+	"guest visitor",
+	"reservation booking",
+	"apartment flat",
+	"mileage odometer kilometre kilometer",
+	"distance far kilometre kilometer mile",
+	"stock inventory",
+	"revenue sale turnover income earning takings proceeds",
+	"donation contribution",
+	"donor contributor",
+	"device machine",
+	"delay late",
+	"age old",
+	"speed fast",
+	"status state",
+	"company firm business",
+	"subject topic",
+	"grade mark score",
+	"exam test",
+	"trip journey ride",
+	"discount rebate",
+	"publisher published",
+	"nationality country",
+	"brand manufacturer make",
+	"worth value",
+	"breed race",
+	"month monthly",
+	"method mode",
+	"nights night",
+	"participant attendee",
+	"premium upgrade",
+	"humidity humid",
+	"temperature warm hot cold",
+	"sensor device",
 }
 
 var synonym = func() map[string][]int {
@@ -85,15 +144,22 @@ func synonymous(a, b string) bool {
 }
 
 // optionalWords in a column's name say how it is stored, not what it is.
-var optionalWords = set(`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp
+var optionalWords = set(`id name date at on dt is has was flag code number key minute second hour day kg g lb m3 m2 km eur usd gbp chf
+	cm mm l lb lbs oz mi mile kmh mph kwh kw mb gb hrs hr min mins sec secs ms hours minutes days sqm m m² euros pct
+	mwh gwh wh mg ml mm mw gw °c °f m³ stk stuck pcs h
+	v c f ppm rpm lux hpa
 	euro dollar percent title ts time timestamp utc full label count nr the of in`)
+
+// columnUnits are units that stand behind the name of a column.
+var columnUnits = set(`kwh mwh gwh wh kw mw gw kg g mg lb lbs oz km m cm mm mi m2 m3 m² m³ sqm l ml kmh mph kb mb gb tb ms sec secs s min mins h hr hrs
+	°c °f pct pcs stk eur usd gbp chf v a hz c f ppm rpm lux hpa`)
 
 // headWords are so general that a column may be called by what stands before them.
 var headWords = set(`count score number amount type provider value level total name date code percent title category quantity method`)
 
 // filler are words that carry nothing a query could express.
 var filler = set(`a an the of to for from in on at with within into is are was were be been being am do does did done has have had having
-	i we us our ours me my you your they them their it its there here this that these those as please can could would should
+	i we us our ours me my you your they them their it its there here this that these those as please pls plz can could would should
 	tell give get got show display let know find want like need see look up out and or but so also just about all any
 	some across who whom which what where when whose how then than if been ok okay hey
 	much many exist exists existing available currently now overall altogether ever actually really exactly
@@ -105,7 +171,7 @@ var filler = set(`a an the of to for from in on at with within into is are was w
 	spend spends spent charge charged receive received belong belongs leave left leaves insured kept
 	assign assigned hand handed happened happen recorded contain contains different distinct unique various
 	term terms respect regarding according based result results us do through via still yet already anything something anyone
-	euros euro dollars eur usd € $ £ kg minutes respectively both figures figure
+	euros euro dollars eur usd € $ £ kg minutes minute cm respectively both figures figure
 	value values sorted sort order ordered ordering ascending descending calculate compute what's only
 	chart graph plot bar line pie see visualize draw`)
 
@@ -125,6 +191,7 @@ var bucketWords = map[string]string{
 // valueSynonyms are other words for coded values of a column whose name has the key.
 var valueSynonyms = map[string]map[string]string{
 	"gender": {"female": "f", "woman": "f", "male": "m", "man": "m"},
+	"sex":    {"female": "f", "woman": "f", "male": "m", "man": "m"},
 	"active": {"active": "y", "inactive": "n"},
 }
 
@@ -133,19 +200,36 @@ var rankAdjectives = map[string]struct {
 	columns string // column words, in order of preference
 	desc    bool
 }{
-	"cheapest": {"price cost rate amount", false}, "priciest": {"price cost rate amount", true}, "dearest": {"price cost amount", true},
+	"cheapest": {priceNames, false}, "priciest": {priceNames, true}, "dearest": {priceNames, true}, "costliest": {priceNames, true},
 	"heaviest": {"weight", true}, "lightest": {"weight", false},
-	"longest": {"duration length", true}, "shortest": {"duration length", false},
-	"fastest": {"duration speed", false}, "slowest": {"duration", true},
-	"newest": {"@date", true}, "latest": {"@date", true}, "oldest": {"@date", false}, "earliest": {"@date", false}, "recent": {"@date", true},
+	"longest": {"duration length pages distance days nights minutes hours runtime", true}, "shortest": {"duration length pages distance days nights minutes hours runtime height", false},
+	"fastest": {"speed duration time", false}, "slowest": {"duration time", true},
+	"tallest": {"height", true}, "farthest": {"distance", true}, "furthest": {"distance", true}, "nearest": {"distance", false}, "closest": {"distance", false},
+	"thickest": {"pages thickness", true}, "richest": {"salary income value balance", true}, "wealthiest": {"salary income value balance", true},
+	"hottest": {"temperature", true}, "warmest": {"temperature", true}, "coldest": {"temperature", false},
+	"busiest": {"@count", true}, "quietest": {"@count", false}, "commonest": {"@count", true}, "rarest": {"@count", false},
+	"newest": {"@date", true}, "latest": {"@date", true}, "oldest": {"@birth", false}, "youngest": {"@birth", true}, "earliest": {"@date", false}, "recent": {"@date", true},
 }
+
+const (
+	priceNames = "price cost rate amount fee total value freight charge fare rent premium preis prix betrag"
+	valueNames = "value worth price total amount"
+	sizeNames  = "capacity size area population seats employees pages headcount height volume"
+)
 
 // moneyWords are asked for when money is meant without naming a column.
 var revenueWords = set(`revenue turnover sale takings income earning`)
-var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee"}
+var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge", "income", "betrag", "umsatz", "montant"}
+
+var moneyWords = set(strings.Join(moneyColumns, " "))
 
 // meanWords are measures that make no sense added up.
-var meanWords = set(`rate price score rating percent percentage ratio weight age duration discount margin temperature average unit_price capacity height length width latitude longitude year floor`)
+var meanWords = set(`rate price score rating percent percentage ratio age discount margin temperature average unit_price capacity height width latitude longitude year floor
+	hourly grade gpa csat nps star stars co2 voltage battery speed humidity pressure ph satisfaction preis prix precio rabatt bewertung alter`)
+
+// extents are added up over events, such as the weight of deliveries, but not over
+// things, such as the weight of products.
+var extents = set("weight duration length pages distance area gewicht dauer")
 
 // foreign holds small words by which a language gives itself away.
 var foreign = map[string]map[string]bool{

@@ -55,15 +55,23 @@ func (it *item) col() *column {
 // 2 inflected or abbreviated, 1 a synonym, 0 not at all.
 func matchWord(w word, name string) int {
 	switch {
-	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name:
+	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name || umlauts(w.low, name):
 		return 3
 	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing):
 		return 2
-	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name):
+	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name) || translated(w, name):
 		return 1
 	}
 	return 0
 }
+
+// umlauts reports whether two words differ only by how umlauts are written: zahler, which
+// is Zähler folded, and zaehler.
+func umlauts(a, b string) bool {
+	return len(a) != len(b) && len(a) > 3 && len(b) > 3 && a[0] == b[0] && (unumlaut.Replace(a) == b || unumlaut.Replace(b) == a)
+}
+
+var unumlaut = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
 // abbreviates reports whether a name is a short form of a word: "carr", "invce".
 func abbreviates(name, w string) bool {
@@ -120,6 +128,18 @@ func (ps *parser) matchTable(t *table, i int) item {
 			return it
 		}
 	}
+	if n > 0 && meansNoun(ps.ws[i], t.words[n-1]) {
+		it.hi, it.score, it.verb = i+1, 35, true
+		return it
+	}
+	if slices.Contains(t.nouns, ps.ws[i].sing) {
+		it.hi, it.score = i+1, 59 // before the column that gave the noun
+		return it
+	}
+	if n := ps.rowNoun(i); n > 0 && len(ps.p.tables) == 1 {
+		it.hi, it.score = i+n, 36
+		return it
+	}
 	// A part of the name: its last word; in a source of one table, any word.
 	for k, name := range t.words {
 		last := k == n-1
@@ -133,6 +153,24 @@ func (ps *parser) matchTable(t *table, i int) item {
 		}
 	}
 	return item{}
+}
+
+// rowNouns mean the rows of the only table, whatever is in them.
+var rowNouns = set("row record entry line reading measurement observation sample transaction item datapoint")
+
+// rowNoun is how many words at i mean the rows of the only table; they are no rows when
+// something else of the schema is called so.
+func (ps *parser) rowNoun(i int) int {
+	w := ps.ws[i]
+	switch {
+	case ps.p.words[w.sing] || ps.p.words[w.low] || len(ps.p.values[w.stem]) > 0 || ps.at(i) == "line" && (ps.at(i+1) == "chart" || ps.at(i+1) == "graph" || ps.at(i-1) == "a"):
+		return 0
+	case w.low == "data" && i+1 < len(ps.ws) && ps.ws[i+1].sing == "point":
+		return 2
+	case rowNouns[w.sing]:
+		return 1
+	}
+	return 0
 }
 
 // verbForms are verbs that are no plural or singular of a noun.
@@ -156,11 +194,36 @@ func (ps *parser) linkColumns(i int) []item {
 				}
 			}
 		}
+		if best.score == 0 && n == 1 {
+			best = ps.leading(i)
+		}
 		if best.score > 0 {
 			out = append(out, best)
 		}
 	}
 	return out
+}
+
+// leading is a word that begins the name of a column, and no other's: "umsatz" of Umsatz
+// netto. Where several begin so, the question has to say which.
+func (ps *parser) leading(i int) item {
+	w := ps.ws[i]
+	it := item{kind: itColumn, lo: i, hi: i + 1, score: 22, partial: true}
+	denied := i > 0 && negationWords[ps.at(i-1)] && strings.HasSuffix(w.low, "ed")
+	if filler[w.low] && !denied || grammar[w.low] || keywords[w.low] || len(w.low) < 3 || lightVerbs[w.low] {
+		return item{}
+	}
+	for _, t := range ps.p.tables {
+		for _, c := range t.cols {
+			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 && !slices.Contains(t.words, c.words[0]) && (w.low == c.words[0] || umlauts(w.low, c.words[0])) {
+				it.cols = append(it.cols, c)
+			}
+		}
+	}
+	if len(it.cols) == 0 {
+		return item{}
+	}
+	return it
 }
 
 // matchColumn scores the words [i, i+n) as a column's name.
@@ -252,7 +315,7 @@ func (ps *parser) linkValues(i int) []item {
 			if w.low != vw.low {
 				score = 50
 			}
-			if w.stem != vw.stem || k > 0 && w.stop {
+			if w.stem != vw.stem && w.low != vw.low+"s" || k > 0 && w.stop {
 				score = 0
 				break
 			}
@@ -261,15 +324,7 @@ func (ps *parser) linkValues(i int) []item {
 			consider(v, n, score)
 		}
 	}
-	for name, words := range valueSynonyms {
-		if code, ok := words[ps.ws[i].sing]; ok {
-			for _, v := range ps.p.values[code] {
-				if slices.Contains(v.col.words, name) && len(v.words) == 1 {
-					consider(v, 1, 50)
-				}
-			}
-		}
-	}
+	ps.codedValues(i, consider)
 	if len(best.vals) == 0 {
 		return nil
 	}
@@ -281,6 +336,45 @@ func (ps *parser) linkValues(i int) []item {
 	}
 	return []item{best}
 }
+
+// codedValues proposes the values that the word at i has another form of: f for women,
+// France for the French, DE for Germany, and the one name that it is a part of.
+func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
+	w := ps.ws[i]
+	for name, words := range valueSynonyms {
+		if code, ok := words[w.sing]; ok {
+			for _, v := range ps.p.values[code] {
+				if slices.Contains(v.col.words, name) && len(v.words) == 1 {
+					consider(v, 1, 50)
+				}
+			}
+		}
+	}
+	if named := ps.p.partOf[w.low]; named != nil && i > 0 && w.raw != w.low && !filler[w.low] && !ps.p.words[w.sing] {
+		consider(named, 1, 40)
+	}
+	if len(ps.p.values[w.stem]) > 0 {
+		return
+	}
+	for _, form := range append([]string{demonyms[w.low], demonyms[w.sing]}, countryOf[w.low]...) {
+		for _, v := range ps.p.values[stem(strings.SplitN(form, " ", 2)[0])] {
+			if form != "" && fold(v.text) == form {
+				consider(v, 1, 48)
+			}
+		}
+	}
+	country := w.low
+	if c := demonyms[w.low]; c != "" {
+		country = c
+	}
+	for _, v := range ps.p.values[countryCodes[country]] {
+		if place := slices.ContainsFunc(v.col.words, func(s string) bool { return placeWords[s] }); place && len(v.words) == 1 && len(v.text) == 2 {
+			consider(v, 1, 48)
+		}
+	}
+}
+
+var placeWords = set("country nation land market nationality origin pays pais destination state")
 
 // link chooses for every word that is not yet used what it means: the longest run
 // of words first, then the best score.
@@ -300,7 +394,7 @@ func (ps *parser) link() {
 		}
 		best := item{}
 		cands := append(append(ps.linkTables(i), ps.linkColumns(i)...), ps.linkValues(i)...)
-		for _, it := range append(cands, ps.linkMoney(i)...) {
+		for _, it := range slices.Concat(cands, ps.linkMoney(i), ps.linkPeople(i), ps.linkNames(i)) {
 			free := true
 			for k := it.lo; k < it.hi; k++ {
 				free = free && !ps.used[k]
@@ -322,6 +416,8 @@ func (ps *parser) link() {
 		i = best.hi
 	}
 	slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
+	ps.useRoles()
+	ps.classify()
 }
 
 // weak reports whether a single small word is more likely grammar than a link.
@@ -393,7 +489,7 @@ func (ps *parser) context(it item) int {
 }
 
 func (ps *parser) marker(i int) bool {
-	switch ps.ws[i].low {
+	switch ps.at(i) {
 	case "by", "per", "each", "every", "across":
 		return true
 	}

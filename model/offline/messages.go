@@ -13,8 +13,9 @@ import (
 // and the calls made for the last one.
 type history struct {
 	questions []string
-	open      []*call // since the last question
-	calls     int     // in the whole history
+	pinned    []string // the tables that the last question was asked with
+	open      []*call  // since the last question
+	calls     int      // in the whole history
 }
 
 type call struct {
@@ -70,9 +71,29 @@ func (h *history) add(m agent.Message) {
 			// The first text is the question; what follows is context.
 			asked = true
 			h.questions = append(h.questions, cut(b.Text, maxQuestion))
-			h.open = nil
+			h.open, h.pinned = nil, nil
+		case b.Type == "text" && m.Role == "user":
+			h.pinned = append(h.pinned, pins(b.Text)...)
 		}
 	}
+}
+
+// maxPins is how many tables that were named beside a question are tried.
+const maxPins = 4
+
+// pins are the tables that context names in the words of the web app: "The user
+// means these tables: shop.orders, shop.customers."
+func pins(context string) []string {
+	for _, lead := range []string{"The user means this table: ", "The user means these tables: "} {
+		_, list, ok := strings.Cut(context, lead)
+		if !ok {
+			continue
+		}
+		list, _, _ = strings.Cut(list, "\n")
+		names := strings.Split(strings.TrimSuffix(cut(list, maxQuestion), "."), ", ")
+		return names[:min(len(names), maxPins)]
+	}
+	return nil
 }
 
 func plainText(raw json.RawMessage) string {

@@ -4,8 +4,9 @@
 // answer to the same question every time.
 //
 // A question goes this way: its words are linked to tables, columns, values in
-// the data, dates and numbers (words.go, dates.go, link.go); the links are
-// interpreted as a plan (parse.go, interpret.go, build.go, filters.go); the plan
+// the data, dates and numbers (words.go, dates.go, keyword.go, link.go); the links
+// are interpreted as a plan (interpret.go and those beside it: measure.go, figures.go,
+// rank.go, filters.go, overtime.go, roles.go, finish.go); the plan
 // is written as SQL (sql.go), run by the run_query tool like any model's, and its
 // rows are put into words (say.go). A word that no rule used is never passed in
 // silence: the question is then declined (decline.go), with questions that can be
@@ -102,7 +103,7 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 		return answer{text: shortTitle(h.last())}, nil
 	}
 	w := &writer{}
-	r, err := pn.understand(ctx, req.Sources, h.questions)
+	r, err := pn.understandPinned(ctx, req.Sources, h)
 	if err != nil {
 		return answer{}, err
 	}
@@ -117,6 +118,7 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 		}
 		pn.word(ctx, w, h, r)
 	}
+	w.file(r.about)
 	if len(h.questions) <= 1 {
 		w.badge()
 	}

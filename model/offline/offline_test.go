@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,13 +15,14 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/sqlite"
 	"github.com/footnotehq/footnote/tool/chart"
 	"github.com/footnotehq/footnote/tool/query"
 )
 
 func TestMain(m *testing.M) {
-	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine})
+	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine})
 	os.Exit(m.Run())
 }
 
@@ -102,7 +104,14 @@ type said struct {
 // ask asks one question and runs the tools that the planner calls.
 func (c *talk) ask(question string) said {
 	c.t.Helper()
-	c.msgs = append(c.msgs, message("user", map[string]any{"type": "text", "text": question}, map[string]any{"type": "text", "text": "Today is 2026-11-21."}))
+	return c.askWith(question, "")
+}
+
+// askWith asks with what a door says beside the question.
+func (c *talk) askWith(question, more string) said {
+	c.t.Helper()
+	beside := strings.TrimSpace("Today is 2026-11-21.\n" + more)
+	c.msgs = append(c.msgs, message("user", map[string]any{"type": "text", "text": question}, map[string]any{"type": "text", "text": beside}))
 	var out said
 	for out.steps = 1; out.steps < 6; out.steps++ {
 		ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)

@@ -28,16 +28,32 @@ type parser struct {
 	limit      int
 	rankCols   []string
 	bucket     string
+	weekdays   []int // only these, Monday being 1
 	chart      string
 	duration   bool
+	durationIn string // the unit it is asked in
+	counts     *item  // the table whose rows rank another's
 	each       bool
 	tenure     bool
+	who        bool            // people are asked for
+	aged       bool            // by when they began to be: oldest, youngest
+	busy       bool            // by how much happened there
 	conflict   bool            // two ends are asked for
 	named      map[*table]bool // tables that nouns of the question name
 	ratio      bool            // the average of a number of rows
 	second     string          // a second aggregate, for which there is no place
+	aggs       []aggAt         // all aggregates, where they stand
+	extremes   bool            // highest and lowest are figures, and rank nothing
+	roleNotes  []string        // which of twin references is meant
+	often      bool            // how many times something was done
+	growth     bool            // the change from period to period, in percent
+	running    bool            // the sum of all periods so far
+	sold       bool            // ranked by the pieces sold
 	best       bool            // ranked by “best”, which needs a figure
 	negAt      []int
+	moved      bool // the change from one period to another is asked for
+	moveAt     int  // where the word for it stands, or -1
+	moveDir    int  // -1 fell, 1 rose
 	excludeNil bool
 }
 
@@ -51,7 +67,7 @@ type declined struct {
 func newParser(p *profile, text string) *parser {
 	ws, _ := tokenize(text)
 	ws = p.compounds(ws)
-	ps := &parser{p: p, ws: ws, used: make([]bool, len(ws)), howMany: -1, orderAt: -1}
+	ps := &parser{p: p, ws: ws, used: make([]bool, len(ws)), howMany: -1, orderAt: -1, moveAt: -1}
 	ps.correct()
 	return ps
 }
@@ -102,9 +118,14 @@ func (p *profile) compounds(ws []word) []word {
 				continue
 			}
 		}
-		if w.low == "open" && p.closes() {
-			out = append(out, newWord("not"), newWord("closed"))
-			continue
+		if (w.low == "je" || w.low == "pro") && i > 0 && i+1 < len(ws) && !p.words[w.low] && len(p.values[w.stem]) == 0 && (p.words[ws[i+1].low] || p.words[ws[i+1].sing]) {
+			w = newWord("per") // German, before a name that the data has
+		}
+		if done := ""; w.low == "open" {
+			if done = p.closing(); done != "" {
+				out = append(out, newWord("not"), newWord(done))
+				continue
+			}
 		}
 		if rest, ok := p.negative(w); ok {
 			not := newWord("not")
@@ -117,21 +138,31 @@ func (p *profile) compounds(ws []word) []word {
 	return out
 }
 
-// closes reports whether "open" can only mean what is not closed yet.
-func (p *profile) closes() bool {
+// closing is the word for what is open until it was done, where "open" can only mean that:
+// closed, resolved.
+func (p *profile) closing() string {
 	one := func(v *value) bool { return len(v.words) == 1 }
-	if p.words["open"] || slices.ContainsFunc(p.values["open"], one) || !p.words["closed"] {
-		return false
+	if p.words["open"] || slices.ContainsFunc(p.values["open"], one) {
+		return ""
 	}
+	var found string
 	for _, t := range p.tables {
 		for _, c := range t.cols {
-			if c.role == roleDate && c.nullable && slices.Contains(c.words, "closed") {
-				return true
+			for _, w := range c.words {
+				if doneWords[w] && c.role == roleDate && c.nullable {
+					if found != "" {
+						return ""
+					}
+					found = w
+				}
 			}
 		}
 	}
-	return false
+	return found
 }
+
+// doneWords say of a date that with it something was over.
+var doneWords = set("closed resolved solved completed finished settled")
 
 // negative takes "unpaid" apart where the data knows "paid" only.
 func (p *profile) negative(w word) (word, bool) {
@@ -144,13 +175,31 @@ func (p *profile) negative(w word) (word, bool) {
 		if len(p.values[n.stem]) > 0 && len(p.values[n.stem][0].words) == 1 {
 			return n, true
 		}
+		if p.hasFlag(n) {
+			return n, true
+		}
+		if prefix == "in" {
+			continue
+		}
 		for name := range p.words {
-			if m := matchWord(n, name); m > 1 && prefix != "in" {
+			if m := matchWord(n, name); m > 1 {
 				return n, true
 			}
 		}
 	}
 	return word{}, false
+}
+
+// hasFlag reports whether a word names a column of yes and no.
+func (p *profile) hasFlag(w word) bool {
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.role == roleBool && slices.ContainsFunc(c.words, func(name string) bool { return matchWord(w, name) > 0 }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // correct replaces words that nothing knows by the one known word they are a
@@ -162,7 +211,7 @@ func (ps *parser) correct() {
 			n.was, n.stop = w.raw, w.stop
 			ps.ws[i] = n
 		}
-		if w.isNum || w.quoted || len(w.low) < 4 || startsDigit(w.low) || ps.known(w) {
+		if w.isNum || w.quoted || len(w.low) < 4 || i > 0 && ps.source(i) || startsDigit(w.low) || ps.known(w) {
 			continue
 		}
 		if fix := ps.nearest(w); fix != "" {
@@ -174,7 +223,7 @@ func (ps *parser) correct() {
 }
 
 func (ps *parser) known(w word) bool {
-	if filler[w.low] || grammar[w.low] || keywords[w.low] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || revenueWords[w.sing] ||
+	if filler[w.low] || grammar[w.low] || keywords[w.low] || operations[w.low] || operations[w.sing] || noTypo[w.low] || noTypo[w.sing] || months[w.low] > 0 || seasons[w.low] > 0 || bucketWords[w.sing] != "" || knownWords(w) || revenueWords[w.sing] ||
 		ps.p.words[w.low] || ps.p.words[w.sing] || ps.p.said[w.low] || ps.p.said[w.sing] || len(synonym[w.low]) > 0 || len(synonym[w.sing]) > 0 || len(ps.p.values[w.stem]) > 0 {
 		return true
 	}
@@ -184,6 +233,23 @@ func (ps *parser) known(w word) bool {
 		}
 	}
 	return false
+}
+
+// knownWords are words of the lexicon that are never typos.
+func knownWords(w word) bool {
+	return lightVerbs[w.low] || verbNouns[w.low] != nil || peopleWords[w.low] || peopleWords[w.sing] || demonyms[w.low] != "" || demonyms[w.sing] != "" ||
+		rankAdjectives[w.low].columns != "" || weekdays[w.low] > 0 || weekdays[w.sing] > 0 || partWords[w.low] != "" || moveWord(w)
+}
+
+// source reports whether the word at i is the name of the source, as in "the members of
+// the library", and nothing in it.
+func (ps *parser) source(i int) bool {
+	w := ps.ws[i]
+	if !slices.Contains(splitName(ps.p.source), w.sing) || ps.p.words[w.sing] || ps.p.words[w.low] {
+		return false
+	}
+	before := ps.at(i - 1)
+	return before == "the" || before == "our" || before == "this" || before == "in" || before == "of" || before == "my"
 }
 
 // nearest is the only known word within reach of a typo.
@@ -247,6 +313,10 @@ var keywords = set(`average median total count number many much list show which 
 	group breakdown split only exclude excluding median mean canceled cancelled top bottom each every month quarter year how what
 	value values cheapest expensive longest oldest newest earliest latest first last`)
 
+// operations are words for what can be done with figures; a typo of another word is none of them.
+var operations = set(`difference different differ differs minus plus ratio gap delta range spread variance deviation correlation increase decrease change
+	growth reduction gain loss product quotient multiply divide subtract rank ranking rate mode maximum minimum percentile quartile estimate trend`)
+
 // noTypo are words of business that must never be taken for a typo of a column.
 var noTypo = set(`profit margin stock salary budget manager driver supplier vendor login visit visitor click campaign complaint refund
 	tax age owner store user member employee student teacher room guest price cost sale order item brand color colour size weight height
@@ -256,7 +326,10 @@ var noTypo = set(`profit margin stock salary budget manager driver supplier vend
 
 // parse reads a whole question.
 func (ps *parser) parse() (*plan, *declined) {
+	ps.days()
+	ps.movement()
 	ps.dates()
+	ps.settleMovement()
 	ps.keywords()
 	ps.conditions()
 	ps.link()
@@ -286,6 +359,10 @@ func (ps *parser) dates() {
 			i++
 			continue
 		}
+		if n := ps.comparedPeriods(i); n > 0 {
+			i += n
+			continue
+		}
 		p, n := datePhrase(ps.ws[i:])
 		if n > 0 && (ps.monthlyColumn(i, n) || ps.p.hasColumn(ps.at(i+n-1))) {
 			n = 0
@@ -310,7 +387,7 @@ func (ps *parser) dates() {
 	// "March and April 2024": a month takes the year that follows.
 	for k := len(ps.items) - 2; k >= 0; k-- {
 		if y, ok := ps.items[k+1].period.year(); ok && ps.items[k].period.yearless {
-			ps.items[k].period = ps.items[k].period.inYear(y)
+			ps.items[k].period = ps.items[k].period.inYear(y).bounded(ps.items[k].period.bound)
 		}
 	}
 }
@@ -353,6 +430,7 @@ type rule struct {
 
 func setAgg(a string) func(*parser, int) {
 	return func(ps *parser, i int) {
+		ps.aggs = append(ps.aggs, aggAt{agg: a, at: i})
 		if means[a] && means[ps.agg] && a != ps.agg {
 			ps.second = a
 		}
@@ -365,7 +443,13 @@ func setAgg(a string) func(*parser, int) {
 // means are the aggregates of which a question has one.
 var means = map[string]bool{aggAvg: true, aggMedian: true, aggMin: true, aggMax: true}
 
+func often(ps *parser, i int) {
+	ps.often = true
+	count(ps, i)
+}
+
 func count(ps *parser, i int) {
+	ps.aggs = append(ps.aggs, aggAt{agg: aggCount, at: i})
 	if ps.howMany < 0 {
 		ps.howMany = i
 	}
@@ -376,6 +460,7 @@ func count(ps *parser, i int) {
 
 func rank(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
+		ps.aggs = append(ps.aggs, aggAt{agg: map[int]string{-1: aggMax, 1: aggMin}[dir], at: i, rank: true})
 		if ps.orderAt < 0 {
 			ps.order, ps.orderAt = dir, i
 		} else if ps.order != dir {
@@ -386,7 +471,7 @@ func rank(dir int) func(*parser, int) {
 
 // rules, longest first where one begins another.
 var rules = []rule{
-	{"how many", count}, {"number of", count}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
+	{"how many", count}, {"how often", often}, {"how many times", often}, {"number of times", often}, {"number of", count}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
 	{"how much", setAgg(aggSum)}, {"total", setAgg(aggSum)}, {"sum of", setAgg(aggSum)}, {"sum", setAgg(aggSum)}, {"sum up", setAgg(aggSum)},
 	{"on average", setAgg(aggAvg)}, {"average", setAgg(aggAvg)}, {"avg", setAgg(aggAvg)}, {"mean", setAgg(aggAvg)}, {"averages", setAgg(aggAvg)},
 	{"median", setAgg(aggMedian)},
@@ -405,9 +490,14 @@ var rules = []rule{
 	{"ascending", func(ps *parser, i int) { ps.order = 1 }}, {"descending", func(ps *parser, i int) { ps.order = -1 }},
 	{"with us the longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
 	{"with us longest", func(ps *parser, i int) { ps.tenure = true; rank(1)(ps, i) }},
+	{"most recently", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
 	{"most recent", func(ps *parser, i int) { ps.rankCols = []string{"@date"}; rank(-1)(ps, i) }},
-	{"most expensive", func(ps *parser, i int) { ps.rankCols = []string{"price", "cost", "rate", "amount"}; rank(-1)(ps, i) }},
-	{"least expensive", func(ps *parser, i int) { ps.rankCols = []string{"price", "cost", "rate", "amount"}; rank(1)(ps, i) }},
+	{"most expensive", rankBy(priceNames, -1)}, {"least expensive", rankBy(priceNames, 1)}, {"most costly", rankBy(priceNames, -1)},
+	{"most valuable", rankBy(valueNames, -1)}, {"least valuable", rankBy(valueNames, 1)},
+	{"most populous", rankBy("population", -1)}, {"least populous", rankBy("population", 1)},
+	{"most popular", busy(-1)}, {"least popular", busy(1)}, {"most common", busy(-1)}, {"least common", busy(1)}, {"most frequent", busy(-1)},
+	{"least frequent", busy(1)}, {"most often", busy(-1)}, {"most frequently", busy(-1)}, {"least often", busy(1)}, {"most active", busy(-1)}, {"least active", busy(1)},
+	{"best selling", selling(-1)}, {"top selling", selling(-1)}, {"best sellers", selling(-1)}, {"best seller", selling(-1)}, {"bestsellers", selling(-1)}, {"bestselling", selling(-1)}, {"most sold", selling(-1)}, {"worst selling", selling(1)}, {"least sold", selling(1)},
 	{"most", rank(-1)}, {"highest", rank(-1)}, {"largest", rank(-1)}, {"biggest", rank(-1)}, {"greatest", rank(-1)}, {"top", rank(-1)}, {"best", best(-1)}, {"worst", best(1)},
 	{"least", rank(1)}, {"lowest", rank(1)}, {"smallest", rank(1)}, {"fewest", rank(1)}, {"bottom", rank(1)}, {"tiniest", rank(1)},
 	{"never", func(ps *parser, _ int) { ps.never = true }},
@@ -415,9 +505,46 @@ var rules = []rule{
 	{"as a bar chart", chart("bar")}, {"as bars", chart("bar")}, {"as a bar", chart("bar")}, {"bar chart", chart("bar")}, {"as bar chart", chart("bar")}, {"bar graph", chart("bar")},
 	{"as a pie chart", chart("pie")}, {"as a pie", chart("pie")}, {"pie chart", chart("pie")}, {"as a table", chart("none")},
 	{"as a chart", chart("auto")}, {"chart", chart("auto")}, {"plot", chart("auto")}, {"graph", chart("auto")}, {"draw", chart("auto")},
-	{"which", func(ps *parser, _ int) { ps.which = true }}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which = true }},
+	{"day of the week", by("weekday")}, {"day of week", by("weekday")}, {"days of the week", by("weekday")}, {"week day", by("weekday")}, {"weekday name", by("weekday")},
+	{"hour of the day", by("hour")}, {"hour of day", by("hour")}, {"time of day", by("hour")}, {"time of the day", by("hour")},
+	{"month of the year", by("month of the year")}, {"calendar month", by("month of the year")}, {"time of year", by("month of the year")},
+	{"month over month", growth("month")}, {"month on month", growth("month")}, {"from month to month", growth("month")}, {"month to month", growth("month")}, {"mom", growth("month")},
+	{"year over year", growth("year")}, {"year on year", growth("year")}, {"from year to year", growth("year")}, {"yoy", growth("year")}, {"quarter over quarter", growth("quarter")},
+	{"quarter on quarter", growth("quarter")}, {"from quarter to quarter", growth("quarter")}, {"qoq", growth("quarter")}, {"week over week", growth("week")}, {"from week to week", growth("week")},
+	{"monthly growth", growth("month")}, {"yearly growth", growth("year")}, {"annual growth", growth("year")}, {"quarterly growth", growth("quarter")}, {"weekly growth", growth("week")},
+	{"growth rate", growth("")}, {"growth", growth("")}, {"percentage change", growth("")}, {"percent change", growth("")}, {"change in percent", growth("")},
+	{"running total", running}, {"running sum", running}, {"running count", running}, {"cumulative", running}, {"cumulated", running}, {"cumulatively", running}, {"accumulated", running},
+	{"which", func(ps *parser, _ int) { ps.which = true }}, {"what are the", list}, {"who", func(ps *parser, _ int) { ps.which, ps.who = true, true }},
 	{"list", list}, {"show", list}, {"display", list}, {"give me", list},
 }
+
+func rankBy(columns string, dir int) func(*parser, int) {
+	return func(ps *parser, i int) {
+		ps.rankCols = strings.Fields(columns)
+		rank(dir)(ps, i)
+	}
+}
+
+func busy(dir int) func(*parser, int) {
+	return func(ps *parser, i int) {
+		ps.busy = true
+		rank(dir)(ps, i)
+	}
+}
+
+func by(part string) func(*parser, int) { return func(ps *parser, _ int) { ps.bucket = part } }
+
+// growth asks for the change from each period to the next.
+func growth(size string) func(*parser, int) {
+	return func(ps *parser, _ int) {
+		ps.growth = true
+		if size != "" {
+			ps.bucket = size
+		}
+	}
+}
+
+func running(ps *parser, _ int) { ps.running = true }
 
 func best(dir int) func(*parser, int) {
 	return func(ps *parser, i int) {
@@ -426,308 +553,20 @@ func best(dir int) func(*parser, int) {
 	}
 }
 
+// selling ranks by the pieces that were sold.
+func selling(dir int) func(*parser, int) {
+	return func(ps *parser, i int) {
+		ps.sold = true
+		rank(dir)(ps, i)
+	}
+}
+
 func list(ps *parser, _ int) { ps.list = true }
 
 func chart(kind string) func(*parser, int) { return func(ps *parser, _ int) { ps.chart = kind } }
 
-// keywords finds the words that say what to do, and the sizes of periods.
-func (ps *parser) keywords() {
-	for i := 0; i < len(ps.ws); i++ {
-		if ps.used[i] {
-			continue
-		}
-		best, n := rule{}, 0
-		for _, r := range rules {
-			if m := ps.phrase(i, r.text); m > n {
-				best, n = r, m
-			}
-		}
-		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) {
-			best.do(ps, i)
-			ps.take(i, i+n)
-			ps.limitNear(i, n)
-			i += n - 1
-			continue
-		}
-		ps.single(i)
-	}
-	if ps.limit == 0 && ps.order != 0 {
-		ps.limitBefore()
-	}
-	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
-		w, before := ps.ws[k], ps.at(k-1)
-		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) && (before == "show" || before == "list" || before == "display" || before == "me" || before == "any") {
-			ps.limit, ps.used[k] = int(w.num), true // "show 5 visits"
-		}
-	}
-}
-
-// compared reports whether the word at i is a column's name with a comparison after
-// it: "orders with total over 100".
-func (ps *parser) compared(i, n int) bool {
-	if n != 1 || !ps.p.words[ps.ws[i].low] {
-		return false
-	}
-	for _, w := range []string{ps.at(i - 1), ps.at(i - 2)} {
-		if set("highest largest biggest lowest smallest greatest")[w] {
-			return true
-		}
-	}
-	k := i + 1
-	if ps.at(k) == "is" || ps.at(k) == "was" || ps.at(k) == "of" {
-		k++
-	}
-	if ps.at(k) == "between" {
-		return true
-	}
-	for _, c := range comparisons {
-		if m := ps.phrase(k, c.text); m > 0 && k+m < len(ps.ws) && ps.ws[k+m].isNum {
-			return true
-		}
-	}
-	return false
-}
-
-// comparative reports whether "most" and "least" belong to a comparison.
-func (ps *parser) comparative(i int) bool { return ps.at(i-1) == "at" }
-
-// columnHere reports whether a keyword is part of a column's name: "total amount"
-// is a sum, but "share price" and "Mean Score" are columns.
-func (ps *parser) columnHere(i, n int) bool {
-	if n != 1 && ps.at(i) != "count" {
-		return false
-	}
-	for m := 2; m <= 3 && i+m <= len(ps.ws); m++ {
-		for _, lo := range []int{i, i - m + 1} {
-			if lo < 0 || lo+m > len(ps.ws) {
-				continue
-			}
-			for _, t := range ps.p.tables {
-				for _, c := range t.cols {
-					if slices.Contains(append(slices.Clone(c.words), c.optional...), ps.ws[i].sing) {
-						if s, partial := ps.matchColumn(c, lo, m); s >= 58 && !partial {
-							return true
-						}
-					}
-				}
-			}
-		}
-	}
-	return false
-}
-
-// limitNear reads the number of "top 5" and "which 3 … lowest".
-func (ps *parser) limitNear(i, n int) {
-	k := i + n
-	if ps.order == 0 || ps.orderAt != i || k >= len(ps.ws) || ps.used[k] || !ps.ws[k].isNum {
-		return
-	}
-	if v := ps.ws[k].num; v >= 1 && v <= 1000 && v == float64(int(v)) {
-		ps.limit = int(v)
-		ps.used[k] = true
-	}
-}
-
-// limitBefore reads "5 customers with the lowest", "the 3 largest", "which three".
-func (ps *parser) limitBefore() {
-	for k := 0; k < ps.orderAt; k++ {
-		w := ps.ws[k]
-		if ps.used[k] || !w.isNum || w.num < 1 || w.num > 1000 || w.num != float64(int(w.num)) || ps.at(k-1) == "than" || ps.at(k-1) == "over" {
-			continue
-		}
-		ps.limit = int(w.num)
-		ps.used[k] = true
-		return
-	}
-}
-
-// single reads keywords of one word that depend on their place.
-func (ps *parser) single(i int) {
-	w := ps.ws[i]
-	switch {
-	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.durationUnit(i):
-		ps.bucket, ps.used[i] = bucketWords[w.low], true
-	case rankAdjectives[w.low].columns != "" && (w.low != "recent"):
-		a := rankAdjectives[w.low]
-		ps.rankCols = strings.Fields(a.columns)
-		dir := 1
-		if a.desc {
-			dir = -1
-		}
-		rank(dir)(ps, i)
-		ps.used[i] = true
-		ps.limitNear(i, 1)
-	case w.low == "first" || w.low == "last":
-		if ps.at(i+1) != "name" {
-			ps.rankCols = []string{"@date"}
-			dir := 1
-			if w.low == "last" {
-				dir = -1
-			}
-			rank(dir)(ps, i)
-			ps.used[i] = true
-			ps.limitNear(i, 1)
-		}
-	case negationWords[w.low] && w.low != "than" && w.low != "from" && w.low != "out":
-		if w.low == "no" && i+1 < len(ps.ws) && len(ps.linkValues(i)) > 0 && ps.linkValues(i)[0].hi > i+1 {
-			return
-		}
-		ps.negAt = append(ps.negAt, i)
-		ps.used[i] = true
-		if w.low == "except" && ps.at(i+1) == "for" {
-			ps.used[i+1] = true
-		}
-	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than", (w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
-		ps.negAt = append(ps.negAt, i+1)
-		ps.take(i, i+2)
-		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" && (ps.at(i+4) == "one" || ps.at(i+4) == "any") {
-			ps.negAt = ps.negAt[:len(ps.negAt)-1]
-			ps.excludeNil = true
-			ps.take(i+2, i+5)
-		}
-	case w.low == "long" && ps.at(i-1) == "how":
-		ps.duration, ps.used[i] = true, true
-		ps.used[i-1] = true
-	case w.low == "day" || w.low == "days":
-		if ps.at(i-1) == "many" && ps.howMany == i-2 {
-			ps.duration, ps.used[i] = true, true
-		}
-	}
-}
-
 // negationWords take away what follows them.
-var negationWords = set("not excluding exclude excludes except without no ignoring non than from out")
-
-// durationUnit reports whether days are counted rather than grouped by.
-func (ps *parser) durationUnit(i int) bool {
-	prev := ps.at(i - 1)
-	return prev == "many" || prev == "in" && strings.HasSuffix(ps.ws[i].low, "s") || i > 0 && ps.ws[i-1].isNum
-}
-
-// comparison words and their signs.
-var comparisons = []struct{ text, sign string }{
-	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"},
-	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
-	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
-	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
-	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
-	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
-}
-
-// conditions finds comparisons with numbers; conditions2 finds what is compared.
-func (ps *parser) conditions() {
-	for i := 0; i < len(ps.ws); i++ {
-		if ps.at(i) == "between" && !ps.used[i] {
-			ps.between(i)
-			continue
-		}
-		sign, n := "", 0
-		for _, c := range comparisons {
-			if m := ps.phrase(i, c.text); m > n {
-				sign, n = c.sign, m
-			}
-		}
-		k := i + n
-		for k < len(ps.ws) && strings.ContainsAny(ps.at(k), "€$£") {
-			k++
-		}
-		if n == 0 || k >= len(ps.ws) || ps.used[k] || !ps.ws[k].isNum {
-			continue
-		}
-		hi := k + 1
-		v := ps.ws[k].num
-		if hi < len(ps.ws) && (ps.at(hi) == "thousand" || ps.at(hi) == "million") {
-			v *= map[string]float64{"thousand": 1e3, "million": 1e6}[ps.at(hi)]
-			hi++
-		}
-		if ps.negated(i) {
-			sign = opposite[sign]
-		}
-		ps.take(i, hi)
-		ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v}})
-		i = hi - 1
-	}
-}
-
-// opposite are the signs of what is not so.
-var opposite = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
-
-// negated reports whether "not" stands directly before i.
-func (ps *parser) negated(i int) bool {
-	k := slices.Index(ps.negAt, i-1)
-	if k < 0 {
-		return false
-	}
-	ps.negAt = slices.Delete(ps.negAt, k, k+1)
-	return true
-}
-
-func (ps *parser) between(i int) {
-	if i+3 >= len(ps.ws) || !ps.ws[i+1].isNum || ps.at(i+2) != "and" || !ps.ws[i+3].isNum {
-		return
-	}
-	ps.take(i, i+4)
-	ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: i + 4, cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num}})
-}
-
-// conditions2 says of each comparison which column it is about: the one before it
-// in the phrase, else the one right after it. Counted rows become a HAVING.
-func (ps *parser) conditions2() {
-	for k := range ps.items {
-		it := &ps.items[k]
-		if it.kind != itNumber {
-			continue
-		}
-		if k+1 < len(ps.items) {
-			next := &ps.items[k+1]
-			if next.lo == it.hi && !next.done && (next.kind == itColumn && next.col().role == roleMeasure || next.kind == itTable) {
-				it.cols, it.tables, next.done = next.cols, next.tables, true
-				if next.kind == itTable {
-					it.cols = nil
-				}
-				continue
-			}
-		}
-		if c := ps.unitColumn(it.hi); c != nil {
-			it.cols = []*column{c}
-		}
-		if k > 0 {
-			prev := &ps.items[k-1]
-			if prev.kind == itColumn && !prev.done && !ps.marker(prev.lo-1) && slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
-				it.cols, prev.done = measuresOf(prev.cols), true
-			}
-		}
-	}
-}
-
-func measuresOf(cols []*column) []*column {
-	var out []*column
-	for _, c := range cols {
-		if c.role == roleMeasure {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// unitColumn is the only column kept in the unit at i: kg, minutes.
-func (ps *parser) unitColumn(i int) *column {
-	if i >= len(ps.ws) || ps.used[i] || !optionalWords[ps.ws[i].sing] {
-		return nil
-	}
-	var found *column
-	for _, t := range ps.p.tables {
-		for _, c := range t.cols {
-			if c.role == roleMeasure && slices.Contains(c.optional, ps.ws[i].sing) {
-				if found != nil {
-					return nil
-				}
-				found = c
-			}
-		}
-	}
-	return found
-}
+var negationWords = set("not excluding exclude excludes except without no ignoring non than from out missing lacking lack lacks")
 
 func decline(format string, args ...any) *declined {
 	return &declined{reason: fmt.Sprintf(format, args...)}

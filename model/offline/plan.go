@@ -41,6 +41,9 @@ type plan struct {
 	chart    string // "line", "bar", "pie" when asked for, "none" when not wanted
 	change   *change
 	compare  bool
+	growth   bool     // from period to period, in percent
+	running  bool     // the sum of the periods so far
+	bare     bool     // only the figure that is ranked by
 	narrow   bool     // a list shows only what was asked for
 	single   bool     // one item is asked for by "which"
 	notes    []string // readings to mention
@@ -80,6 +83,7 @@ const (
 	opPeriod
 	opNever
 	opPeriods
+	opWeekday
 )
 
 type filter struct {
@@ -89,6 +93,7 @@ type filter struct {
 	values    []string
 	sign      string // of a comparison: > >= < <= = between
 	num, num2 float64
+	average   bool // compared with the average of the column
 	period    period
 	periods   []period
 	never     *table
@@ -96,9 +101,18 @@ type filter struct {
 	words     string   // as the reading says it
 }
 
-// path is the way from t to another table along references, each from a row to
-// the one row it refers to; nil when there is none.
+// path is the way from t to another table along references, each from a row to the one
+// row it refers to; nil when there is none. It is the shortest, but a longer one comes
+// before one with a reference that has a twin.
 func (t *table) path(to *table) []edge {
+	if path := t.walk(to, true); path != nil {
+		return path
+	}
+	return t.walk(to, false)
+}
+
+// walk looks for a path, through twin references or not.
+func (t *table) walk(to *table, single bool) []edge {
 	type step struct {
 		t    *table
 		path []edge
@@ -115,7 +129,7 @@ func (t *table) path(to *table) []edge {
 			continue
 		}
 		for _, e := range s.t.parents {
-			if !seen[e.to.t] {
+			if !seen[e.to.t] && !(single && e.twin()) {
 				seen[e.to.t] = true
 				queue = append(queue, step{e.to.t, append(slices.Clone(s.path), e)})
 			}

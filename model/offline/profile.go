@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -31,10 +32,13 @@ type profile struct {
 	version string
 	tables  []*table
 	values  map[string][]*value // by the stem of their first word
+	partOf  map[string]*value   // by a word that is a part of one name only; nil where of several
 	words   map[string]bool     // every word of the schema, for typos
 	said    map[string]bool     // every word of the values, likewise
 
-	tablesOnly *profile // without the views; nil where there are only views, or none
+	roles      map[string]string // of twin references the named ones: what each leads to
+	cut        bool              // of twin references only the named ones are left
+	tablesOnly *profile          // without the views; nil where there are only views, or none
 }
 
 type table struct {
@@ -42,6 +46,7 @@ type table struct {
 	schema  source.Table
 	name    string
 	words   []string // of its name, in the singular, spelled out
+	nouns   []string // what else its rows are called, where it is the only table
 	cols    []*column
 	key     *column   // single-column primary key
 	label   []*column // what names a row
@@ -80,7 +85,9 @@ type column struct {
 	values     []string
 	epoch      int64 // a date kept as a count since 1970: 1 of seconds, 1000 of milliseconds
 	fk         bool
-	intBool    bool // a boolean kept as 0 and 1
+	intBool    bool   // a boolean kept as 0 and 1
+	yes        string // of a boolean kept as texts: the one that means yes
+	year       bool   // whole numbers that are years
 }
 
 // value is one text found in the data.
@@ -141,7 +148,7 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", name, err)
 	}
-	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	p := &profile{source: name, dialect: src.Dialect(), values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
 	columns := 0
 	for _, st := range schema.Tables {
 		if len(p.tables) == profileTables || columns+len(st.Columns) > profileColumns && len(p.tables) > 0 {
@@ -161,6 +168,9 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	for _, t := range p.tables {
 		t.assignRoles()
 	}
+	if len(p.tables) == 1 {
+		p.tables[0].findNouns()
+	}
 	p.index()
 	p.leaveViews()
 	return p, nil
@@ -177,7 +187,7 @@ func (p *profile) leaveViews() {
 	if len(tables) == 0 || len(tables) == len(p.tables) {
 		return
 	}
-	only := &profile{source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	only := &profile{source: p.source, dialect: p.dialect, version: p.version, tables: tables, values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
 	only.index()
 	p.tablesOnly = only
 }
@@ -290,12 +300,26 @@ func (c *column) setDate(lo, hi any) {
 		c.stamp = len(a) > 10 || len(b) > 10
 	}
 	c.setEpoch(lo, hi)
-	if n, ok := lo.(int64); ok && n == 0 && c.distinct == 2 {
-		if m, ok := hi.(int64); ok && m == 1 {
-			c.intBool = true
-		}
+	c.setInteger(lo, hi)
+}
+
+// setInteger finds out whether whole numbers are years, or only ever 0 and 1.
+func (c *column) setInteger(lo, hi any) {
+	n, ok1 := lo.(int64)
+	m, ok2 := hi.(int64)
+	if !ok1 || !ok2 || c.role == roleDate {
+		return
+	}
+	c.intBool = n == 0 && m == 1 && c.distinct == 2
+	named := slices.ContainsFunc(splitName(c.name), func(w string) bool { return yearNames[w] })
+	if named && n >= 1000 && m <= 2200 {
+		c.year = true
+		c.min, c.max = fmt.Sprintf("%04d-01-01", n), fmt.Sprintf("%04d-12-31", m)
 	}
 }
+
+// yearNames are what columns of years are called.
+var yearNames = set("year yr born birth founded built opened published established released jahr baujahr annee ano season since")
 
 // setEpoch takes whole numbers for dates where the name says so and every one of them
 // is a second, or a millisecond, from 1990 to 2100.
@@ -441,6 +465,13 @@ func (p *profile) infer(t *table, c *column) {
 			return
 		}
 	}
+	for _, o := range p.tables { // origin_airport_id
+		if o != t && o.key != nil && len(base) > 1 && base[len(base)-1] == o.words[len(o.words)-1] && len(o.words) == 1 {
+			c.fk = true
+			t.parents = append(t.parents, edge{c, o.key})
+			return
+		}
+	}
 }
 
 // assignRoles says of each column what a question can do with it.
@@ -459,8 +490,12 @@ func (t *table) assignRoles() {
 		case c.kind == footnote.KindDate || c.kind == footnote.KindTimestamp:
 			c.role = roleDate
 			c.stamp = c.kind == footnote.KindTimestamp
-		case c.kind == footnote.KindBoolean || c.intBool && (ws[0] == "is" || ws[0] == "has" || c.kind == footnote.KindInteger && len(ws) == 1 && strings.HasSuffix(ws[0], "ed")):
+		case c.kind == footnote.KindBoolean || c.intBool && c.flag(ws):
 			c.role = roleBool
+		case c.yesNo():
+			c.role = roleBool
+		case c.year:
+			c.role = roleDimension
 		case number && (last == "year" || last == "zip" || last == "postcode" || last == "phone"):
 			c.role = roleDimension
 		case number:
@@ -474,6 +509,54 @@ func (t *table) assignRoles() {
 	t.findLabel()
 }
 
+// flag reports whether 0 and 1 are no and yes by the name of a column.
+func (c *column) flag(ws []string) bool {
+	if ws[0] == "is" || ws[0] == "has" || ws[0] == "was" {
+		return true
+	}
+	return c.kind == footnote.KindInteger && (len(ws) == 1 && strings.HasSuffix(ws[0], "ed") || flagNames[ws[len(ws)-1]])
+}
+
+var flagNames = set("active paid valid open closed member premium online available vip returning smoker vegetarian vegan urgent late flag bezahlt aktiv mitglied lost won indoor outdoor")
+
+// yesNo reports whether the texts of a column are a yes and a no.
+func (c *column) yesNo() bool {
+	if len(c.values) != 2 {
+		return false
+	}
+	for k, v := range c.values {
+		no, ok := yesNo[fold(v)]
+		if ok && fold(c.values[1-k]) == no {
+			c.yes = v
+			return true
+		}
+	}
+	return false
+}
+
+// findNouns finds what the rows of the only table are called by its own columns: those
+// with a contract number are contracts, those with a delivery date deliveries.
+func (t *table) findNouns() {
+	for _, c := range t.cols {
+		ws := splitName(c.name)
+		n := len(ws)
+		if n < 2 || notRows[ws[n-2]] {
+			continue
+		}
+		key := numberNames[ws[n-1]] && c.distinct > 0 && c.distinct == t.rows
+		dated := c.role == roleDate && (ws[n-1] == "date" || ws[n-1] == "time" || ws[n-1] == "day")
+		if noun := ws[n-2]; (key || dated) && t.col(noun) == nil && !slices.Contains(t.nouns, noun) {
+			t.nouns = append(t.nouns, noun)
+		}
+	}
+}
+
+var numberNames = set("id number code nr ref reference key nummer numero")
+
+// notRows stand before "date" or "number" without saying what a row is.
+var notRows = set(`start end due created updated modified birth paid closed expiry return returned hire issue first last joined from to
+	phone house serial account customer client employee row line opened received check begin effective posting`)
+
 // findLabel chooses what names a row: a name, first and last name, a title.
 func (t *table) findLabel() {
 	var first, last, named, titled *column
@@ -484,9 +567,9 @@ func (t *table) findLabel() {
 		ws := splitName(c.name)
 		joined := strings.Join(ws, " ")
 		switch {
-		case joined == "first name" || joined == "firstname" || joined == "given name":
+		case joined == "first name" || joined == "firstname" || joined == "given name" || joined == "vorname" || joined == "prenom":
 			first = c
-		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name":
+		case joined == "last name" || joined == "lastname" || joined == "surname" || joined == "family name" || joined == "nachname" || joined == "familienname":
 			last = c
 		case ws[len(ws)-1] == "name" && (named == nil || c.distinct > named.distinct):
 			named = c
@@ -510,11 +593,20 @@ func (t *table) findLabel() {
 func (p *profile) index() {
 	for _, t := range p.tables {
 		p.know(t.words...)
+		p.know(t.nouns...)
 		for _, c := range t.cols {
 			if c.role == roleKey {
+				for _, s := range c.values { // codes are asked for as they are: SN-104
+					if c == t.key && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter) {
+						p.indexValue(c, s)
+					}
+				}
 				continue
 			}
 			p.know(c.words...)
+			if c.role == roleBool {
+				continue // its values are no words
+			}
 			for _, s := range c.values {
 				p.indexValue(c, s)
 			}
@@ -532,6 +624,13 @@ func (p *profile) indexValue(c *column, s string) {
 	}
 	v := &value{col: c, text: s, words: ws}
 	p.values[ws[0].stem] = append(p.values[ws[0].stem], v)
+	for _, w := range ws {
+		if old, ok := p.partOf[w.low]; len(ws) > 1 && len(w.low) > 3 && !startsDigit(w.low) {
+			if p.partOf[w.low] = v; ok && (old == nil || old.text != v.text) {
+				p.partOf[w.low] = nil
+			}
+		}
+	}
 	if c.distinct <= 200 {
 		for _, w := range ws {
 			if len(w.low) > 2 && !startsDigit(w.low) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +20,15 @@ type writer struct {
 }
 
 func (w *writer) text(s string) { w.b.WriteString(s) }
+
+// label writes the name of a column or a figure. One with a digit in it stands as code:
+// the 2 of umsatz_2 is no figure.
+func (w *writer) label(s string) {
+	if strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "`") {
+		s = "`" + s + "`"
+	}
+	w.text(s)
+}
 
 func (w *writer) cite(text string, c footnote.Cite) {
 	c.Start = w.b.Len()
@@ -232,10 +240,18 @@ func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
 		w.text("No rows match, so there is nothing to report.")
 	case r.plan.change != nil && r.plan.change.why:
 		w.because(r.plan, res)
+	case r.plan.change != nil && len(r.plan.dims) == 0:
+		w.difference(r.plan, res)
 	case r.plan.change != nil:
 		w.changes(r.plan, res)
 	case r.plan.kind == kindList:
 		w.listing(r.plan, res)
+	case r.plan.growth:
+		w.grown(r.plan, res)
+	case r.plan.running:
+		w.soFar(r.plan, res)
+	case len(r.plan.dims) == 0 && len(r.plan.measures) > 1:
+		w.several(r.plan, res)
 	case len(r.plan.dims) == 0:
 		w.single(r.plan, res)
 	case r.plan.dims[0].bucket != "" && len(r.plan.dims) == 1 && r.plan.limit == 0 && r.plan.order == 0:
@@ -285,7 +301,10 @@ func (w *writer) single(pl *plan, res result) {
 		w.text(" of " + shareWhole(m))
 		w.scope(pl.shareOf)
 	case m.agg == aggCount:
-		noun := plural(m.counted(pl), f)
+		noun := m.counted(pl).many()
+		if one := m.counted(pl).title(); f == 1 && plural(one, 2) == noun {
+			noun = one
+		}
 		verb := "There are "
 		if f == 1 {
 			verb = "There is "
@@ -296,13 +315,18 @@ func (w *writer) single(pl *plan, res result) {
 	case m.agg == aggDistinct:
 		w.text("There are ")
 		number()
-		w.text(" different " + plural(m.col.title(), 2))
+		w.text(" different ")
+		w.label(manyOf(m.col.title()))
 	case m.col != nil && m.col.role == roleDate && m.since == nil:
 		which := map[string]string{aggMin: "earliest ", aggMax: "latest "}[m.agg]
-		w.text("The " + which + m.col.title() + " is ")
+		w.text("The " + which)
+		w.label(m.col.title())
+		w.text(" is ")
 		number()
 	default:
-		w.text("The " + m.name + " is ")
+		w.text("The ")
+		w.label(m.name)
+		w.text(" is ")
 		number()
 	}
 	w.scope(pl.filters)
@@ -340,11 +364,11 @@ func (m measure) noun() string {
 	return "value"
 }
 
-func (m measure) counted(pl *plan) string {
+func (m measure) counted(pl *plan) *table {
 	if m.entity != nil {
-		return m.entity.title()
+		return m.entity
 	}
-	return pl.base.title()
+	return pl.base
 }
 
 // plural of the last word of a noun.
@@ -362,10 +386,9 @@ func plural(s string, n float64) string {
 	return s + "s"
 }
 
-// extremes are the rows with the highest and the lowest measure.
-func extremes(res result) (hi, lo int) {
+// extremes are the rows with the highest and the lowest figure in column c.
+func extremes(res result, c int) (hi, lo int) {
 	hi, lo = -1, -1
-	c := len(res.Columns) - 1
 	var hv, lv float64
 	for i, row := range res.Rows {
 		f, ok := number(row[c])
@@ -392,14 +415,24 @@ func (w *writer) labels(pl *plan, res result, row int) {
 }
 
 func (w *writer) measured(pl *plan, res result, row int) {
-	w.cell(res, row, len(res.Columns)-1, true, pl.share || pl.measures[0].agg == aggMargin)
+	w.cell(res, row, pl.figureColumn(res), true, pl.share || pl.measures[0].agg == aggMargin)
+}
+
+// figureColumn is the column of a result that its words are about: that of the first
+// measure.
+func (pl *plan) figureColumn(res result) int {
+	if len(pl.measures) > 1 {
+		return len(pl.dims)
+	}
+	return len(res.Columns) - 1
 }
 
 // periods words a development over time.
 func (w *writer) periods(pl *plan, res result) {
 	d := pl.dims[0]
-	w.text(upperFirst(pl.measures[0].name) + " by " + d.bucket)
-	hi, lo := extremes(res)
+	w.label(upperFirst(pl.measures[0].name))
+	w.text(" by " + d.bucket)
+	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
 	case hi < 0:
 		w.text(": no figures.")
@@ -414,22 +447,33 @@ func (w *writer) periods(pl *plan, res result) {
 		w.measured(pl, res, hi)
 		w.text("**.")
 	default:
-		w.text(" was highest in ")
+		w.text(" was highest " + at(d.bucket))
 		w.tied(pl, res, hi)
 		if gaps(res, d.bucket) {
 			w.text(". Some " + d.bucket + "s between the first and the last have no rows, so none is called the lowest.")
 			break
 		}
-		w.text(" and lowest in ")
+		w.text(" and lowest " + at(d.bucket))
 		w.tied(pl, res, lo)
 		w.text(".")
 	}
 	w.table(res, pl, true)
 }
 
+// at is the preposition before a period.
+func at(bucket string) string {
+	switch bucket {
+	case "weekday", "day":
+		return "on "
+	case "hour":
+		return "at hour "
+	}
+	return "in "
+}
+
 // tied names the periods that have the same figure as one row, with the figure.
 func (w *writer) tied(pl *plan, res result, row int) {
-	c := len(res.Columns) - 1
+	c := pl.figureColumn(res)
 	f, _ := number(res.Rows[row][c])
 	var same []int
 	for i := range res.Rows {
@@ -492,14 +536,22 @@ func (w *writer) groups(pl *plan, res result) {
 	if pl.share {
 		what = "share of " + strings.TrimPrefix(strings.TrimPrefix(what, "total "), "number of ")
 	}
-	hi, lo := extremes(res)
+	hi, lo := extremes(res, pl.figureColumn(res))
 	switch {
+	case hi < 0 && pl.measures[0].col != nil && pl.measures[0].col.role == roleDate:
+		w.text("Here is the ")
+		w.label(what)
+		w.text(" of each ")
+		w.label(pl.dims[0].name)
+		w.text(".")
 	case hi < 0:
 		w.text("There are groups, but no figures.")
 	case len(res.Rows) == 1 || pl.limit == 1:
 		w.text("**")
 		w.labels(pl, res, hi)
-		w.text("**: " + what + " ")
+		w.text("**: ")
+		w.label(what)
+		w.text(" ")
 		w.measured(pl, res, hi)
 		w.text(".")
 	case pl.limit > 0 || pl.order != 0:
@@ -508,12 +560,16 @@ func (w *writer) groups(pl *plan, res result) {
 			row, word = lo, "lowest"
 		}
 		w.labels(pl, res, row)
-		w.text(" has the " + word + " " + strings.TrimPrefix(what, word+" ") + ", **")
+		w.text(" has the " + word + " ")
+		w.label(strings.TrimPrefix(what, word+" "))
+		w.text(", **")
 		w.measured(pl, res, row)
 		w.text("**.")
 	default:
 		w.labels(pl, res, hi)
-		w.text(" has the highest " + strings.TrimPrefix(what, "highest ") + ", **")
+		w.text(" has the highest ")
+		w.label(strings.TrimPrefix(what, "highest "))
+		w.text(", **")
 		w.measured(pl, res, hi)
 		w.text("**")
 		if lo != hi {
@@ -530,215 +586,17 @@ func (w *writer) groups(pl *plan, res result) {
 	}
 }
 
-func (w *writer) listing(pl *plan, res result) {
-	if pl.limit == 1 && len(res.Rows) == 1 {
-		w.text("It is **")
-		w.cell(res, 0, 0, false, false)
-		w.text("**")
-		if pl.rankBy != nil {
-			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
-				w.text(", " + pl.rankBy.title() + " ")
-				w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
-			}
-		}
-		w.text(".")
-		return
-	}
-	noun := pl.base.title()
-	if len(pl.dims) > 0 {
-		noun = "different " + pl.dims[0].name
-	}
-	if res.Count >= 1000 {
-		w.text("Here are the first ")
-	} else if pl.limit > 1 && res.Count > 1 {
-		w.text("Here are ")
-	} else if res.Count == 1 {
-		w.text("There is ")
-	} else {
-		w.text("There are ")
-	}
-	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
-	w.text(" " + plural(noun, float64(res.Count)))
-	w.scope(pl.filters)
-	w.text(".")
-	w.table(res, pl, false)
-}
-
-// table shows the first rows, or of periods the last.
-func (w *writer) table(res result, pl *plan, last bool) {
-	const most = 10
-	from, to := 0, min(most, len(res.Rows))
-	if last && !res.Truncated {
-		from, to = max(0, len(res.Rows)-most), len(res.Rows)
-	}
-	cols := min(len(res.Columns), 7)
-	w.text("\n\n")
-	for c := range cols {
-		w.text("| ")
-		w.text(clip(strings.ReplaceAll(res.Columns[c], "_", " ")))
-		w.text(" ")
-	}
-	w.text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
-	for r := from; r < to; r++ {
-		for c := range cols {
-			measure := pl != nil && (pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
-			w.text("| ")
-			w.cell(res, r, c, measure, pl != nil && pl.kind == kindAggregate && (pl.share || len(pl.measures) > 0 && pl.measures[0].agg == aggMargin))
-			w.text(" ")
-		}
-		w.text("|\n")
-	}
-	if to-from < res.Count {
-		which := "The first"
-		if from > 0 {
-			which = "The last"
-		}
-		w.text("\n" + which + " rows are shown here; the result has ")
-		w.rowCount(res)
-		w.text(".")
-	}
-}
-
-func (pl *plan) isMeasure(name string) bool {
-	return slices.ContainsFunc(pl.show, func(c *column) bool { return c.name == name && c.role == roleMeasure })
-}
-
-// reading shows how the question was understood.
-func (w *writer) reading(r *reading) {
-	w.text("Reading: ")
-	w.echo(r.words())
-}
-
-// words is the reading of a plan in one line.
-func (r *reading) words() string {
-	if r.plan == nil || r.plan.kind == kindRaw {
-		return "the SQL as you typed it"
-	}
-	pl := r.plan
-	var parts []string
-	switch {
-	case pl.kind == kindList && len(pl.dims) > 0:
-		parts = append(parts, "different values of "+pl.dims[0].name+" in "+pl.base.title())
-	case pl.kind == kindList:
-		parts = append(parts, "rows of "+pl.base.title())
-	default:
-		parts = append(parts, pl.measures[0].reading(pl))
-	}
-	for _, f := range append(slices.Clone(pl.shareOf), pl.filters...) {
-		parts = append(parts, f.reading())
-	}
-	var by []string
-	for _, d := range pl.dims {
-		name := d.name
-		if d.bucket != "" {
-			name += " of " + d.col.title()
-		}
-		by = append(by, name)
-	}
-	if len(by) > 0 && pl.kind == kindAggregate {
-		parts = append(parts, "by "+strings.Join(by, " and "))
-	}
-	if pl.change != nil {
-		parts = append(parts, pl.change.date.title()+": "+pl.change.from.words+" against "+pl.change.to.words)
-	}
-	if pl.having != nil {
-		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())
-	}
-	switch {
-	case pl.rankBy != nil && pl.rankBy.role == roleDate:
-		parts = append(parts, map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
-	case pl.rankBy != nil && pl.order < 0:
-		parts = append(parts, "highest "+pl.rankBy.title()+" first")
-	case pl.rankBy != nil:
-		parts = append(parts, "lowest "+pl.rankBy.title()+" first")
-	case pl.order < 0:
-		parts = append(parts, "highest first")
-	case pl.order > 0:
-		parts = append(parts, "lowest first")
-	}
-	if pl.limit > 0 {
-		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
-	}
-	return strings.Join(append(parts, pl.notes...), " · ")
-}
-
-// reading is a measure with the columns it rests on.
-func (m measure) reading(pl *plan) string {
-	s := m.name
-	switch {
-	case m.times != nil && m.less != nil:
-		s += " = " + m.times.name + " × (" + m.col.name + " − " + m.less.name + ")"
-	case m.times != nil:
-		s += " = " + m.times.name + " × " + m.col.name
-	case m.col != nil && m.name == "revenue":
-		s += " = " + m.col.t.name + "." + m.col.name
-	case m.entity != nil:
-		s = "number of different " + plural(m.entity.title(), 2) + " in " + pl.base.title()
-	}
-	if pl.share {
-		s = "share of " + strings.TrimPrefix(s, "number of ") + " in percent"
-	}
-	return s
-}
-
-func (f filter) compared() string {
-	if f.sign == "between" {
-		return "between " + formatNumber(f.num) + " and " + formatNumber(f.num2)
-	}
-	return f.sign + " " + formatNumber(f.num)
-}
-
-// reading is a filter as the reading shows it.
-func (f filter) reading() string {
-	switch f.op {
-	case opPeriod:
-		return f.col.title() + ": " + f.period.words
-	case opPeriods:
-		return f.col.title() + ": " + f.describe()
-	}
-	return f.describe()
-}
-
-// describe is a filter in words.
-func (f filter) describe() string {
-	not := ""
-	if f.not {
-		not = "not "
-	}
-	switch f.op {
-	case opIn:
-		sign := " = "
-		if f.not {
-			sign = " ≠ "
-		}
-		return f.col.title() + sign + clip(strings.Join(f.values, " or "))
-	case opTrue:
-		return not + strings.Join(f.col.words, " ")
-	case opCompare:
-		return f.col.title() + " " + f.compared()
-	case opPeriod:
-		return f.period.words
-	case opPeriods:
-		var ws []string
-		for _, p := range f.periods {
-			ws = append(ws, p.words)
-		}
-		return strings.Join(ws, " and ")
-	}
-	return f.words
-}
-
-// thought says in one line why the query is run.
-func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }
-
 // chartFor is the chart that fits a result: a line for periods, bars for groups.
 func chartFor(pl *plan, res result) (map[string]any, bool) {
 	if pl.kind != kindAggregate || pl.change != nil && pl.change.why || len(pl.dims) == 0 || len(pl.dims) > 2 || pl.chart == "none" || res.Count < 2 || len(res.Columns) < 2 {
 		return nil, false
 	}
+	if c := pl.measures[0].col; c != nil && c.role == roleDate && pl.measures[0].since == nil && pl.measures[0].agg != aggDistinct {
+		return nil, false // dates have no bars
+	}
 	kind := "bar"
 	time := pl.dims[0].bucket != ""
-	if time {
+	if time && !cyclic(pl.dims[0].bucket) {
 		kind = "line"
 	}
 	if time && res.Count < 3 {
@@ -754,7 +612,7 @@ func chartFor(pl *plan, res result) (map[string]any, bool) {
 	if pl.share {
 		title = "share of " + strings.TrimPrefix(strings.TrimPrefix(title, "total "), "number of ")
 	}
-	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[len(res.Columns)-1],
+	spec := map[string]any{"result": res.ID, "type": kind, "x": res.Columns[0], "y": res.Columns[pl.figureColumn(res)],
 		"title": upperFirst(title) + " by " + pl.dims[0].name, "thought": "A chart of the result."}
 	if len(pl.dims) == 2 {
 		spec["series"] = res.Columns[1]

@@ -1,8 +1,10 @@
 package offline_test
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +46,7 @@ func TestQuestionsAboutOtherDatabases(t *testing.T) {
 		{"clinic", "first and last appointment", ""},
 		{"clinic", "average age of patients", ""},
 		{"clinic", "how many male patients over 50", ""},
-		{"clinic", "appointments on Monday", ""},
+		{"clinic", "appointments on Monday", "SELECT COUNT(*) FROM appointments WHERE strftime('%w', appointment_date) = '1'"},
 		{"saas", "how many tickets did Mira Hansen close", "SELECT COUNT(*) FROM Ticket JOIN Agent USING (AgentId) WHERE AgentName = 'Mira Hansen' AND ClosedAt IS NOT NULL"},
 		{"saas", "open tickets by priority", "SELECT Priority, COUNT(*) FROM Ticket WHERE ClosedAt IS NULL GROUP BY 1"},
 		{"saas", "tickets closed in 2024", "SELECT COUNT(*) FROM Ticket WHERE ClosedAt >= '2024-01-01' AND ClosedAt < '2025-01-01'"},
@@ -127,6 +129,96 @@ func TestAnUndeclaredSchema(t *testing.T) {
 		s := newTalk(t, c, p, "odd").ask(g.question)
 		if s.rows == nil || canonical(s.rows.Rows) != g.want {
 			t.Errorf("%s\nsql  %s\nwant %s\ntext %.300s", g.question, s.sql, g.want, s.text)
+		}
+	}
+}
+
+// A source that is away is named where the question was not answered, and the others
+// answer as if it were not there.
+func TestOneOfSeveralSourcesIsAway(t *testing.T) {
+	c := shop(t)
+	p := offline.New(offline.Options{Catalog: c})
+	if s := newTalk(t, c, p, "gone", "shop").ask("How many orders are there?"); !strings.Contains(s.text, "846") || strings.Contains(s.text, "gone") {
+		t.Errorf("a question about the other source: %s", s.text)
+	}
+	for _, q := range []string{"how many employees are there", "which tables are there?"} {
+		if s := newTalk(t, c, p, "gone", "shop").ask(q); !strings.Contains(s.text, "I could not look into gone, which cannot be reached now.") {
+			t.Errorf("%s: %s", q, s.text)
+		}
+	}
+}
+
+// loaded is a source whose tables were read from a file that was not quite tidy.
+type loaded struct {
+	source.Source
+	comment string
+}
+
+func (l loaded) Schema(ctx context.Context) (source.Schema, error) {
+	s, err := l.Source.Schema(ctx)
+	s.Tables = slices.Clone(s.Tables)
+	for i := range s.Tables {
+		s.Tables[i].Comment = l.comment
+	}
+	return s, err
+}
+
+// What was left out of a file or not understood is said once in a conversation, with
+// the first answer over its table.
+func TestWhatALoaderLeftOutIsSaidOnce(t *testing.T) {
+	c := shop(t)
+	c["shop"] = loaded{c["shop"], "read as ; separated, Windows-1252; 2 totals rows left out; a second \"city\" is now called city_2; dates DD.MM.YYYY in day"}
+	p := offline.New(offline.Options{Catalog: c})
+	const note = "About the file: `2 totals rows left out`; `a second \"city\" is now called city_2`."
+	talk := newTalk(t, c, p, "shop")
+	for i, s := range []said{talk.ask("How many orders are there?"), talk.ask("orders by status"), talk.ask("how many customers are there"), talk.ask("hi")} {
+		if told := strings.Contains(s.text, note); told != (i == 0 || i == 2) {
+			t.Errorf("answer %d: %s", i+1, s.text)
+		}
+	}
+	c["shop"] = loaded{c["shop"].(loaded).Source, "read as , separated; decimal comma"}
+	if s := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop").ask("How many orders are there?"); strings.Contains(s.text, "About the file") {
+		t.Errorf("a tidy file: %s", s.text)
+	}
+}
+
+// However little a source has, three questions that have an answer are offered, at the
+// start and where a question is declined.
+func TestThreeSuggestionsForAnySource(t *testing.T) {
+	for name, stmts := range map[string][]string{
+		"notes":  {`CREATE TABLE notes (note TEXT)`, `INSERT INTO notes VALUES ('all is well'), ('nothing new')`},
+		"one":    {`CREATE TABLE t (x INTEGER)`, `INSERT INTO t VALUES (1)`},
+		"texts":  {`CREATE TABLE words (de TEXT, fr TEXT, en TEXT)`, `INSERT INTO words VALUES ('Haus', 'maison', 'house'), ('Hof', 'cour', 'yard')`},
+		"nulls":  {`CREATE TABLE "order" (a TEXT, b INTEGER)`, `INSERT INTO "order" VALUES (NULL, NULL)`},
+		"views":  {`CREATE TABLE base (k INTEGER PRIMARY KEY, town TEXT)`, `CREATE VIEW v_towns AS SELECT 'Graz' AS town, 3 AS people UNION ALL SELECT 'Linz', 4`},
+		"unlike": {`CREATE TABLE "läufe 2024" ("#" INTEGER, "Zeit (s)" REAL, "Läufer" TEXT)`, `INSERT INTO "läufe 2024" VALUES (1, 61.5, 'Ann'), (2, 58.25, 'Bo')`},
+	} {
+		path := filepath.Join(t.TempDir(), name+".db")
+		db, err := sql.Open("sqlite", "file:"+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range stmts {
+			if _, err := db.Exec(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c := catalog{name: open(t, name, path)}
+		p := offline.New(offline.Options{Catalog: c})
+		hints, err := p.Suggest(t.Context(), name, 6)
+		if err != nil || len(hints) < 3 {
+			t.Errorf("%s: Suggest() = %q, %v, want three", name, hints, err)
+		}
+		for _, q := range hints {
+			if s := newTalk(t, c, p, name).ask(q); s.rows == nil || len(s.rows.Rows) == 0 {
+				t.Errorf("%s: %q has no answer: %s", name, q, s.text)
+			}
+		}
+		if s := newTalk(t, c, p, name).ask("what is the capital of the moon"); strings.Count(s.text, "\n- ") != 3 {
+			t.Errorf("%s: not three suggestions in %s", name, s.text)
 		}
 	}
 }

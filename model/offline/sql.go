@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,7 @@ func (t *table) from() string {
 type sqlWriter struct {
 	pl      *plan
 	dialect string
+	wrapped bool // what is ordered are the columns of an inner statement
 	multi   bool // several tables: columns are written with their table
 	joins   []string
 	joined  map[*table]bool
@@ -81,6 +83,13 @@ func (w *sqlWriter) day(iso string) string {
 // bucket is the period a date falls into: 2024, 2024-Q1, 2024-01, 2024-01-31.
 func (w *sqlWriter) bucket(c *column, size string) string {
 	q := w.col(c)
+	if c.year {
+		return q
+	}
+	if cyclic(size) {
+		name, _ := w.part(w.moment(c), size)
+		return name
+	}
 	if w.dialect == "sqlite" {
 		switch size {
 		case "year":
@@ -94,9 +103,7 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 		}
 		return "date(" + q + ")"
 	}
-	if c.kind != "date" && c.kind != "timestamp" {
-		q = "CAST(" + q + " AS TIMESTAMP)"
-	}
+	q = w.moment(c)
 	if w.dialect == "postgres" {
 		format := map[string]string{"year": "YYYY", "quarter": `YYYY-"Q"Q`, "month": "YYYY-MM", "day": "YYYY-MM-DD"}[size]
 		if size == "week" {
@@ -115,6 +122,15 @@ func (w *sqlWriter) bucket(c *column, size string) string {
 		return "strftime(date_trunc('week', " + q + "), '%Y-%m-%d')"
 	}
 	return "strftime(" + q + ", '%Y-%m-%d')"
+}
+
+// moment is a date column as something that functions of dates take.
+func (w *sqlWriter) moment(c *column) string {
+	q := w.col(c)
+	if w.dialect == "sqlite" || c.kind == "date" || c.kind == "timestamp" || c.epoch > 0 {
+		return q
+	}
+	return "CAST(" + q + " AS TIMESTAMP)"
 }
 
 // back is the day n units before a day.
@@ -149,6 +165,13 @@ func (w *sqlWriter) condition(f filter) string {
 		return w.col(f.col) + " IS NULL"
 	case opTrue:
 		s = w.col(f.col)
+		if f.col.yes != "" {
+			v := f.col.yes
+			if f.not {
+				v = f.col.values[1-slices.Index(f.col.values, v)]
+			}
+			return s + " = " + quoteText(v)
+		}
 		if f.col.intBool {
 			s += " = 1"
 		}
@@ -161,6 +184,10 @@ func (w *sqlWriter) condition(f filter) string {
 		return s
 	case opCompare:
 		s = w.col(f.col) + " " + f.sign + " " + formatNumber(f.num)
+		if f.average {
+			all := &sqlWriter{pl: w.pl, dialect: w.dialect}
+			s = w.col(f.col) + " " + f.sign + " (SELECT AVG(" + all.col(f.col) + ") FROM " + f.col.t.from() + ")"
+		}
 		if f.sign == "between" {
 			s = w.col(f.col) + " BETWEEN " + formatNumber(f.num) + " AND " + formatNumber(f.num2)
 		}
@@ -176,6 +203,8 @@ func (w *sqlWriter) condition(f filter) string {
 		s = "(" + strings.Join(parts, " OR ") + ")"
 	case opNever:
 		return w.never(f)
+	case opWeekday:
+		s = w.onDays(f)
 	}
 	if f.not {
 		return "NOT (" + s + ")"
@@ -209,6 +238,9 @@ func (w *sqlWriter) inList(f filter) string {
 func (w *sqlWriter) period(f filter) string {
 	q := w.col(f.col)
 	p := f.period
+	if f.col.year {
+		return yearBounds(q, p)
+	}
 	if p.back > 0 {
 		if f.col.stamp {
 			if w.dialect == "sqlite" {
@@ -219,15 +251,25 @@ func (w *sqlWriter) period(f filter) string {
 		}
 		return q + " > " + w.back(f.col.max, p.back, p.unit)
 	}
-	if w.dialect != "sqlite" && f.col.kind != "date" && f.col.kind != "timestamp" {
-		q = "CAST(" + q + " AS TIMESTAMP)"
-	}
+	q = w.moment(f.col)
 	var parts []string
 	if p.from != "" {
 		parts = append(parts, q+" >= "+w.day(p.from))
 	}
 	if p.to != "" {
 		parts = append(parts, q+" < "+w.day(p.to))
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// yearBounds is a period as a condition on a column of years.
+func yearBounds(q string, p period) string {
+	var parts []string
+	if len(p.from) > 4 {
+		parts = append(parts, q+" >= "+p.from[:4])
+	}
+	if len(p.to) > 4 {
+		parts = append(parts, q+" < "+p.to[:4])
 	}
 	return strings.Join(parts, " AND ")
 }
@@ -302,6 +344,9 @@ func (w *sqlWriter) value(m measure) string {
 		if w.dialect == "sqlite" {
 			return "julianday(" + w.col(m.col) + ") - julianday(" + w.col(m.since) + ")"
 		}
+		if w.dialect == "duckdb" && m.col.stamp && m.since.stamp {
+			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400" // not the midnights between
+		}
 		return "date_diff('day', " + w.col(m.since) + ", " + w.col(m.col) + ")"
 	}
 	return w.col(m.col)
@@ -310,7 +355,7 @@ func (w *sqlWriter) value(m measure) string {
 // measure is an aggregate as SQL.
 func (w *sqlWriter) measure(m measure) string {
 	switch {
-	case m.agg == aggCount && m.entity != nil:
+	case m.agg == aggCount && m.entity != nil && w.pl.base.refTo(m.entity) != nil:
 		return "COUNT(DISTINCT " + w.col(w.pl.base.refTo(m.entity)) + ")"
 	case m.agg == aggCount:
 		return "COUNT(*)"
@@ -342,7 +387,7 @@ func (w *sqlWriter) tables() []*table {
 		add(m.col)
 		add(m.times)
 		add(m.less)
-		if m.entity != nil && w.pl.base.refTo(m.entity) == m.entity.key {
+		if m.entity != nil && m.entity != w.pl.base && w.pl.base.refTo(m.entity) == m.entity.key {
 			ts = append(ts, m.entity)
 		}
 		if m.per != nil && w.pl.base.refTo(m.per) == m.per.key {
@@ -387,7 +432,7 @@ func (pl *plan) sql(dialect string) string {
 		return w.change()
 	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && pl.measures[0].per != nil:
 		return w.medianPer()
-	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && dialect == "sqlite":
+	case dialect == "sqlite" && slices.ContainsFunc(pl.measures, func(m measure) bool { return m.agg == aggMedian }):
 		return w.sqliteMedian()
 	}
 	return w.aggregate()
@@ -423,6 +468,11 @@ func (w *sqlWriter) dims() (sel, group []string) {
 		case d.bucket != "":
 			e := w.bucket(d.col, d.bucket)
 			sel, group = append(sel, e+as), append(group, e)
+			if cyclic(d.bucket) {
+				if _, key := w.part(w.moment(d.col), d.bucket); key != e {
+					group = append(group, key)
+				}
+			}
 		case d.entity != nil && len(d.entity.label) > 0:
 			e := w.label(d.entity)
 			sel = append(sel, e+as)
@@ -447,6 +497,9 @@ func (w *sqlWriter) aggregate() string {
 		sel = append(sel, w.share(m)+" AS "+quoteName(w.dialect, m.as))
 	}
 	sql := w.finish("SELECT "+strings.Join(sel, ", ")+w.source()+w.where(), group)
+	if w.pl.growth || w.pl.running {
+		return w.follow(sql)
+	}
 	if w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
 		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1" // a line goes from left to right
 	}
@@ -507,6 +560,11 @@ func (w *sqlWriter) order() string {
 	switch {
 	case pl.order != 0:
 		byMeasure(pl.order < 0)
+	case cyclic(pl.dims[0].bucket) && w.wrapped:
+		keys = append(keys, placeOf(quoteName(w.dialect, pl.dims[0].as), pl.dims[0].bucket))
+	case cyclic(pl.dims[0].bucket):
+		_, key := w.part(w.moment(pl.dims[0].col), pl.dims[0].bucket)
+		keys = append(keys, key)
 	case pl.dims[0].bucket != "":
 	case len(pl.dims) == 1 && len(pl.measures) > 0:
 		byMeasure(true)
@@ -568,66 +626,4 @@ func (w *sqlWriter) limit(otherwise int) string {
 		otherwise = w.pl.limit
 	}
 	return " LIMIT " + strconv.Itoa(otherwise)
-}
-
-// sqliteMedian takes the mean of the one or two middle values: SQLite has no
-// median everywhere.
-func (w *sqlWriter) sqliteMedian() string {
-	m := w.pl.measures[0]
-	sel, group := w.dims()
-	q := func(s string) string { return quoteName(w.dialect, s) }
-	var outer, part []string
-	for _, d := range w.pl.dims {
-		outer = append(outer, q(d.as))
-	}
-	over := ""
-	if len(group) > 0 {
-		part = group
-		over = "PARTITION BY " + strings.Join(part, ", ")
-	}
-	v := w.value(m)
-	sel = append(sel, v+" AS "+q("v"), "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+v)+") AS "+q("k"), "COUNT(*) OVER ("+over+") AS "+q("n"))
-	inner := "SELECT " + strings.Join(sel, ", ") + w.source() + w.where(v+" IS NOT NULL")
-	sql := "SELECT " + strings.Join(append(outer, "AVG("+q("v")+") AS "+q(m.as)), ", ") +
-		" FROM (" + inner + ") WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
-	if len(outer) > 0 {
-		sql += " GROUP BY " + strings.Join(outer, ", ")
-	}
-	return sql + w.order()
-}
-
-// medianPer is the median of the sums of an entity's rows: of the revenue of orders,
-// not of their lines.
-func (w *sqlWriter) medianPer() string {
-	m := w.pl.measures[0]
-	q := func(s string) string { return quoteName(w.dialect, s) }
-	dims, group := w.dims()
-	ref := w.col(w.pl.base.refTo(m.per))
-	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() + w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
-		" GROUP BY " + strings.Join(append(group, ref), ", ")
-	var names []string
-	for _, d := range w.pl.dims {
-		names = append(names, q(d.as))
-	}
-	outer := &sqlWriter{pl: w.pl, dialect: w.dialect}
-	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
-	from := "(" + inner + ") AS " + q("each")
-	where := ""
-	switch w.dialect {
-	case "duckdb":
-		median = "MEDIAN(CAST(" + q("v") + " AS DOUBLE))"
-	case "sqlite":
-		part := ""
-		if len(names) > 0 {
-			part = "PARTITION BY " + strings.Join(names, ", ")
-		}
-		median = "AVG(" + q("v") + ")"
-		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") + ", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
-		where = " WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
-	}
-	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where
-	if len(names) > 0 {
-		sql += " GROUP BY " + strings.Join(names, ", ")
-	}
-	return sql + outer.order()
 }

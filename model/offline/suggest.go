@@ -62,16 +62,39 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 func (p *profile) tried(ctx context.Context, src source.Source) []string {
 	var out []string
 	for i, q := range p.candidates() {
-		if len(out) == hintLimit || i == 40 || ctx.Err() != nil {
+		if len(out) == hintLimit || i == 60 || ctx.Err() != nil {
 			break
 		}
 		pl, d, _ := p.read(q, nil)
-		if d != nil {
+		if d != nil || slices.Contains(out, q) {
 			continue
 		}
 		res, _, err := source.Collect(ctx, src, source.Query{SQL: pl.sql(p.dialect), Limits: source.Limits{Time: hintTime, Rows: 50}})
 		if err == nil && len(res.Rows) > 0 && res.Rows[0][len(res.Rows[0])-1] != nil {
 			out = append(out, q)
+		}
+	}
+	if len(out) < fewestHints {
+		out = append(out, p.statements(ctx, src)...)
+	}
+	return out
+}
+
+// fewestHints are offered for every source with a row in it.
+const fewestHints = 3
+
+// statements are questions in SQL, for a source of which nothing can be asked in words.
+func (p *profile) statements(ctx context.Context, src source.Source) []string {
+	var out []string
+	for _, t := range p.tables {
+		for _, q := range []string{"SELECT * FROM " + t.from() + " LIMIT 10", "SELECT COUNT(*) FROM " + t.from(), "SELECT DISTINCT * FROM " + t.from() + " LIMIT 10"} {
+			res, _, err := source.Collect(ctx, src, source.Query{SQL: q, Limits: source.Limits{Time: hintTime, Rows: 50}})
+			if err == nil && len(res.Rows) > 0 && t.rows > 0 {
+				out = append(out, q)
+			}
+		}
+		if len(out) >= fewestHints {
+			break
 		}
 	}
 	return out
@@ -94,31 +117,25 @@ func (p *profile) candidates() []string {
 		}
 		for _, t := range tables {
 			if len(t.label) > 0 && t.key != nil && m.col.t != t && m.col.t.reaches(t) {
-				top = append(top, "Top five "+plural(t.title(), 2)+" by revenue")
+				top = append(top, "Top five "+t.many()+" by revenue")
 			}
 		}
 	}
 	for _, t := range tables[:min(6, len(tables))] {
-		rows := plural(t.title(), 2)
-		if len(p.tables) == 1 {
-			rows = "rows"
-			if w := t.words[len(t.words)-1]; !filler[w] && t.col(w) == nil {
-				rows = plural(w, 2)
-			}
-		}
+		rows := t.many()
 		counts = append(counts, "How many "+rows+" are there?")
 		dims := t.goodDims()
 		date := t.mainDate()
 		if c := t.mainMeasure(); c != nil {
-			word := "Total "
+			figure := upperFirst(measure{agg: aggSum, col: c}.describe())
 			if meanOnly(c) {
-				word = "Average "
+				figure = "Average " + c.title()
 			}
 			if date != nil {
-				trend = append(trend, word+c.title()+" by month")
+				trend = append(trend, figure+" by month")
 			}
 			for _, d := range dims[:min(2, len(dims))] {
-				groups = append(groups, word+c.title()+" by "+d.title())
+				groups = append(groups, figure+" by "+d.title())
 			}
 		}
 		if date != nil && len(p.tables) > 1 {
@@ -132,7 +149,32 @@ func (p *profile) candidates() []string {
 			groups = append(groups, "Number of "+rows+" by "+d.title())
 		}
 	}
-	return weave(trend, top, share, groups, counts, changes)
+	return append(weave(trend, top, share, groups, counts, changes), p.plain(tables)...)
+}
+
+// plain are questions that any table with rows has an answer to, also one of a single
+// column of texts, or a view.
+func (p *profile) plain(tables []*table) []string {
+	var counts, kinds, lists, measures []string
+	for _, t := range tables[:min(6, len(tables))] {
+		name := t.many()
+		if len(p.tables) == 1 {
+			counts = append(counts, "How many rows are there?")
+		}
+		counts = append(counts, "How many "+name+" are there?")
+		lists = append(lists, "Show 5 "+name, "List all "+name)
+		for _, c := range t.cols[:min(6, len(t.cols))] {
+			switch c.role {
+			case roleDimension, roleText, roleKey:
+				kinds = append(kinds, "How many different "+c.title()+" are there?", "List the different "+c.title())
+			case roleMeasure:
+				measures = append(measures, "Average "+c.title(), "Highest "+c.title(), "Lowest "+c.title())
+			case roleDate:
+				measures = append(measures, "When was the latest "+c.title()+"?", "When was the earliest "+c.title()+"?")
+			}
+		}
+	}
+	return weave(counts, kinds, measures, lists)
 }
 
 // weave takes one of each kind in turn.

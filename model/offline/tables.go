@@ -20,6 +20,7 @@ const (
 // tables says what the sources hold. It needs no query: the schema is known.
 func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*reading, error) {
 	var ps []*profile
+	var away []string
 	var firstErr error
 	for _, name := range sources[:min(8, len(sources))] {
 		p, _, err := pn.profile(ctx, name)
@@ -27,6 +28,7 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 			if firstErr == nil {
 				firstErr = err
 			}
+			away = append(away, name)
 			continue
 		}
 		ps = append(ps, p)
@@ -46,6 +48,9 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 			if len(p.tables) > mostTables {
 				w.text("- and more\n")
 			}
+		}
+		if len(away) > 0 {
+			w.echo("\n" + awayWords(away))
 		}
 	}}, nil
 }

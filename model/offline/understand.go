@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote/source"
@@ -15,6 +16,7 @@ type reading struct {
 	source string
 	sql    string
 	plan   *plan
+	about  *table // what it is about, unless an earlier question was about it, too
 }
 
 // lastTurns is how many earlier questions a follow-up may lean on.
@@ -26,11 +28,13 @@ func (pn *Planner) understand(ctx context.Context, sources, questions []string) 
 		questions = questions[len(questions)-lastTurns:]
 	}
 	var prev *reading
+	told := map[*table]bool{}
 	for _, q := range questions[:max(len(questions)-1, 0)] {
 		r, err := pn.read(ctx, sources, q, prev, false)
 		if err != nil {
 			return nil, err
 		}
+		told[r.about] = true
 		if r.plan != nil {
 			prev = r
 		}
@@ -39,7 +43,41 @@ func (pn *Planner) understand(ctx context.Context, sources, questions []string) 
 	if len(questions) > 0 {
 		last = questions[len(questions)-1]
 	}
-	return pn.read(ctx, sources, last, prev, true)
+	r, err := pn.read(ctx, sources, last, prev, true)
+	if err == nil && told[r.about] {
+		r.about = nil
+	}
+	return r, err
+}
+
+// understandPinned reads the last question; where that is not about a table which
+// was named beside it, as in "How many?" asked with customers, with its name, too.
+func (pn *Planner) understandPinned(ctx context.Context, sources []string, h history) (*reading, error) {
+	r, err := pn.understand(ctx, sources, h.questions)
+	if err != nil || len(h.pinned) == 0 || r.isAbout(h.pinned) {
+		return r, err
+	}
+	for _, pin := range h.pinned {
+		from, name, ok := strings.Cut(pin, ".")
+		if !ok || !slices.Contains(sources, from) {
+			continue
+		}
+		asked := slices.Clone(h.questions)
+		asked[len(asked)-1] = strings.TrimRight(h.last(), " ?.!") + " " + strings.ReplaceAll(name, "_", " ")
+		named, err := pn.understand(ctx, []string{from}, asked)
+		if err != nil {
+			return nil, err
+		}
+		if named.isAbout(h.pinned) {
+			return named, nil
+		}
+	}
+	return r, nil
+}
+
+// isAbout reports whether a statement is made for one of these tables.
+func (r *reading) isAbout(pinned []string) bool {
+	return r.plan != nil && r.plan.base != nil && slices.Contains(pinned, r.source+"."+r.plan.base.name)
 }
 
 // read reads one question. Answer says whether it is the one to be answered, for
@@ -82,16 +120,23 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 		return nil, err
 	}
 	if best.declined == nil {
-		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan}, nil
+		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan, about: best.plan.base}, nil
 	}
 	words := best.words()
-	if causes.MatchString(q) && !strings.Contains(words, "not why") {
+	if causes.MatchString(q) && !best.profile.namesCause(q) && !strings.Contains(words, "not why") {
 		words = noCauseWords + " " + words
 	}
 	if best.linked > 0 {
 		near = []string{best.source}
 	}
-	return pn.decline(ctx, near, best.source, words, q, answer)
+	if len(best.away) > 0 {
+		words += " " + awayWords(best.away)
+	}
+	r, err := pn.decline(ctx, near, best.source, words, q, answer)
+	if err == nil && len(sources) == 1 && len(best.profile.tables) == 1 {
+		r.about = best.profile.tables[0] // how its file was read may be why
+	}
+	return r, err
 }
 
 // sqlSource is the source that has the most of the tables which typed SQL names.
@@ -128,7 +173,8 @@ type attempt struct {
 	profile  *profile
 	plan     *plan
 	declined *declined
-	linked   int // words that meant something
+	linked   int      // words that meant something
+	away     []string // sources that could not be looked at
 }
 
 func (a *attempt) words() string {
@@ -142,15 +188,57 @@ func (a *attempt) words() string {
 			said = append(said, "“"+clip(w)+"”")
 		}
 	}
-	if d.reason != "" {
-		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data." + d.offer
+	offer := d.offer
+	if offer == "" && a.profile != nil {
+		offer = a.profile.meant(d.words)
 	}
-	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data."
+	if d.reason != "" {
+		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data." + offer
+	}
+	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data." + offer
+}
+
+// meant offers the names of the schema that are most like words that are not in it; else
+// the names of the tables.
+func (p *profile) meant(words []string) string {
+	var near, tables []string
+	for _, t := range p.tables {
+		if len(tables) < 5 {
+			tables = append(tables, clip(t.many()))
+		}
+		for _, name := range append(slices.Clone(t.cols), &column{name: t.name}) {
+			for _, w := range words {
+				if title := clip(name.title()); len(near) < 3 && !slices.Contains(near, title) && slices.ContainsFunc(splitName(name.name), func(part string) bool { return alike(fold(w), part) }) {
+					near = append(near, title)
+				}
+			}
+		}
+	}
+	if len(near) > 0 {
+		return " Did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if len(tables) == 0 {
+		return ""
+	}
+	return " I know of " + strings.Join(tables, ", ") + "."
+}
+
+// alike reports whether two words begin alike or differ by little.
+func alike(a, b string) bool {
+	if len(a) < 4 || len(b) < 4 {
+		return false
+	}
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && distance(a, b, 2) <= 2
 }
 
 // bestReading reads the question against every source and keeps the best.
 func (pn *Planner) bestReading(ctx context.Context, sources []string, q string, prev *reading) (*attempt, error) {
 	var best *attempt
+	var away []string
 	var firstErr error
 	for i, name := range sources {
 		if i == 8 {
@@ -161,6 +249,7 @@ func (pn *Planner) bestReading(ctx context.Context, sources []string, q string, 
 			if firstErr == nil {
 				firstErr = err
 			}
+			away = append(away, name)
 			continue
 		}
 		a := &attempt{source: name, profile: p}
@@ -179,7 +268,13 @@ func (pn *Planner) bestReading(ctx context.Context, sources []string, q string, 
 	if best == nil {
 		return nil, firstErr
 	}
+	best.away = away
 	return best, nil
+}
+
+// awayWords names sources that cannot be reached.
+func awayWords(names []string) string {
+	return "I could not look into " + clip(strings.Join(names, ", ")) + ", which cannot be reached now."
 }
 
 func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.Source, error) {
@@ -195,16 +290,28 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 // before.
 func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
 	p = p.without(q, before)
+	if before == nil {
+		ws, _ := tokenize(q)
+		p = p.inRoles(ws)
+	} else if before.p != nil && before.p.cut {
+		p = before.p
+	}
 	ps := newParser(p, q)
-	if causes.MatchString(q) {
+	if causes.MatchString(q) && !p.namesCause(q) {
 		ps.prev = before
 		pl, d := ps.whyQuestion(before)
 		return pl, d, len(ps.items)
 	}
 	if before != nil && leans(ps.ws) {
+		if alone := p.anew(q, ps.ws); alone != nil {
+			return alone, nil, len(ps.ws)
+		}
 		pl, d, n := p.follow(q, before)
 		if d == nil {
 			return pl, nil, n
+		}
+		if slices.ContainsFunc(ps.ws, func(w word) bool { return pointing[w.low] }) {
+			return nil, d, n // alone, it would not be about “those” any more
 		}
 		if alone, e := ps.readAlone(); e == nil {
 			return alone, nil, len(ps.items)

@@ -113,19 +113,30 @@ func (w *sqlWriter) change() string {
 		w.joinTo(t)
 	}
 	m := w.pl.measures[0]
-	value := "1"
-	if m.agg != aggCount {
-		value = w.value(m)
-	}
 	in := func(p period) string { return w.period(filter{op: opPeriod, col: ch.date, period: p}) }
-	sum := func(p period) string { return "SUM(CASE WHEN " + in(p) + " THEN " + value + " ELSE 0 END)" }
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	from, to := w.within(m, in(ch.from)), w.within(m, in(ch.to))
 	sel, group := w.dims()
-	sel = append(sel,
-		sum(ch.from)+" AS "+quoteName(w.dialect, "before"),
-		sum(ch.to)+" AS "+quoteName(w.dialect, "after"),
-		sum(ch.to)+" - "+sum(ch.from)+" AS "+quoteName(w.dialect, "change"))
-	return "SELECT " + strings.Join(sel, ", ") + w.source() + w.where("(("+in(ch.from)+") OR ("+in(ch.to)+"))") +
-		" GROUP BY " + strings.Join(group, ", ") + " ORDER BY ABS(" + sum(ch.to) + " - " + sum(ch.from) + ") DESC, 1"
+	sel = append(sel, from+" AS "+q("before"), to+" AS "+q("after"), to+" - "+from+" AS "+q("change"))
+	if len(group) == 0 {
+		sel = append(sel, "100.0 * ("+to+" - "+from+") / NULLIF("+from+", 0) AS "+q("change_percent"))
+	}
+	sql := "SELECT " + strings.Join(sel, ", ") + w.source() + w.where("(("+in(ch.from)+") OR ("+in(ch.to)+"))")
+	if len(group) == 0 {
+		return sql
+	}
+	by := "ABS(" + to + " - " + from + ") DESC"
+	switch way := -ch.dir * w.pl.order; { // the one that grew most, or that fell least
+	case way > 0:
+		by = to + " - " + from + " DESC"
+	case way < 0:
+		by = to + " - " + from
+	}
+	sql += " GROUP BY " + strings.Join(group, ", ") + " ORDER BY " + by + ", 1"
+	if w.pl.limit > 0 {
+		sql += w.limit(w.pl.limit)
+	}
+	return sql
 }
 
 // changes words a change.

@@ -68,7 +68,7 @@ func fold(s string) string {
 var irregular = map[string]string{
 	"people": "person", "men": "man", "women": "woman", "children": "child", "status": "status", "statuses": "status",
 	"data": "data", "bought": "buy", "sold": "sell", "spent": "spend", "paid": "pay", "born": "birth", "weighs": "weigh",
-	"countries": "country", "cities": "city", "series": "series", "sales": "sale", "movies": "movie", "cookies": "cookie",
+	"countries": "country", "cities": "city", "series": "series", "species": "species", "sales": "sale", "movies": "movie", "cookies": "cookie",
 	"business": "business", "address": "address", "analysis": "analysis", "bus": "bus", "buses": "bus", "gas": "gas",
 	"lens": "lens", "lenses": "lens", "news": "news", "indices": "index", "media": "media", "plus": "plus", "less": "less",
 	"shelves": "shelf", "boxes": "box", "taxes": "tax",
@@ -324,32 +324,79 @@ func splitName(name string) []string { return spellName(name, true) }
 
 // spellName is splitName, its words in the singular or as they are.
 func spellName(name string, one bool) []string {
-	var out []string
-	var cur []rune
-	flush := func() {
-		if len(cur) > 0 {
-			out = append(out, fold(string(cur)))
-			cur = nil
+	parts := nameParts(name)
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		out[i] = fold(part)
+		if i > 0 && isUnit(part) || out[i] == "no" && i == 0 && len(parts) > 1 {
+			continue // no_show is not the number of a show
 		}
-	}
-	rs := []rune(name)
-	for i, r := range rs {
-		if !wordRune(r) {
-			flush()
-			continue
-		}
-		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(rs[i-1]) || unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
-			flush()
-		}
-		cur = append(cur, r)
-	}
-	flush()
-	for i, w := range out {
-		if full, ok := abbreviation[w]; ok {
+		if full, ok := abbreviation[out[i]]; ok && part != "Wh" {
 			out[i] = full
 		} else if one {
-			out[i] = singular(w)
+			out[i] = singular(out[i])
 		}
 	}
 	return out
+}
+
+// showName is a name as sentences have it: spelled out, its letters with their accents
+// and its units as they are written.
+func showName(name string) string {
+	parts, words := nameParts(name), spellName(name, false)
+	for i, part := range parts {
+		switch {
+		case i > 0 && isUnit(part):
+			words[i] = part
+		case words[i] == fold(part):
+			words[i] = strings.ToLower(part)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// isUnit reports whether a part of a name is a unit of measurement, when it is not the
+// first: kWh, but Wh only so, because wh is a warehouse.
+func isUnit(part string) bool {
+	return part == "Wh" || part != "WH" && part != "wh" && columnUnits[fold(part)]
+}
+
+// nameParts cuts a name as it is written, units in one piece.
+func nameParts(name string) []string {
+	rs := []rune(name)
+	var out []string
+	for i := 0; i < len(rs); {
+		if !wordRune(rs[i]) {
+			i++
+			continue
+		}
+		n := i
+		for n < len(rs) && (wordRune(rs[n]) || rs[n] == '²' || rs[n] == '³') {
+			n++
+		}
+		chunk := string(rs[i:n])
+		switch {
+		case i > 0 && rs[i-1] == '°':
+			out = append(out, "°"+chunk)
+		case isUnit(chunk):
+			out = append(out, chunk)
+		default:
+			out = append(out, camelParts(rs[i:n])...)
+		}
+		i = n
+	}
+	return out
+}
+
+// camelParts cuts before every capital that begins a word.
+func camelParts(rs []rune) []string {
+	var out []string
+	from := 0
+	for i := 1; i < len(rs); i++ {
+		if unicode.IsUpper(rs[i]) && (unicode.IsLower(rs[i-1]) || unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
+			out = append(out, string(rs[from:i]))
+			from = i
+		}
+	}
+	return append(out, string(rs[from:]))
 }

@@ -3,7 +3,7 @@
 // the answers with the set's own SQL. It exits with 1 when a goal is missed and
 // with 2 when it could not measure.
 //
-//	go run ./model/offline/eval [-source name] [-id id] [-v] [-json]
+//	go run ./model/offline/eval [-set heldout|blind] [-source name] [-id id] [-v] [-json]
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/offline/eval/measure"
+	"github.com/footnotehq/footnote/model/offline/evalset"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/source/sqlite"
@@ -49,6 +50,7 @@ func planner(sources measure.Sources) agent.Model {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, or blind")
 	source := flags.String("source", "", "measure the questions about this source only")
 	id := flags.String("id", "", "measure the question or pair with this id only")
 	details := flags.Bool("v", false, "show every answer that is not as it should be")
@@ -59,7 +61,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("eval takes no arguments, and got %q", flags.Args())
 	}
-	report, err := measure.Run(ctx, measure.Options{Model: planner, Source: *source, ID: *id})
+	set, err := evalset.ParseSet(*setName)
+	if err != nil {
+		return err
+	}
+	report, err := measure.Run(ctx, measure.Options{Model: planner, Set: set, Source: *source, ID: *id})
 	if err != nil {
 		return err
 	}

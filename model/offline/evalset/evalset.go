@@ -2,7 +2,9 @@
 // synthetic sources, questions in plain words about them, and the SQL whose
 // result is the right answer. README.md says how a question is to be read and
 // how an answer is compared. The set is for judging, never for tuning: no code
-// outside tests and evaluation tools should import it.
+// outside tests and evaluation tools should import it. Beside the set that planners
+// are developed with there are a held-out one, used up since, and a blind one, which
+// is only ever measured.
 package evalset
 
 import (
@@ -15,13 +17,38 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver that makes the .db files
 )
 
-//go:embed README.md questions.jsonl pairs.jsonl data
+//go:embed README.md questions.jsonl pairs.jsonl data heldout blind
 var files embed.FS
+
+// Set is one of the evaluation sets, by the folder it is in.
+type Set string
+
+// The sets. Frozen is the zero Set.
+const (
+	Frozen  Set = ""
+	Heldout Set = "heldout"
+	Blind   Set = "blind"
+)
+
+// ParseSet returns the set with a name: "frozen", "heldout", "blind", or "" for
+// frozen.
+func ParseSet(name string) (Set, error) {
+	switch name {
+	case "", "frozen":
+		return Frozen, nil
+	case "heldout":
+		return Heldout, nil
+	case "blind":
+		return Blind, nil
+	}
+	return Frozen, fmt.Errorf("there is no evaluation set %q; there are frozen, heldout and blind", name)
+}
 
 // The kinds of source.
 const (
@@ -83,21 +110,49 @@ type Pair struct {
 	Note    string   `json:"note"`
 }
 
+// Questions returns every single-turn question of the frozen set, in the order of
+// the file.
+func Questions() []Question { return Frozen.Questions() }
+
+// Pairs returns every two-turn pair of the frozen set, in the order of the file.
+func Pairs() []Pair { return Frozen.Pairs() }
+
+// Sources returns every source of the frozen set.
+func Sources() []Source { return Frozen.Sources() }
+
+// Materialize is Materialize of the frozen set.
+func Materialize(dir string) (map[string]string, error) { return Frozen.Materialize(dir) }
+
 // Questions returns every single-turn question, in the order of the file.
-func Questions() []Question { return mustLines[Question]("questions.jsonl") }
+func (set Set) Questions() []Question { return mustLines[Question](set, "questions.jsonl") }
 
 // Pairs returns every two-turn pair, in the order of the file.
-func Pairs() []Pair { return mustLines[Pair]("pairs.jsonl") }
+func (set Set) Pairs() []Pair { return mustLines[Pair](set, "pairs.jsonl") }
 
 // Sources returns every source.
-func Sources() []Source {
+func (set Set) Sources() []Source {
+	switch set {
+	case Heldout:
+		return []Source{
+			sqliteSource(set, "library"),
+			sqliteSource(set, "league"),
+			csvSource(set, "fuhrpark_lieferungen", "Fuhrpark Lieferungen.csv"),
+			csvSource(set, "equipment_rentals_export", "Equipment-Rentals Export.csv"),
+		}
+	case Blind:
+		return []Source{
+			sqliteSource(set, "utility"),
+			csvSource(set, "backstube_verkauf_2024", "Backstube-Verkauf 2024.csv"),
+			csvSource(set, "web_traffic", "web_traffic.csv"),
+		}
+	}
 	return []Source{
-		sqliteSource("clinic"),
-		sqliteSource("saas"),
-		sqliteSource("freight"),
-		csvSource("store_sales_eu", "Store-Sales EU.csv"),
-		csvSource("expense_report", "Expense-Report.csv"),
-		csvSource("hotel_bookings", "hotel_bookings.csv"),
+		sqliteSource(set, "clinic"),
+		sqliteSource(set, "saas"),
+		sqliteSource(set, "freight"),
+		csvSource(set, "store_sales_eu", "Store-Sales EU.csv"),
+		csvSource(set, "expense_report", "Expense-Report.csv"),
+		csvSource(set, "hotel_bookings", "hotel_bookings.csv"),
 	}
 }
 
@@ -105,9 +160,9 @@ func Sources() []Source {
 // file for each SQLite source and the file as it arrives for each CSV. It
 // returns the path of each source by name. A file that is already there is an
 // error.
-func Materialize(dir string) (map[string]string, error) {
+func (set Set) Materialize(dir string) (map[string]string, error) {
 	paths := make(map[string]string)
-	for _, s := range Sources() {
+	for _, s := range set.Sources() {
 		path := filepath.Join(dir, s.File)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("writing source %s: %s is already there or cannot be looked at", s.Name, path)
@@ -149,18 +204,18 @@ func buildDB(path, script string) (err error) {
 	return nil
 }
 
-func sqliteSource(name string) Source {
-	return Source{Name: name, Kind: KindSQLite, File: name + ".db", SQL: string(mustRead("data/" + name + ".sql"))}
+func sqliteSource(set Set, name string) Source {
+	return Source{Name: name, Kind: KindSQLite, File: name + ".db", SQL: string(mustRead(set, "data/"+name+".sql"))}
 }
 
-func csvSource(name, file string) Source {
-	return Source{Name: name, Kind: KindCSV, File: file, Data: mustRead("data/" + file), Logical: mustRead("data/logical/" + name + ".csv")}
+func csvSource(set Set, name, file string) Source {
+	return Source{Name: name, Kind: KindCSV, File: file, Data: mustRead(set, "data/"+file), Logical: mustRead(set, "data/logical/"+name+".csv")}
 }
 
-// mustRead returns an embedded file; one that is missing is a mistake in this
-// package.
-func mustRead(name string) []byte {
-	data, err := files.ReadFile(name)
+// mustRead returns an embedded file of a set; one that is missing is a mistake in
+// this package.
+func mustRead(set Set, name string) []byte {
+	data, err := files.ReadFile(path.Join(string(set), name))
 	if err != nil {
 		panic(fmt.Sprintf("evalset: reading %s: %v", name, err))
 	}
@@ -168,8 +223,8 @@ func mustRead(name string) []byte {
 }
 
 // mustLines decodes an embedded file of one JSON object a line.
-func mustLines[T any](name string) []T {
-	dec := json.NewDecoder(bytes.NewReader(mustRead(name)))
+func mustLines[T any](set Set, name string) []T {
+	dec := json.NewDecoder(bytes.NewReader(mustRead(set, name)))
 	dec.DisallowUnknownFields()
 	var items []T
 	for {

@@ -18,12 +18,31 @@ import (
 var kinds = []string{"count", "sum", "avg", "median", "minmax", "distinct", "topn", "bottomn", "groupby", "timebucket",
 	"filter_value", "filter_date", "join1", "join2", "share", "compare", "list"}
 
+// sets are the sets by name, and how many questions and pairs each has at least.
+var sets = []struct {
+	name                      string
+	set                       Set
+	answerable, unanswerable  int
+	pairs, sources, kilobytes int
+}{
+	{"frozen", Frozen, 120, 30, 20, 5, 1024},
+	{"heldout", Heldout, 110, 25, 15, 4, 512},
+	{"blind", Blind, 70, 20, 10, 3, 256},
+}
+
 func TestQuestionsAreWellFormed(t *testing.T) {
+	for _, tt := range sets {
+		t.Run(tt.name, func(t *testing.T) { checkQuestions(t, tt.set, tt.answerable, tt.unanswerable) })
+	}
+}
+
+func checkQuestions(t *testing.T, set Set, leastAnswerable, leastUnanswerable int) {
+	t.Helper()
 	seen := make(map[string]bool)
 	texts := make(map[string]bool)
 	perKind := make(map[string]int)
 	answerable, declined := 0, 0
-	for _, q := range Questions() {
+	for _, q := range set.Questions() {
 		if seen[q.ID] {
 			t.Errorf("%s occurs twice", q.ID)
 		}
@@ -33,7 +52,7 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 			texts[key] = true
 		}
 		seen[q.ID] = true
-		checkQuestion(t, q)
+		checkQuestion(t, set, q)
 		perKind[q.Kind]++
 		if q.Answerable {
 			answerable++
@@ -41,8 +60,8 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 			declined++
 		}
 	}
-	if answerable < 120 || declined < 30 || answerable+declined < 150 {
-		t.Errorf("%d answerable and %d unanswerable questions, want at least 120 and 30", answerable, declined)
+	if answerable < leastAnswerable || declined < leastUnanswerable {
+		t.Errorf("%d answerable and %d unanswerable questions, want at least %d and %d", answerable, declined, leastAnswerable, leastUnanswerable)
 	}
 	for _, k := range kinds {
 		if perKind[k] < 3 {
@@ -51,10 +70,10 @@ func TestQuestionsAreWellFormed(t *testing.T) {
 	}
 }
 
-func checkQuestion(t *testing.T, q Question) {
+func checkQuestion(t *testing.T, set Set, q Question) {
 	t.Helper()
 	switch {
-	case !slices.ContainsFunc(Sources(), func(s Source) bool { return s.Name == q.Source }):
+	case !slices.ContainsFunc(set.Sources(), func(s Source) bool { return s.Name == q.Source }):
 		t.Errorf("%s is about an unknown source %q", q.ID, q.Source)
 	case strings.TrimSpace(q.Question) == "":
 		t.Errorf("%s asks nothing", q.ID)
@@ -68,22 +87,31 @@ func checkQuestion(t *testing.T, q Question) {
 }
 
 func TestPairsAreWellFormed(t *testing.T) {
-	pairs := Pairs()
-	if len(pairs) < 20 {
-		t.Errorf("%d pairs, want at least 20", len(pairs))
-	}
-	seen := make(map[string]bool)
-	for _, p := range pairs {
-		if seen[p.ID] || p.First == "" || p.Second == "" || p.Gold == "" {
-			t.Errorf("pair %s occurs twice or lacks a turn or gold", p.ID)
+	for _, tt := range sets {
+		pairs := tt.set.Pairs()
+		if len(pairs) < tt.pairs {
+			t.Errorf("%s: %d pairs, want at least %d", tt.name, len(pairs), tt.pairs)
 		}
-		seen[p.ID] = true
+		seen := make(map[string]bool)
+		for _, p := range pairs {
+			if seen[p.ID] || p.First == "" || p.Second == "" || p.Gold == "" {
+				t.Errorf("pair %s occurs twice or lacks a turn or gold", p.ID)
+			}
+			seen[p.ID] = true
+		}
 	}
 }
 
 func TestGoldRunsOnSQLite(t *testing.T) {
-	dbs := openSQLite(t)
-	for _, q := range Questions() {
+	for _, tt := range sets {
+		t.Run(tt.name, func(t *testing.T) { checkGold(t, tt.set) })
+	}
+}
+
+func checkGold(t *testing.T, set Set) {
+	t.Helper()
+	dbs := openSQLite(t, set)
+	for _, q := range set.Questions() {
 		db := dbs[q.Source]
 		if db == nil || !q.Answerable {
 			continue
@@ -97,7 +125,7 @@ func TestGoldRunsOnSQLite(t *testing.T) {
 			mustQuery(t, db, q.ID+" (alt)", alt)
 		}
 	}
-	for _, p := range Pairs() {
+	for _, p := range set.Pairs() {
 		if db := dbs[p.Source]; db != nil {
 			mustQuery(t, db, p.ID, p.Gold)
 			checkCut(t, db, p.ID, p.Gold, p.Ordered)
@@ -152,12 +180,14 @@ func TestMaterialize(t *testing.T) {
 }
 
 func TestSourcesAreSmall(t *testing.T) {
-	total := 0
-	for _, s := range Sources() {
-		total += len(s.SQL) + len(s.Data) + len(s.Logical)
-	}
-	if len(Sources()) < 5 || total > 1<<20 {
-		t.Errorf("%d sources of %d bytes, want at least 5 within 1 MB", len(Sources()), total)
+	for _, tt := range sets {
+		sources, total := tt.set.Sources(), 0
+		for _, s := range sources {
+			total += len(s.SQL) + len(s.Data) + len(s.Logical)
+		}
+		if len(sources) < tt.sources || total > tt.kilobytes<<10 {
+			t.Errorf("%s: %d sources of %d bytes, want at least %d within %d KB", tt.name, len(sources), total, tt.sources, tt.kilobytes)
+		}
 	}
 }
 
@@ -166,8 +196,14 @@ func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
 		"store_sales_eu": cleanStoreSales,
 		"expense_report": cleanExpenses,
 		"hotel_bookings": func(t *testing.T, b []byte) [][]string { return readCSV(t, b, ',') },
+
+		"fuhrpark_lieferungen":     cleanDeliveries,
+		"equipment_rentals_export": cleanRentals,
+
+		"backstube_verkauf_2024": cleanBakery,
+		"web_traffic":            func(t *testing.T, b []byte) [][]string { return readCSV(t, b, ',') },
 	}
-	for _, s := range Sources() {
+	for _, s := range slices.Concat(Frozen.Sources(), Heldout.Sources(), Blind.Sources()) {
 		if s.Kind != KindCSV {
 			continue
 		}
@@ -185,13 +221,32 @@ func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
 // checking it.
 func cleanStoreSales(t *testing.T, data []byte) [][]string {
 	t.Helper()
+	return cleanGerman(t, data, "Total", 7, 8)
+}
+
+// cleanDeliveries reads the file of the same kind in the held-out set, which also
+// has a header twice.
+func cleanDeliveries(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	rows := cleanGerman(t, data, "Summe", 7, 8)
+	if rows[0][11] != rows[0][10] {
+		t.Fatalf("no header occurs twice in %v", rows[0])
+	}
+	rows[0][11] += "_2"
+	return rows
+}
+
+// cleanGerman reads a Latin-1 file with semicolons, DD.MM.YYYY in its first column,
+// decimal commas in the columns of amounts, and a last row of totals.
+func cleanGerman(t *testing.T, data []byte, totals string, amounts ...int) [][]string {
+	t.Helper()
 	runes := make([]rune, len(data))
 	for i, b := range data {
 		runes[i] = rune(b)
 	}
 	rows := readCSV(t, []byte(string(runes)), ';')
 	last := rows[len(rows)-1]
-	if last[0] != "Total" {
+	if last[0] != totals {
 		t.Fatalf("the last row is %v, not the totals", last)
 	}
 	rows = rows[:len(rows)-1]
@@ -201,8 +256,49 @@ func cleanStoreSales(t *testing.T, data []byte) [][]string {
 			t.Fatal(err)
 		}
 		row[0] = date.Format(time.DateOnly)
-		row[7] = decimalPoint(row[7])
-		row[8] = decimalPoint(row[8])
+		for _, i := range amounts {
+			row[i] = decimalPoint(row[i])
+		}
+	}
+	return rows
+}
+
+// cleanRentals reads the two ways of writing a date, the money and the yes and no.
+func cleanRentals(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	rows := readCSV(t, data, ',')
+	for _, row := range rows[1:] {
+		for _, i := range []int{1, 2} {
+			if date, err := time.Parse("02 Jan 2006", row[i]); err == nil {
+				row[i] = date.Format(time.DateOnly)
+			}
+		}
+		for _, i := range []int{7, 8} {
+			row[i] = strings.ReplaceAll(strings.TrimPrefix(row[i], "€"), ",", "")
+		}
+		row[9] = map[string]string{"Yes": "true", "No": "false"}[row[9]]
+	}
+	return rows
+}
+
+// cleanBakery drops the byte order mark, the blank line and the totals row, and reads
+// the German dates and amounts.
+func cleanBakery(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	table, totals, ok := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n\n"))
+	if !ok || !bytes.HasPrefix(totals, []byte("Gesamt;")) {
+		t.Fatalf("no totals row after a blank line, but %q", totals)
+	}
+	rows := readCSV(t, append(table, '\n'), ';')
+	for _, row := range rows[1:] {
+		date, err := time.Parse("02.01.2006", row[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		row[0] = date.Format(time.DateOnly)
+		for _, i := range []int{5, 6} {
+			row[i] = decimalPoint(strings.TrimSuffix(row[i], " €"))
+		}
 	}
 	return rows
 }
@@ -243,15 +339,15 @@ func readCSV(t *testing.T, data []byte, sep rune) [][]string {
 	return rows
 }
 
-// openSQLite returns the SQLite sources as databases, by name.
-func openSQLite(t *testing.T) map[string]*sql.DB {
+// openSQLite returns the SQLite sources of a set as databases, by name.
+func openSQLite(t *testing.T, set Set) map[string]*sql.DB {
 	t.Helper()
-	paths, err := Materialize(t.TempDir())
+	paths, err := set.Materialize(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dbs := make(map[string]*sql.DB)
-	for _, s := range Sources() {
+	for _, s := range set.Sources() {
 		if s.Kind != KindSQLite {
 			continue
 		}

@@ -72,7 +72,7 @@ func newAsker(ctx context.Context, model agent.Model, sources Sources) (*asker, 
 		}))
 		assistants = append(assistants, &agent.Assistant{
 			Name: name, Model: model, ModelName: "offline", Tools: tools,
-			Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 				return system, []string{name}, nil
 			},
 		})

@@ -26,6 +26,8 @@ import (
 type Options struct {
 	// Model makes the model under test; it finds its data in sources.
 	Model func(sources Sources) agent.Model
+	// Set is what is asked; the zero one is the frozen set.
+	Set evalset.Set
 	// Source and ID, where set, leave out what has another source or id.
 	Source, ID string
 	// Dir is where the sources are written; default a directory that is removed.
@@ -65,13 +67,13 @@ type task struct {
 // tasks are the selected questions and pairs of one source, in the set's order.
 func tasks(name string, o Options) []task {
 	var list []task
-	for _, q := range evalset.Questions() {
+	for _, q := range o.Set.Questions() {
 		list = append(list, task{
 			id: q.ID, source: q.Source, kind: q.Kind, question: q.Question, gold: q.Gold, alt: q.Alt,
 			ordered: q.Ordered, single: q.Single, answerable: q.Answerable, note: q.Note,
 		})
 	}
-	for _, p := range evalset.Pairs() {
+	for _, p := range o.Set.Pairs() {
 		list = append(list, task{
 			id: p.ID, source: p.Source, kind: "pair", first: p.First, question: p.Second, gold: p.Gold, alt: p.Alt,
 			ordered: p.Ordered, answerable: true, note: p.Note,
@@ -110,7 +112,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
 	}
-	paths, err := evalset.Materialize(o.Dir)
+	paths, err := o.Set.Materialize(o.Dir)
 	if err != nil {
 		return report, err
 	}
@@ -125,7 +127,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return report, err
 	}
 	defer asker.close(ctx)
-	for _, s := range evalset.Sources() {
+	for _, s := range o.Set.Sources() {
 		if sources[s.Name] == nil {
 			continue
 		}
@@ -150,7 +152,7 @@ func openSources(ctx context.Context, o Options, paths map[string]string) (_ Sou
 			err = errors.Join(err, sources.close())
 		}
 	}()
-	for _, s := range evalset.Sources() {
+	for _, s := range o.Set.Sources() {
 		if (o.Source != "" && s.Name != o.Source) || len(tasks(s.Name, o)) == 0 {
 			continue
 		}

@@ -1,6 +1,6 @@
 // Command gen writes the synthetic sources of the offline planner's evaluation
-// set. Its output depends on nothing but this code: run it again and the files
-// under data do not change.
+// set, of its held-out set and of its blind set. Its output depends on nothing but
+// this code: run it again and the files under the data folders do not change.
 //
 //	go run ./model/offline/evalset/gen
 package main
@@ -20,18 +20,25 @@ type file struct {
 }
 
 func main() {
-	out := flag.String("out", filepath.FromSlash("model/offline/evalset/data"), "folder to write the sources into")
+	out := flag.String("out", filepath.FromSlash("model/offline/evalset"), "folder of the evaluation set")
 	flag.Parse()
-	if err := run(*out); err != nil {
+	err := run(filepath.Join(*out, "data"), clinic, saas, freight, storeSales, expenses, hotel)
+	if err == nil {
+		err = run(filepath.Join(*out, "heldout", "data"), library, league, deliveries, rentals)
+	}
+	if err == nil {
+		err = run(filepath.Join(*out, "blind", "data"), utility, bakery, traffic)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-// run builds every source and writes it under dir.
-func run(dir string) error {
+// run builds the sources and writes them under dir.
+func run(dir string, builds ...func() []file) error {
 	var files []file
-	for _, build := range []func() []file{clinic, saas, freight, storeSales, expenses, hotel} {
+	for _, build := range builds {
 		files = append(files, build()...)
 	}
 	for _, f := range files {

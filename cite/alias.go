@@ -1,0 +1,120 @@
+package cite
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Other names of labels: a cell F is spoken of as women, DE as Germany or the
+// German shop, Mon as Monday. A column takes part when all its cells are of one of
+// these lists.
+
+// aliasLists hold one thing a line, its names apart by blanks. The first list that
+// has every label of a column is that column's.
+var aliasLists = readAliases([]string{`
+f female females woman women girls
+m male males man men boys
+x d diverse nonbinary
+`, `
+mon monday montag
+tue tues tuesday dienstag
+wed wednesday mittwoch
+thu thur thurs thursday donnerstag
+fri friday freitag
+sat saturday samstag
+sun sunday sonntag
+`, `
+at austria austrian aut
+au australia australian aus
+be belgium belgian bel
+br brazil brazilian bra
+ca canada canadian can
+ch switzerland swiss che
+cn china chinese chn
+cz czechia czech cze
+de germany german deu
+dk denmark danish dnk
+ee estonia estonian est
+es spain spanish esp
+fi finland finnish fin
+fr france french fra
+gb uk britain british gbr
+gr greece greek grc
+hu hungary hungarian hun
+ie ireland irish irl
+in india indian ind
+it italy italian ita
+jp japan japanese jpn
+kr korea korean kor
+lt lithuania lithuanian ltu
+lu luxembourg lux
+lv latvia latvian lva
+mx mexico mexican mex
+nl netherlands dutch nld
+no norway norwegian nor
+nz zealand nzl
+pl poland polish pol
+pt portugal portuguese prt
+ro romania romanian rou
+se sweden swedish swe
+sg singapore sgp
+tr turkey turkish tur
+us usa america american
+za africa african zaf
+`})
+
+func readAliases(lists []string) []map[string][]string {
+	var out []map[string][]string
+	for _, list := range lists {
+		names := map[string][]string{}
+		for line := range strings.SplitSeq(strings.TrimSpace(list), "\n") {
+			all := strings.Fields(line)
+			for _, w := range all {
+				names[w] = all
+			}
+		}
+		out = append(out, names)
+	}
+	return out
+}
+
+// aliasesOf gives the list that the labels of a column are from, or nil.
+func (t *table) aliasesOf(ci int) map[string][]string {
+	for _, names := range aliasLists {
+		known := 0
+		for _, row := range t.rows {
+			s, ok := row[ci].(string)
+			if !ok || s == "" {
+				continue
+			}
+			if names[strings.ToLower(s)] == nil {
+				known = 0
+				break
+			}
+			known++
+		}
+		if known > 0 {
+			return names
+		}
+	}
+	return nil
+}
+
+var (
+	fromToLabel = regexp.MustCompile(`^(\d+) ?[-–] ?(\d+)$`)
+	openLabel   = regexp.MustCompile(`^(\d+) ?\+$`)
+)
+
+// rangeForms are the ways to say a label like 18-39 or 65+.
+func rangeForms(label string) []string {
+	if label == "" || len(label) > 12 || label[0] < '0' || label[0] > '9' {
+		return nil
+	}
+	if m := fromToLabel.FindStringSubmatch(label); m != nil {
+		return []string{m[1] + " to " + m[2], m[1] + " and " + m[2]}
+	}
+	if m := openLabel.FindStringSubmatch(label); m != nil {
+		return []string{"over " + m[1], "above " + m[1], m[1] + " and over", m[1] + " or older", m[1] + " and older", m[1] + " plus"}
+	}
+	return nil
+}

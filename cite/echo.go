@@ -1,0 +1,99 @@
+package cite
+
+import (
+	"math/big"
+	"strings"
+	"unicode"
+)
+
+// Numerals that only repeat the question or a literal of the SQL.
+
+// echo is a number or a date of the question or of a literal of the SQL.
+type echo struct {
+	formula string
+	table   int
+	val     *big.Rat
+	date    date
+	next    string // the word after it
+	percent bool
+}
+
+func (r *resolver) readEchoes(question string) {
+	r.readEcho("question", -1, question)
+	for t := len(r.tables) - 1; t >= 0 && len(r.echoes) < 500; t-- {
+		r.readEcho("sql filter", t, strings.NewReplacer("`", " ", "'", " ").Replace(r.tables[t].sql))
+	}
+}
+
+func (r *resolver) readEcho(formula string, t int, s string) {
+	p := parse(clip(strings.NewReplacer("\n", " ").Replace(s)))
+	found, _ := scanNumerals(p)
+	for i := range found {
+		if i == 200 {
+			return
+		}
+		n := &found[i]
+		e := echo{formula: formula, table: t, percent: n.percent, date: n.date}
+		if n.kind == calendar {
+			e.val = nil
+		} else if len(n.readings) > 0 {
+			e.val = n.readings[0].val
+		}
+		e.next = stem(p.low(n.to))
+		r.echoes = append(r.echoes, e)
+	}
+}
+
+func (r *resolver) echoDate(n *numeral) *candidate {
+	for _, e := range r.echoes {
+		if e.date.isZero() || n.date.isZero() {
+			continue
+		}
+		if n.date.covers(e.date) {
+			return r.echoed(e, 0.85, r.dateValue(n))
+		}
+	}
+	return nil
+}
+
+func (r *resolver) dateValue(n *numeral) string { return n.date.String() }
+
+// echoNumber: the numeral only repeats the question or the SQL. A word must say
+// so ("top", "at least", "last"), or the same noun must follow.
+func (r *resolver) echoNumber(n *numeral) *candidate {
+	if len(n.readings) == 0 {
+		return nil
+	}
+	cued := r.within(n, rangeCues, 4)
+	next := stem(r.prose.low(n.to))
+	for _, e := range r.echoes {
+		if e.val == nil || e.percent != n.percent && (e.table < 0 || !cued) {
+			continue
+		}
+		if _, ok := n.fitsExactly(e.val); !ok {
+			if _, ok = n.fitsExactly(new(big.Rat).Mul(e.val, ratHundred)); !ok || !n.percent {
+				continue
+			}
+		}
+		switch {
+		case cued:
+			return r.echoed(e, 0.8, ratText(e.val))
+		case next != "" && next == e.next && unicode.IsLetter([]rune(next)[0]) && !stop[next]:
+			return r.echoed(e, 0.7, ratText(e.val))
+		}
+	}
+	return nil
+}
+
+func (n *numeral) fitsExactly(v *big.Rat) (float64, bool) {
+	for _, rd := range n.readings {
+		if rd.val.Cmp(v) == 0 {
+			return 1, true
+		}
+	}
+	return 0, false
+}
+
+func (r *resolver) echoed(e echo, conf float64, value string) *candidate {
+	return &candidate{table: e.table, formula: e.formula, value: value, conf: conf}
+}

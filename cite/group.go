@@ -1,0 +1,420 @@
+package cite
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Formulas over several rows: those listed ("A, B and C together"), those that
+// share a label ("barley"), those just spoken of ("these two") and those left over
+// ("the other three").
+
+type rowGroup struct {
+	table int
+	rows  []int32
+	by    int // 1 + the column the rows are the best of, 0 when they are named
+}
+
+var (
+	groupCues   = set("together combined both jointly sum zusammen juntos juntas total altogether account accounts")
+	shareVerbs  = set("make makes comprise represent represents hold explain contribute")
+	pairWords   = set("both two these those three four")
+	entireWords = set("whole entire overall")
+	plusWords   = set("plus with alongside")
+	restCues    = set("remaining rest other others remainder everyone everything else")
+)
+
+// maxGroup is the most rows a formula lists.
+const maxGroup = 60
+
+// groupSum: "A, B and C together have 785", "the top two sold 810", "barley came to
+// 22,169 t"; as a percentage, their share of the column; as an average, of them.
+func (r *resolver) groupSum(k int) *candidate {
+	n := &r.numerals[k]
+	if n.points || n.times || n.percent && r.isChange(n) {
+		return nil
+	}
+	for _, g := range r.groups(k) {
+		cols, bound := r.numericColumns(k, g.table)
+		if beside := r.besideColumn(k, g.table); n.percent && !bound && beside != nil {
+			cols = beside
+		}
+		conf := 0.75
+		if bound {
+			conf = 0.85
+		}
+		for _, ci := range cols {
+			if g.by > 0 && g.by != ci+1 {
+				continue
+			}
+			if c := r.sumFits(n, g, ci, conf, r.boundAlone(k)); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// sumFits compares a numeral with the sum, the share or the average of a group.
+func (r *resolver) sumFits(n *numeral, g rowGroup, ci int, conf float64, alone bool) *candidate {
+	col := &r.tables[g.table].cols[ci]
+	sum, ok := r.sumRows(g.table, ci, g.rows)
+	if !ok {
+		return nil
+	}
+	formula, v := r.rowsRef("sum", g.table, ci, g.rows), sum
+	switch {
+	case n.percent && !col.percent:
+		all := r.totalOf(g.table, ci)
+		if !r.tables[g.table].whole || all.sum().Sign() == 0 {
+			return nil
+		}
+		v = new(big.Rat).Quo(sum, all.sum())
+		formula += " / sum(" + r.ref(g.table, -1, col.name) + ")"
+		if q, ok := n.fitsValue(v); ok {
+			return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows}
+		}
+		return nil
+	case r.averaged(n):
+		if alone {
+			return nil
+		}
+		v = new(big.Rat).Quo(sum, big.NewRat(int64(len(g.rows)), 1))
+		formula = r.rowsRef("avg", g.table, ci, g.rows)
+	case n.percent:
+		return nil
+	}
+	if q, ok := n.fitsColumn(v, col, true); ok && (v.Sign() >= 0 || n.sign < 0 || r.allNegative(g, ci) || r.saysNegative(n, g.table, ci)) {
+		return &candidate{table: g.table, formula: formula, value: ratText(v), conf: conf * q, rows: g.rows, measure: col}
+	}
+	return nil
+}
+
+// allNegative: the cells of a group are all below zero, so that nothing is left
+// open by an amount without a sign.
+func (r *resolver) allNegative(g rowGroup, ci int) bool {
+	for _, ri := range g.rows {
+		if f, ok := cellFloat(r.tables[g.table].rows[ri][ci]); !ok || f >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groups are the rows a sentence speaks of together.
+func (r *resolver) groups(k int) []rowGroup {
+	n := &r.numerals[k]
+	var out []rowGroup
+	add := func(t int, rows []int32) {
+		if len(rows) > 1 && len(rows) <= maxGroup && len(rows) < len(r.tables[t].rows) {
+			out = append(out, rowGroup{table: t, rows: rows})
+		}
+	}
+	for _, b := range r.bindings[k] {
+		if len(b.group) > 1 {
+			out = append(out, rowGroup{table: b.table, rows: b.group})
+		} else if b.strength >= inherited {
+			add(b.table, b.rows)
+		}
+	}
+	r.halves(n, add)
+	out = append(out, r.bestRows(k)...)
+	together := r.saysSentence(n, groupCues) || n.percent && r.says(n, shareVerbs) || r.saysSentence(n, entireWords)
+	r.listedBefore(n, add, together)
+	if r.saysSentence(n, restCues) {
+		r.leftOver(k, func(t int, rows []int32) {
+			if len(rows) > 1 || len(rows) == 1 && r.isRest(n) {
+				out = append(out, rowGroup{table: t, rows: rows})
+			}
+		})
+	}
+	if together || r.saysSentence(n, pairWords) {
+		r.spokenOf(k, add)
+		r.listedAbove(k, add)
+	}
+	if !together {
+		return out
+	}
+	s := r.prose.tokens[n.from].sentence
+	for j := k - 1; j >= 0 && j >= k-6 && r.prose.tokens[r.numerals[j].from].sentence == s; j-- {
+		if c := r.found[j]; c != nil && strings.HasPrefix(c.formula, "top(") {
+			if v := r.numerals[j].readings[0].val.Num().Int64(); v > 1 && v <= 1000 {
+				g := rowGroup{table: c.table}
+				for i := range v {
+					g.rows = append(g.rows, int32(i))
+				}
+				out = append(out, g)
+			}
+		}
+	}
+	return out
+}
+
+// bestRows adds "the three busiest routes", "the bottom five", by a column the
+// numeral can be of.
+func (r *resolver) bestRows(k int) []rowGroup {
+	var out []rowGroup
+	p := r.prose
+	n := &r.numerals[k]
+	for j := k - 1; j >= 0 && j >= k-6; j-- {
+		m := &r.numerals[j]
+		if p.tokens[m.from].sentence != p.tokens[n.from].sentence {
+			break
+		}
+		if m.kind != number || m.percent || m.currency || len(m.readings) == 0 || !m.readings[0].val.IsInt() || m.readings[0].val.Cmp(big.NewRat(maxGroup, 1)) > 0 {
+			continue
+		}
+		first, last := r.superlative(m)
+		inOrder := p.low(m.from-1) == "first" || p.low(m.from-1) == "last"
+		if !first && !last && !inOrder {
+			continue
+		}
+		count := int(m.readings[0].val.Num().Int64())
+		for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-3; t-- {
+			if !r.tables[t].whole || count >= len(r.tables[t].rows) {
+				continue
+			}
+			if inOrder {
+				if total := len(r.tables[t].rows); count > 1 && r.series(t) && p.low(m.from-1) == "last" {
+					out = append(out, rowGroup{table: t, rows: rowSpan(total-count, total)})
+				} else if count > 1 && r.series(t) {
+					out = append(out, rowGroup{table: t, rows: rowSpan(0, count)})
+				}
+				continue
+			}
+			cols, _ := r.numericColumns(k, t)
+			for _, ci := range cols {
+				if rows := r.topRows(t, ci, count, last); len(rows) > 1 {
+					out = append(out, rowGroup{t, rows, ci + 1})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rowSpan lists the rows from one to before another.
+func rowSpan(from, to int) []int32 {
+	var out []int32
+	for i := from; i < to; i++ {
+		out = append(out, int32(i))
+	}
+	return out
+}
+
+// halves adds the two halves of a series: "in the first half of the year".
+func (r *resolver) halves(n *numeral, add func(int, []int32)) {
+	p := r.prose
+	for i := n.from - 1; i > max(0, n.from-14) && p.tokens[i].sentence == p.tokens[n.from].sentence; i-- {
+		if p.low(i) != "half" || p.low(i-1) != "first" && p.low(i-1) != "second" {
+			continue
+		}
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			total := len(r.tables[t].rows)
+			switch {
+			case total%2 != 0 || !r.series(t):
+			case p.low(i-1) == "first":
+				add(t, rowSpan(0, total/2))
+			default:
+				add(t, rowSpan(total/2, total))
+			}
+		}
+		return
+	}
+}
+
+// superlative: the number counts the first of an order ("top 3", "the three
+// busiest"), or the last.
+func (r *resolver) superlative(n *numeral) (first, last bool) {
+	p := r.prose
+	for _, w := range []string{p.low(n.from - 1), p.low(n.to)} {
+		switch {
+		case w == "bottom" || minCues[w]:
+			last = true
+		case w == "top" || maxCues[w] || len(w) > 5 && strings.HasSuffix(w, "est"):
+			first = true
+		}
+	}
+	return first, last
+}
+
+// topRows are the rows with the largest (or smallest) cells of a column, in order of
+// the rows; nil when it is not clear which they are.
+func (r *resolver) topRows(t, ci, count int, last bool) []int32 {
+	rows := r.tables[t].rows
+	if len(rows) > maxNumbered || !r.spend(len(rows)) {
+		return nil
+	}
+	order := make([]int32, len(rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	value := func(i int32) float64 {
+		f, _ := cellFloat(rows[i][ci])
+		if last {
+			return f
+		}
+		return -f
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(value(a), value(b)) })
+	if value(order[count-1]) == value(order[count]) {
+		return nil
+	}
+	top := order[:count]
+	slices.Sort(top)
+	return top
+}
+
+// listedAbove adds the rows of the table or list right above: "these four".
+func (r *resolver) listedAbove(k int, add func(int, []int32)) {
+	p := r.prose
+	bi := p.tokens[r.numerals[k].from].blck
+	named := map[int][]int32{}
+	for b := bi - 1; b >= 0 && b > bi-maxGroup && p.blocks[b].kind != paragraph; b-- {
+		sp := p.blocks[b].span
+		if sp.from >= sp.to {
+			continue
+		}
+		ms := r.bySentence[p.tokens[sp.from].sentence]
+		for _, m := range ms[:min(len(ms), 1)] {
+			for _, h := range m.hits {
+				if len(h.rows) == 1 {
+					named[h.table] = union(named[h.table], h.rows)
+				}
+			}
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		add(t, named[t])
+	}
+}
+
+// listedBefore adds the rows of the labels between the number before and this one,
+// and, where things are added up, those of a label of many rows.
+func (r *resolver) listedBefore(n *numeral, add func(int, []int32), together bool) {
+	since := map[int][]int32{}
+	for _, m := range r.near(n) {
+		if m.to > n.from {
+			break
+		}
+		for _, h := range m.hits {
+			switch {
+			case h.wide:
+			case len(h.rows) == 1 && !r.numeralBetween(m.to, n.from):
+				since[h.table] = union(since[h.table], h.rows)
+			case len(h.rows) > 1 && together && !n.percent:
+				add(h.table, h.rows)
+			}
+		}
+	}
+	for t := len(r.tables) - 1; t >= 0; t-- {
+		if len(since[t]) > 1 && (together || r.saysSentence(n, plusWords)) {
+			add(t, since[t])
+		}
+	}
+}
+
+// namedRows are the rows that a sentence names one by one, by table.
+func (r *resolver) namedRows(k, back int) map[int][]int32 {
+	out := map[int][]int32{}
+	for _, d := range r.activity(k, back).rows {
+		out[d.table] = union(out[d.table], []int32{int32(d.col)})
+	}
+	return out
+}
+
+// spokenOf adds the rows named in the sentence, or in the one before it: "these
+// two".
+func (r *resolver) spokenOf(k int, add func(int, []int32)) {
+	for back := range 2 {
+		found := false
+		named := r.namedRows(k, back)
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			if rows := named[t]; len(rows) > 1 {
+				add(t, rows)
+				found = true
+			}
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// leftOver adds the rows that are not named: "the other three".
+func (r *resolver) leftOver(k int, add func(int, []int32)) {
+	for back := range 2 {
+		named := r.namedRows(k, back)
+		for t := len(r.tables) - 1; t >= 0; t-- {
+			if len(named[t]) == 0 || len(r.tables[t].rows) > maxGroup || !r.tables[t].whole {
+				continue
+			}
+			var rest []int32
+			for i := range r.tables[t].rows {
+				if !slices.Contains(named[t], int32(i)) {
+					rest = append(rest, int32(i))
+				}
+			}
+			add(t, rest)
+		}
+	}
+}
+
+// isRest: "the remaining 10 %", "the other 124".
+func (r *resolver) isRest(n *numeral) bool { return r.within(n, restCues, 2) }
+
+// remainder: after "62 % are active", "the remaining 38 %".
+func (r *resolver) remainder(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent || !r.saysSentence(n, restCues) {
+		return nil
+	}
+	for _, x := range r.claims(k, 1) {
+		m := &r.numerals[x.k]
+		if !m.percent || x.k > k {
+			continue
+		}
+		whole := ratOne
+		if v := m.readings[0].val; v.Sign() > 0 && new(big.Rat).Quo(x.val, v).Cmp(big.NewRat(1, 2)) > 0 {
+			whole = ratHundred // the cell is a percent already
+		}
+		v := new(big.Rat).Sub(whole, x.val)
+		said := v
+		if whole == ratOne {
+			said = new(big.Rat).Mul(v, ratHundred)
+		}
+		if q, ok := n.fits(said, true); ok {
+			return &candidate{table: x.c.table, formula: ratText(whole) + " - " + r.term(x.c), value: ratText(v), conf: 0.75 * q, rows: x.c.rows}
+		}
+	}
+	return nil
+}
+
+func (r *resolver) sumRows(t, ci int, rows []int32) (*big.Rat, bool) {
+	sum := new(big.Rat)
+	for _, ri := range rows {
+		v, ok := cellRat(r.tables[t].rows[ri][ci])
+		if !ok || !r.spend(1) {
+			return nil, false
+		}
+		sum.Add(sum, v)
+	}
+	return sum, true
+}
+
+// rowsRef writes sum(r1[0,2].revenue).
+func (r *resolver) rowsRef(name string, t, ci int, rows []int32) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s(%s[", name, r.tables[t].id)
+	for i, ri := range rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(int(ri)))
+	}
+	return b.String() + "]." + quoteName(r.tables[t].cols[ci].name) + ")"
+}

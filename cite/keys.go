@@ -1,0 +1,239 @@
+package cite
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Rows named by a date, a time of day or a number: "on the 7th", "8 a.m.", "line 4",
+// "5 stars".
+
+// dateLabels finds the dates and months of the text among the cells of a column.
+func (r *resolver) dateLabels(ti, ci int, found map[wordKey]*mention) {
+	if len(r.dates) == 0 {
+		return
+	}
+	sets := make([]rowSet, len(r.dates))
+	text := r.tables[ti].cols[ci].role == roleText
+	for ri, row := range r.tables[ti].rows {
+		s, ok := row[ci].(string)
+		if !ok || s == "" {
+			continue
+		}
+		if !r.spend(1 + len(r.dates)/4) {
+			return
+		}
+		if text && (s[0] < '0' || s[0] > '9') && len(s) > 9 {
+			continue
+		}
+		d, ok := cellDate(s)
+		if !ok {
+			continue
+		}
+		for i := range r.dates {
+			if r.dates[i].date.covers(d) {
+				sets[i].add(ri)
+			}
+		}
+	}
+	for i := range sets {
+		d := r.dates[i].date
+		loose := d.weekday > 0 || d.day > 0 && d.month == 0 // "Friday", "the 7th" are one day
+		if len(sets[i].rows) > 0 && !(loose && len(sets[i].rows) > 1) {
+			r.place(r.dates[i].places, &sets[i], dim{ti, ci}, found, func(wordKey) bool { return true })
+			for _, at := range r.dates[i].places {
+				if m := found[at]; m != nil {
+					m.date = true
+				}
+			}
+		}
+	}
+}
+
+// textDate is a date the text says, and where.
+type textDate struct {
+	date   date
+	places []wordKey
+}
+
+// collectDates gathers the dates of the text: calendar numerals, years, and
+// months that stand alone.
+func (r *resolver) collectDates() {
+	at := map[date]int{}
+	put := func(d date, k wordKey) {
+		i, ok := at[d]
+		if !ok {
+			if len(r.dates) == maxDates {
+				return
+			}
+			i = len(r.dates)
+			at[d] = i
+			r.dates = append(r.dates, textDate{date: d})
+		}
+		r.dates[i].places = append(r.dates[i].places, k)
+	}
+	covered := map[int]bool{}
+	for _, n := range r.numerals {
+		if n.kind == calendar && (n.date.month > 0 || n.date.year > 0) || n.year && !n.currency {
+			put(n.date, wordKey{n.from, n.to})
+			for i := n.from; i < n.to; i++ {
+				covered[i] = true
+			}
+		}
+	}
+	for k := range r.numerals {
+		if d := r.prose.ordinalDay(&r.numerals[k]); d.day > 0 {
+			put(d, wordKey{r.numerals[k].from, r.numerals[k].to})
+		}
+	}
+	for i, t := range r.prose.tokens {
+		d := date{month: months[t.low], weekday: weekdays[strings.TrimSuffix(t.low, "s")], hour: -1, minute: -1}
+		if d.month == 0 && d.weekday == 0 || covered[i] {
+			continue
+		}
+		if c, _ := utf8.DecodeRuneInString(r.prose.text[t.start:]); unicode.IsUpper(c) {
+			put(d, wordKey{i, i + 1})
+		}
+	}
+}
+
+// ordinalDay reads "the 7th" as a day of any month.
+func (p *prose) ordinalDay(n *numeral) date {
+	if n.kind != ordinal || n.word || len(n.readings) == 0 || p.low(n.from-1) != "the" {
+		return noTime
+	}
+	v := n.readings[0].val
+	if !v.IsInt() || v.Sign() <= 0 || v.Cmp(big.NewRat(31, 1)) > 0 || superlatives[p.low(n.to)] || strings.HasSuffix(p.low(n.to), "est") {
+		return noTime
+	}
+	d := noTime
+	d.day = int(v.Num().Int64())
+	return d
+}
+
+// keyLabels finds whole numbers of the text in columns of identifiers and years,
+// and small ones behind the column's name: "line 4".
+func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
+	places := map[int64][]wordKey{}
+	if c := &r.tables[ti].cols[ci]; c.axis && slices.Contains(c.words, "hour") {
+		r.clockPlaces(places)
+	}
+	for _, n := range r.numerals {
+		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word || n.to-n.from > 2 {
+			continue
+		}
+		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && n.readings[0].unit.Cmp(ratOne) == 0 && (r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
+			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
+		}
+	}
+	if len(places) == 0 {
+		return
+	}
+	sets := map[int64]*rowSet{}
+	for ri, row := range r.tables[ti].rows {
+		if !r.spend(1) {
+			return
+		}
+		if v, ok := row[ci].(int64); ok && len(places[v]) > 0 {
+			if sets[v] == nil {
+				sets[v] = &rowSet{}
+			}
+			sets[v].add(ri)
+		}
+	}
+	for v, set := range sets {
+		r.place(places[v], set, dim{ti, ci}, found, func(wordKey) bool { return true })
+	}
+}
+
+// numbersRow: the number stands right behind the name of the column, or in the
+// first cell of a row under it.
+func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
+	col := &r.tables[ti].cols[ci]
+	p := r.prose
+	i := n.from - 1
+	if p.low(i) == "#" || p.low(i) == "no" {
+		i--
+	}
+	if col.axis && r.onAxis(n, col) {
+		return true
+	}
+	if !col.unique || !col.numbering() {
+		return false
+	}
+	if i >= 0 && p.tokens[i].sentence == p.tokens[n.from].sentence && mentions(col.words, stem(p.low(i))) {
+		return true
+	}
+	b := &p.blocks[p.tokens[n.from].blck]
+	if b.kind != tableRow || b.parent < 0 || p.cellOf(n.from) != 0 {
+		return false
+	}
+	from, to := p.headerCell(b.parent, 0)
+	return to > from && mentions(col.words, stem(p.low(from)))
+}
+
+// clockPlaces finds the whole hours of a day: "8 a.m.", "18:00", "noon".
+func (r *resolver) clockPlaces(places map[int64][]wordKey) {
+	for _, n := range r.numerals {
+		if h := n.wholeHour(); h >= 0 {
+			places[h] = append(places[h], wordKey{n.from, n.to})
+		}
+	}
+	for i, t := range r.prose.tokens {
+		switch t.low {
+		case "noon":
+			places[12] = append(places[12], wordKey{i, i + 1})
+		case "midnight":
+			places[0] = append(places[0], wordKey{i, i + 1})
+		}
+	}
+}
+
+// wholeHour is the hour of a time of day without minutes, else -1.
+func (n *numeral) wholeHour() int64 {
+	if n.kind != calendar || n.date.hour < 0 || n.date.minute != 0 || n.date.month > 0 || n.date.year > 0 {
+		return -1
+	}
+	return int64(n.date.hour % 24)
+}
+
+var gaveWords = set("gave gives give rated scored")
+
+// onAxis: "5 stars", "a score of 9", "gave a 10": a small number beside the name of
+// the first column, or given.
+func (r *resolver) onAxis(n *numeral, col *column) bool {
+	p := r.prose
+	s := p.tokens[n.from].sentence
+	for i := max(0, n.from-3); i < n.to+2 && i < len(p.tokens); i++ {
+		if p.tokens[i].sentence == s && p.tokens[i].word && mentions(col.words, stem(p.low(i))) && !r.numeralBetween(i, n.from) && !r.numeralBetween(n.to, i) {
+			return true
+		}
+	}
+	if n.sig > 2 || p.low(n.from-1) != "a" && p.low(n.from-1) != "an" {
+		return false
+	}
+	for i := n.from - 2; i >= 0 && i > n.from-12 && p.tokens[i].sentence == s; i-- {
+		if gaveWords[p.low(i)] {
+			return n.to >= len(p.tokens) || !p.tokens[n.to].word || conjunctions[p.low(n.to)]
+		}
+	}
+	return false
+}
+
+// numbering: the column is called by one thing in the singular (line, store_id), so
+// that its numbers may say which, not how many.
+func (c *column) numbering() bool {
+	things := 0
+	for i, w := range splitName(c.name) {
+		switch {
+		case w != c.words[i]: // orders
+			return false
+		case !idNames[w]:
+			things++
+		}
+	}
+	return things == 1 && c.unit.factor == nil && !c.percent && !hasAny(c.words, generic)
+}

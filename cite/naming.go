@@ -1,0 +1,302 @@
+package cite
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Where the text names columns: by the words of their names, by their relatives and
+// synonyms, by acronyms and as periods.
+
+// columnMention is a place in the text that names columns.
+type columnMention struct {
+	from, to int
+	cols     []colRef
+	full     bool // the whole name is there
+	period   bool // "the fourth quarter" of a column q4
+	vague    bool // it is a word like "average" that says how, not what
+}
+
+type colRef struct{ table, col int }
+
+// nameWords splits a column's name: avg_order_value, avgOrderValue, "Order value".
+func nameWords(name string) []string {
+	words := splitName(name)
+	for i, w := range words {
+		words[i] = stem(w)
+	}
+	return words
+}
+
+// splitName gives the words of a column's name in lower case; a year is a word of
+// its own (y2021, revenue2024).
+func splitName(name string) []string {
+	var words []string
+	var b strings.Builder
+	flush := func() {
+		w := b.String()
+		b.Reset()
+		if n := len(w) - 4; n > 0 && isDigits(w[n:]) && !isDigits(w[n-1:]) && (w[n:n+2] == "19" || w[n:n+2] == "20") {
+			if n > 2 {
+				words = append(words, w[:n])
+			}
+			w = w[n:]
+		}
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	var prev rune
+	for _, c := range name {
+		switch {
+		case !isWord(c):
+			flush()
+		case unicode.IsUpper(c) && unicode.IsLower(prev):
+			flush()
+			b.WriteRune(unicode.ToLower(c))
+		default:
+			b.WriteRune(unicode.ToLower(c))
+		}
+		prev = c
+	}
+	flush()
+	return words
+}
+
+// verbStems leads from "closed" to a column close.
+func verbStems(w string) []string {
+	for _, ending := range []string{"ed", "ing"} {
+		if s, ok := strings.CutSuffix(w, ending); ok && len(s) > 2 {
+			return []string{s, s + "e", s + "ing"}
+		}
+	}
+	return nil
+}
+
+// hasStop: goals_for is not named by "goals".
+func (r *resolver) hasStop(cols []colRef) bool {
+	for _, c := range cols {
+		for _, w := range r.tables[c.table].cols[c.col].words {
+			if stop[w] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func weight(w string) int {
+	if generic[w] || isDigits(w) && len(w) != 4 {
+		return 1
+	}
+	return 3
+}
+
+// columns finds where the text names columns. The longest run of words that are
+// all in one column's name wins, and of the columns it fits those it fits best.
+func (r *resolver) columns() {
+	byWord := map[string][]colRef{}
+	words := map[colRef]map[string]bool{}
+	for ti := range r.tables {
+		for ci := range r.tables[ti].cols {
+			ref := colRef{ti, ci}
+			words[ref] = map[string]bool{}
+			for _, w := range r.tables[ti].cols[ci].words {
+				if !stop[w] && !words[ref][w] {
+					words[ref][w] = true
+					byWord[w] = append(byWord[w], ref)
+					if k := synonyms[w]; k != "" && !slices.Contains(byWord[k], ref) {
+						byWord[k] = append(byWord[k], ref)
+					}
+					if k := root(w); k != "" {
+						byWord["~"+k] = append(byWord["~"+k], ref)
+						r.rootHeads[k[:4]] = true
+					}
+				}
+			}
+		}
+	}
+	p := r.prose
+	r.colBySentence = make([][]*columnMention, len(p.sentences))
+	if len(byWord) == 0 {
+		return
+	}
+	for i := 0; i < len(p.tokens); {
+		m := r.columnAt(i, byWord, words)
+		if m == nil {
+			i++
+			continue
+		}
+		s := p.tokens[i].sentence
+		r.colBySentence[s] = append(r.colBySentence[s], m)
+		i = m.to
+	}
+}
+
+func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]map[string]bool) *columnMention {
+	p := r.prose
+	if !p.tokens[i].word {
+		return nil
+	}
+	if m := r.acronymAt(i, byWord); m != nil {
+		return m
+	}
+	if m := r.periodColumn(i, byWord); m != nil {
+		return m
+	}
+	first := stem(p.tokens[i].low)
+	related := byWord[r.rootKey(first)]
+	if len(related) > 0 && len(byWord[first]) > 0 && !common(p.tokens[i].low) {
+		alone := r.fit(i, i+1, map[string]bool{first: true}, byWord[first], words)
+		if m := r.fit(i, i+1, map[string]bool{first: true}, related, words); m != nil && m.full && (alone == nil || !alone.full) {
+			return m // "delays" are those of delayed, not of avg_delay_min
+		}
+	}
+	cands := byWord[first]
+	for _, verb := range verbStems(p.tokens[i].low) {
+		if len(cands) == 0 {
+			first = verb
+			cands = byWord[verb]
+		}
+	}
+	if len(cands) == 0 {
+		if len(related) > 0 && !common(p.tokens[i].low) {
+			first, cands = r.rootKey(first), related
+		}
+	}
+	if k := synonyms[first]; len(cands) == 0 && k != "" && len(byWord[k]) > 0 {
+		return &columnMention{from: i, to: i + 1, cols: byWord[k], vague: true}
+	}
+	if len(cands) == 0 {
+		return nil
+	}
+	seen := map[string]bool{first: true}
+	to := i + 1
+	for j := i + 1; j < len(p.tokens) && j < i+9 && p.tokens[j].clause == p.tokens[i].clause; j++ {
+		t := p.tokens[j]
+		if stop[t.low] || t.low == "-" || t.low == "'" || t.low == "’" || t.low == "s" {
+			continue
+		}
+		w := stem(t.low)
+		if !t.word {
+			break
+		}
+		var next []colRef
+		for _, c := range cands {
+			if words[c][w] {
+				next = append(next, c)
+			}
+		}
+		if len(next) == 0 || seen[w] {
+			break
+		}
+		cands, to = next, j+1
+		seen[w] = true
+	}
+	return r.fit(i, to, seen, cands, words)
+}
+
+// rootKey is where a word's relatives among the columns are filed. A root begins
+// as its word does, so that most words need no looking at.
+func (r *resolver) rootKey(w string) string {
+	if len(w) < 4 || !r.rootHeads[w[:4]] {
+		return ""
+	}
+	if k := root(w); k != "" {
+		return "~" + k
+	}
+	return ""
+}
+
+// fit keeps the columns whose names the words cover best.
+func (r *resolver) fit(from, to int, seen map[string]bool, cands []colRef, words map[colRef]map[string]bool) *columnMention {
+	m := &columnMention{from: from, to: to}
+	got, telling := 0, false
+	for w := range seen {
+		got += weight(w)
+		telling = telling || weight(w) > 1
+	}
+	best := 0
+	for _, c := range cands {
+		all := 0
+		for w := range words[c] {
+			all += weight(w)
+		}
+		score := got * 1000 / max(all, 1)
+		if score > best {
+			best, m.cols = score, nil
+		}
+		if score == best {
+			m.cols = append(m.cols, c)
+		}
+	}
+	m.full = best >= 1000 && !r.hasStop(m.cols)
+	if !m.full {
+		m.cols = cands // a part of several names: any of them
+	}
+	if !telling && !m.full {
+		if to-from > 1 || !vague[stem(r.prose.low(from))] {
+			return nil
+		}
+		m.vague = true // "the average was 2.4": of some column that says so
+	}
+	return m
+}
+
+// nearColumns gives the column names around a numeral in its sentence.
+func (r *resolver) nearColumns(n *numeral) []*columnMention {
+	ms := r.colBySentence[r.prose.tokens[n.from].sentence]
+	i := sort.Search(len(ms), func(i int) bool { return ms[i].from >= n.from })
+	return ms[max(0, i-maxNear):min(len(ms), i+maxNear)]
+}
+
+// periodColumn reads "month 5" as a column m5, "the fourth quarter" as q4.
+func (r *resolver) periodColumn(i int, byWord map[string][]colRef) *columnMention {
+	p := r.prose
+	name, at := p.low(i), i
+	number := ""
+	switch v, ok := ordinals[name]; {
+	case ok && periodNames[p.low(i+1)]:
+		name, number, at = p.low(i+1), strconv.FormatInt(v, 10), i+1
+	case !periodNames[name]:
+		return nil
+	default:
+		if at++; p.low(at) == "-" {
+			at++
+		}
+		number = p.low(at)
+	}
+	if len(number) > 2 || !isDigits(number) {
+		return nil
+	}
+	if cols := byWord[name[:1]+number]; len(cols) > 0 {
+		return &columnMention{from: i, to: at + 1, cols: cols, full: true, period: true}
+	}
+	return nil
+}
+
+// acronymAt reads "monthly active users" as the column mau.
+func (r *resolver) acronymAt(i int, byWord map[string][]colRef) *columnMention {
+	p := r.prose
+	var letters [5]byte
+	n := 0
+	for j := i; j < len(p.tokens) && n < len(letters); j++ {
+		t := p.tokens[j]
+		if !t.word || t.low == "" || t.low[0] < 'a' || t.low[0] > 'z' || t.clause != p.tokens[i].clause {
+			return nil
+		}
+		letters[n] = t.low[0]
+		if n++; n < 3 {
+			continue
+		}
+		for _, c := range byWord[string(letters[:n])] {
+			if strings.EqualFold(r.tables[c.table].cols[c.col].name, string(letters[:n])) {
+				return &columnMention{from: i, to: j + 1, cols: []colRef{c}, full: true}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package cite
+
+// Periods named by their place: "the previous quarter's 225,000", "1,204 a month
+// earlier".
+
+var (
+	beforeWords = set("previous prior preceding")
+	priorWords  = set("earlier before previously ago")
+)
+
+// earlierPeriod moves a binding of one period to the one before it, when the words
+// right beside the numeral say so.
+func (r *resolver) earlierPeriod(n *numeral, b *binding) {
+	if len(b.rows) != 1 || !r.saysPeriodBefore(n) {
+		return
+	}
+	if row := r.periodBefore(b.table, int(b.rows[0])); row >= 0 {
+		b.rows = []int32{int32(row)}
+	}
+}
+
+func (r *resolver) saysPeriodBefore(n *numeral) bool {
+	p := r.prose
+	for i := n.from - 1; i >= max(1, n.from-5) && r.numeralAt[i] < 0; i-- {
+		if periodNames[p.low(i)] && beforeWords[p.low(i-1)] {
+			return true
+		}
+		if p.tokens[i].clause != p.tokens[n.from].clause || months[p.low(i)] > 0 {
+			break
+		}
+	}
+	for i := n.to; i < n.to+5 && i+1 < len(p.tokens) && p.tokens[i].sentence == p.tokens[n.from].sentence && r.numeralAt[i] < 0; i++ {
+		if beforeWords[p.low(i)] && periodNames[p.low(i+1)] || periodNames[p.low(i)] && priorWords[p.low(i+1)] {
+			return true
+		}
+	}
+	return false
+}
+
+// periodBefore is the row of the latest period before that of a row, -1 when the
+// result has no such order or several rows to a period.
+func (r *resolver) periodBefore(t, row int) int {
+	tab := &r.tables[t]
+	if len(tab.rows) > maxNumbered {
+		return -1
+	}
+	for ci, c := range tab.cols {
+		if c.role != roleDate && c.role != roleText {
+			continue
+		}
+		at, ok := periodKey(tab.rows[row][ci])
+		if !ok {
+			continue
+		}
+		best, key := -1, 0
+		for i := range tab.rows {
+			if k, ok := periodKey(tab.rows[i][ci]); ok && k < at && (c.unique || tab.differsIn(ci, i, row)) && (best < 0 || k > key) {
+				best, key = i, k
+			}
+		}
+		return best
+	}
+	return -1
+}
+
+// panel: the result has rows of one thing for several periods, and the numeral is
+// bound to one of them.
+func (r *resolver) panel(k, t int) bool {
+	b := r.bindingOf(k, t)
+	return b != nil && len(b.rows) == 1 && r.periodBefore(t, int(b.rows[0])) >= 0
+}
+
+// sidedRows leaves the first or the last of several periods of one thing, as
+// "from" and "to" say.
+func (r *resolver) sidedRows(k int, b *binding) {
+	tab := &r.tables[b.table]
+	if len(b.rows) < 2 || len(b.rows) > maxGroup {
+		return
+	}
+	side := r.side(k)
+	if side == 0 {
+		return
+	}
+	for ci := range tab.cols {
+		best, key := -1, 0
+		for _, ri := range b.rows {
+			at, ok := periodKey(tab.rows[ri][ci])
+			if !ok || !tab.differsIn(ci, int(ri), int(b.rows[0])) {
+				best = -1
+				break
+			}
+			if best < 0 || side > 0 && at > key || side < 0 && at < key {
+				best, key = int(ri), at
+			}
+		}
+		if best >= 0 {
+			b.rows = []int32{int32(best)}
+			return
+		}
+	}
+}
+
+// periodKey orders dates, months and quarters.
+func periodKey(cell any) (int, bool) {
+	if s, text := cell.(string); text && len(s) == 2 && (s[0] == 'Q' || s[0] == 'q') && s[1] >= '1' && s[1] <= '4' {
+		return int(s[1] - '0'), true
+	}
+	d, ok := cellDate(cell)
+	return d.year*10000 + max(d.month, 3*d.quarter)*100 + d.day, ok
+}

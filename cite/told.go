@@ -1,0 +1,402 @@
+package cite
+
+import (
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Formulas over figures that the sentence has already given, whether they are
+// cells or sums: "76 of 527 left, 14.4 %", "from 2.22 to 2.31 million, up 4 %".
+
+// claim is a figure of the sentence that has been resolved.
+type claim struct {
+	k   int // numeral
+	c   *candidate
+	val *big.Rat
+}
+
+// claims are the resolved figures of a numeral's sentence, nearest first; with
+// back, of the sentences before it too.
+func (r *resolver) claims(k, back int) []claim {
+	p := r.prose
+	s := p.tokens[r.numerals[k].from].sentence
+	var out []claim
+	for step := 1; step <= 8; step++ {
+		for _, j := range []int{k - step, k + step} {
+			if j < 0 || j >= len(r.numerals) {
+				continue
+			}
+			d := s - p.tokens[r.numerals[j].from].sentence
+			c := r.found[j]
+			if d < 0 || d > back || c == nil || c.conf < minConfidence || c.table < 0 || r.numerals[j].kind != number || !r.figure(c) {
+				continue
+			}
+			if v, ok := parseRat(c.value); ok {
+				out = append(out, claim{j, c, v})
+			}
+		}
+	}
+	return out
+}
+
+// figure: the candidate is an amount, not a rank, a repetition or a label.
+func (r *resolver) figure(c *candidate) bool {
+	if c.formula == "" {
+		col := &r.tables[c.table].cols[c.col]
+		return col.role == roleNumber && !(col.key && col.integerID())
+	}
+	if strings.Contains(c.formula, " - ") {
+		return false // a difference is not gone on from
+	}
+	return strings.Contains(c.formula, "[") || strings.HasPrefix(c.formula, "sum(") || strings.HasPrefix(c.formula, "count(") || strings.HasPrefix(c.formula, "avg(")
+}
+
+// term writes a claim as a part of a formula.
+func (r *resolver) term(c *candidate) string {
+	switch {
+	case c.formula == "":
+		return r.refOf(cellRef{c.table, c.row, c.col})
+	case strings.Contains(c.formula, " "):
+		return "(" + c.formula + ")"
+	}
+	return c.formula
+}
+
+// told tries the operations that the words ask for on two figures of the sentence,
+// one of which at least is no plain cell or of another row and column.
+func (r *resolver) told(k int) *candidate {
+	n := &r.numerals[k]
+	if n.points {
+		return nil
+	}
+	ops := r.operations(k)
+	if !n.percent && !n.times && r.perEach(n) {
+		ops = append(ops, ratioOp)
+	}
+	cs := r.claims(k, 0)
+	for i := range cs {
+		for j := i + 1; j < len(cs) && r.spend(1); j++ {
+			x, y := cs[i], cs[j]
+			if r.numerals[x.k].percent || r.numerals[y.k].percent || r.pairedCells(x, y) {
+				continue
+			}
+			for _, op := range ops {
+				if c := r.combine(k, op, x, y); c != nil {
+					return c
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ofNext: in "535,000 m³, a quarter of the 2.14 million m³ supplied" the whole is
+// the number that follows; only is true when that number is known.
+func (r *resolver) ofNext(k int) (c *candidate, only bool) {
+	n := &r.numerals[k]
+	if !n.percent || k+1 >= len(r.numerals) || !r.hasPart(n) {
+		return nil, false
+	}
+	whole := r.found[k+1]
+	if whole == nil || whole.formula != "" || r.numerals[k+1].kind != number || whole.conf < minConfidence {
+		return nil, false
+	}
+	for _, x := range r.claims(k, 0) {
+		if x.k == k+1 || r.numerals[x.k].percent {
+			continue
+		}
+		for _, y := range r.claims(k, 0) {
+			if y.k == k+1 {
+				if c := r.combine(k, ratioOp, x, y); c != nil {
+					return c, true
+				}
+			}
+		}
+	}
+	for _, ci := range r.numbersOf(whole.table) {
+		if c := r.try(k, ratioOp, cellRef{whole.table, whole.row, ci}, cellRef{whole.table, whole.row, whole.col}, 0.75); c != nil && ci != whole.col {
+			return c, true
+		}
+	}
+	return nil, r.partOf(&r.numerals[k+1])
+}
+
+// ofBefore: in "512 of 640 hours spent (80 %)" the percentage is of the two, also
+// when a cell beside them is 80.
+func (r *resolver) ofBefore(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent || k < 2 || r.prose.low(n.from-1) != "(" || !r.partOf(&r.numerals[k-1]) {
+		return nil
+	}
+	a, b := r.found[k-2], r.found[k-1]
+	if a == nil || b == nil || a.formula != "" || b.formula != "" || n.from-r.numerals[k-1].to > 6 {
+		return nil
+	}
+	x, ok1 := parseRat(a.value)
+	y, ok2 := parseRat(b.value)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	c := r.combine(k, ratioOp, claim{k - 2, a, x}, claim{k - 1, b, y})
+	if c != nil && !r.isRatioColumn(r.found[k], a, b) {
+		c.conf, c.rows = 1, rowsOf(cellRef{a.table, a.row, a.col}, cellRef{b.table, b.row, b.col})
+		if a.table == b.table && a.row == b.row {
+			c.over = []int{a.col, b.col}
+		}
+		return c
+	}
+	return nil
+}
+
+// ofWhich: "91,980, of which Sevilla 52 %" is a part of the figure before.
+func (r *resolver) ofWhich(k int) (c *candidate, only bool) {
+	n := &r.numerals[k]
+	if !n.percent {
+		return nil, false
+	}
+	p := r.prose
+	for _, x := range r.claims(k, 0) {
+		m := &r.numerals[x.k]
+		if x.k > k || m.percent || x.c.measure == nil {
+			continue
+		}
+		said := false
+		for i := m.to; i+1 < n.from; i++ {
+			said = said || p.low(i) == "of" && (p.low(i+1) == "which" || p.low(i+1) == "that" || p.low(i+1) == "it")
+		}
+		if !said {
+			continue
+		}
+		for _, row := range r.boundRows(k) {
+			for ci := range r.tables[row.table].cols {
+				if row.table != x.c.table || &r.tables[row.table].cols[ci] != x.c.measure {
+					continue
+				}
+				if x.c.formula == "" && x.c.row == row.col {
+					return nil, false // of its own row: some other column of it
+				}
+				part := r.cell(row.table, row.col, ci, 1)
+				if v, ok := parseRat(part.value); ok {
+					return r.combine(k, ratioOp, claim{x.k - 1, part, v}, x), true
+				}
+			}
+		}
+		return nil, false
+	}
+	return nil, false
+}
+
+// isRatioColumn: a found cell is of a column that is the ratio of the two others in
+// every row (occupancy, of occupied and beds).
+func (r *resolver) isRatioColumn(c, a, b *candidate) bool {
+	if c == nil || c.formula != "" || c.table != a.table || c.table != b.table {
+		return false
+	}
+	for i, row := range r.tables[c.table].rows {
+		x, ok1 := cellFloat(row[a.col])
+		y, ok2 := cellFloat(row[b.col])
+		v, ok3 := cellFloat(row[c.col])
+		if i == 20 {
+			break
+		}
+		if !ok1 || !ok2 || !ok3 || y == 0 {
+			continue
+		}
+		if d := math.Abs(v - x/y); d > 0.006 && math.Abs(v-100*x/y) > 0.6 {
+			return false
+		}
+	}
+	return true
+}
+
+// pairedCells: two cells of one row or one column are for pairwise.
+func (r *resolver) pairedCells(x, y claim) bool {
+	a, b := x.c, y.c
+	if a.formula != "" || b.formula != "" || a.table != b.table {
+		return false
+	}
+	return a.row == b.row || a.col == b.col || !r.fromTo(x.k, y.k)
+}
+
+// fromTo: "from 8.4 M at the start to 11.35 M at the end".
+func (r *resolver) fromTo(j, k int) bool {
+	if j > k {
+		j, k = k, j
+	}
+	w, _ := r.wordBefore(&r.numerals[k])
+	v, _ := r.wordBefore(&r.numerals[j])
+	return v == "from" && (w == "to" || reachWords[w])
+}
+
+// fromToChange: a change right behind "from 98,300 to 171,600" is that of the two,
+// and of nothing else.
+func (r *resolver) fromToChange(k int) (*candidate, bool) {
+	n := &r.numerals[k]
+	p := r.prose
+	if k < 2 || !n.percent || p.low(n.to) == "of" || p.low(n.from-1) != "(" && !r.isChange(n) {
+		return nil, false
+	}
+	a, b := &r.numerals[k-2], &r.numerals[k-1]
+	if !r.fromTo(k-2, k-1) || n.from-b.to > 8 || b.from-a.to > 12 || p.tokens[a.from].sentence != p.tokens[n.from].sentence {
+		return nil, false
+	}
+	cs := r.claims(k, 0)
+	var x, y *claim
+	for i := range cs {
+		switch cs[i].k {
+		case k - 2:
+			x = &cs[i]
+		case k - 1:
+			y = &cs[i]
+		}
+	}
+	if x == nil || y == nil {
+		return nil, false
+	}
+	if c := r.combine(k, growthOp, *x, *y); c != nil {
+		return c, true
+	}
+	return nil, n.sign != 0 || r.isChange(n)
+}
+
+// combine puts two claims through an operation: the later or smaller over the
+// other, as the words allow.
+func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
+	n := &r.numerals[k]
+	if x.k > y.k {
+		x, y = y, x
+	}
+	if op.name == "ratio" && n.percent && x.val.Cmp(y.val) > 0 || op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
+		x, y = y, x // the part first; the later first; the larger first
+	}
+	v := op.eval(x.val, y.val)
+	if strings.HasPrefix(x.c.formula, "count(") != strings.HasPrefix(y.c.formula, "count(") {
+		return nil // rows by amounts
+	}
+	if v == nil || v.Sign() == 0 || op.name == "growth" && r.wrongWay(n, v) {
+		return nil
+	}
+	q, ok := n.fitsMeasured(v, op, x.c, y.c)
+	if !ok {
+		return nil
+	}
+	formula := strings.Replace(strings.Replace(op.text, "%s", r.term(x.c), 1), "%s", r.term(y.c), 1)
+	return &candidate{table: x.c.table, formula: formula, value: ratText(v), conf: 0.8 * q}
+}
+
+// fitsMeasured is fitsValue for a difference of two amounts in one unit, or an
+// amount in thousands by pieces.
+func (n *numeral) fitsMeasured(v *big.Rat, op operation, x, y *candidate) (float64, bool) {
+	a, b := x.measure, y.measure
+	switch {
+	case a == nil || b == nil || n.percent || n.points || n.times:
+	case op.name == "diff" && a.unit.dimension == b.unit.dimension && a.scale == b.scale:
+		return n.fitsColumn(v, a, true)
+	case op.name == "ratio" && a.scale > b.scale:
+		return n.fits(new(big.Rat).Mul(v, pow10(a.scale-b.scale)), true)
+	}
+	return n.fitsValue(v)
+}
+
+// wrongWay: a growth that the words deny.
+func (r *resolver) wrongWay(n *numeral, v *big.Rat) bool {
+	up, down := r.says(n, upCues) || n.sign > 0, r.says(n, downCues) || n.sign < 0
+	return v.Sign() > 0 && (down && !up || n.sign < 0) || v.Sign() < 0 && (up && !down || !down && n.sign >= 0)
+}
+
+// perEach: "60 per ticket", "earns 4.00 a ride".
+func (r *resolver) perEach(n *numeral) bool {
+	for i := n.to; i < n.to+5; i++ {
+		if perCues[r.prose.low(i)] {
+			return true
+		}
+	}
+	return r.averaged(n) || len(r.denominators(n)) > 0
+}
+
+// freely tries two columns of the row that the text names without a word that asks
+// for it, where chance is unlikely to make the figure: three digits, few columns.
+func (r *resolver) freely(k int) *candidate {
+	n := &r.numerals[k]
+	if n.times || n.points || r.isRest(n) || !r.strictly(k) || r.measuredByOne(n) && !n.percent && !r.differs(n) {
+		return nil
+	}
+	op := diffOp
+	if n.percent {
+		op = ratioOp
+		if r.isChange(n) {
+			op = growthOp
+		}
+	}
+	for _, row := range r.boundRows(k) {
+		if !n.percent && r.ofOneColumn(k, row) {
+			continue
+		}
+		var cols []int
+		for ci, c := range r.tables[row.table].cols {
+			if c.role == roleNumber && !c.key && !c.percent && len(cols) < maxColumns {
+				cols = append(cols, ci)
+			}
+		}
+		if !n.telling() && (!n.percent || len(cols) > 2) || n.scaled && n.sig < 4 {
+			continue
+		}
+		for i, x := range cols {
+			for _, y := range cols[i+1:] {
+				if !r.comparableColumns(row.table, x, y) {
+					continue
+				}
+				if c := r.try(k, op, cellRef{row.table, row.col, x}, cellRef{row.table, row.col, y}, 0.62); c != nil {
+					return c
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// ofOneColumn: the text says which column the number is of, or a cell of the row
+// has it, of which the text says something else.
+func (r *resolver) ofOneColumn(k int, row dim) bool {
+	if cb := r.columnsOf[k]; cb.strong && len(boundIn(cb, row.table)) == 1 && r.namesNumber(cb, row.table) {
+		return true
+	}
+	for _, h := range r.hits[k] {
+		if h.table == row.table && h.row == row.col {
+			return true
+		}
+	}
+	return false
+}
+
+// telling: three digits, as they stand.
+func (n *numeral) telling() bool {
+	return n.sig >= 3 || n.hedge == exactly && !n.scaled && !n.word && !n.percent && n.readings[0].val.Cmp(ratHundred) >= 0
+}
+
+// measuredByOne: the noun behind the number is the name of one column.
+func (r *resolver) measuredByOne(n *numeral) bool {
+	for _, m := range r.nearColumns(n) {
+		if m.from >= n.to && r.unitOf(n, m) && len(m.cols) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// comparableColumns: two columns whose difference or share means something.
+func (r *resolver) comparableColumns(t, x, y int) bool {
+	a, b := &r.tables[t].cols[x], &r.tables[t].cols[y]
+	return a.integer == b.integer && a.unit.dimension == b.unit.dimension && a.scale == b.scale
+}
+
+// isChange: the percentage is said to be how much something has changed.
+func (r *resolver) isChange(n *numeral) bool {
+	w, before := r.wordBefore(n)
+	return n.sign > 0 || r.changedBy(n) || r.comparedWith(n) || w == "of" && changeNouns[before] || riseWords[w] && !makeVerbs[before]
+}
+
+var makeVerbs = set("make makes made making")
+
+var changeNouns = set("increase decrease rise fall drop decline growth gain loss jump reduction change improvement")

@@ -1,0 +1,289 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Coder is the planner of an assistant that works with files: a few plain requests
+// become calls of its tools, and their results words. The zero value is ready, and
+// may be used by many runs at once. It implements agent.Model.
+type Coder struct{}
+
+var _ agent.Model = Coder{}
+
+// Step answers the last request of the history: with the next call of a tool, or,
+// when there is none left to make, in words.
+func (Coder) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	if ctx.Err() != nil {
+		return agent.Reply{}, context.Cause(ctx)
+	}
+	return emit(coderStep(req), live), nil
+}
+
+func coderStep(req agent.Request) answer {
+	h := readHistory(req.Messages)
+	if !hasTools(req.Tools) {
+		return answer{text: shortTitle(h.last())} // a side job, such as a title
+	}
+	w := &writer{}
+	order := understandOrder(h.last())
+	switch {
+	case order == nil:
+		w.text(coderDecline)
+	case !offered(req.Tools, order.needs()):
+		w.text(fmt.Sprintf("I would need the tool %s for that, which is not available here.", order.needs()))
+		if order.needs() == "Bash" {
+			w.text(" Commands are only run where they can be confined; the server's log says what is missing.")
+		}
+	default:
+		name, input, words := order.next(h)
+		if name != "" && !req.NoTools {
+			return toolCall(h, name, input)
+		}
+		if name != "" {
+			words = "No tool can be used at this point. Please ask again."
+		}
+		w.text(words)
+	}
+	if len(h.questions) <= 1 {
+		w.text("\n\n" + coderBadge)
+	}
+	return answer{text: w.b.String()}
+}
+
+const coderBadge = "_Offline planner: no AI model is connected, so a few plain requests are carried out by fixed rules. " +
+	"To connect one: `export ANTHROPIC_API_KEY=…`_"
+
+const coderDecline = "I am the offline planner and know only a few requests; I did not understand this one, so I did nothing. I can do, for example:\n\n" +
+	"- `list files`, or `list *.py`\n" +
+	"- `read README.md`\n" +
+	"- `find TODO`, or `find total in report.py`\n" +
+	"- `replace draft by final in README.md`\n" +
+	"- `write hello to notes.txt`\n" +
+	"- `run wc -l *.csv`"
+
+// order is a request that was understood.
+type order struct {
+	kind          string // list, read, find, replace, write, run
+	file          string // or a pattern
+	text, instead string
+}
+
+// needs is the tool without which an order cannot be carried out.
+func (o *order) needs() string {
+	return map[string]string{"list": "Glob", "read": "Read", "find": "Grep", "replace": "Edit", "write": "Write", "run": "Bash"}[o.kind]
+}
+
+// The shapes of orders, tried in turn. A name of a file has no blanks unless it is
+// quoted.
+const (
+	fileName = "(\"[^\"]+\"|'[^']+'|`[^`]+`|\\S*[^\\s.?!,;:]\\S*?)"
+	anyText  = "(\"[^\"]*\"|'[^']*'|`[^`]*`|.+?)"
+	please   = `(?is)^\s*(?:please,?\s+|can you\s+|could you\s+|now\s+)*`
+	tail     = `\s*[.?!]*\s*$`
+)
+
+var orders = []struct {
+	kind string
+	re   *regexp.Regexp
+	// which group is what; 0: none
+	file, text, instead int
+}{
+	{"run", regexp.MustCompile(please + `(?:run|execute|bash)\s*:?\s+(?:the\s+command\s+)?(.+?)\s*$`), 0, 1, 0},
+	{"run", regexp.MustCompile(`(?s)^\s*[$!]\s*(.+?)\s*$`), 0, 1, 0},
+	{"replace", regexp.MustCompile(please + `(?:replace|change)\s+(?:all\s+|every\s+)?` + anyText + `\s+(?:by|with|to)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 3, 1, 2},
+	{"replace", regexp.MustCompile(please + `in\s+` + fileName + `,?\s+(?:replace|change)\s+` + anyText + `\s+(?:by|with|to)\s+` + anyText + tail), 1, 2, 3},
+	{"write", regexp.MustCompile(please + `(?:write|put|save)\s+` + anyText + `\s+(?:to|into|in)\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + tail), 2, 1, 0},
+	{"write", regexp.MustCompile(please + `create\s+(?:the\s+file\s+|a\s+file\s+)?` + fileName + `\s+(?:with|containing)\s+(?:the\s+text\s+)?` + anyText + `\s*$`), 1, 2, 0},
+	{"list", regexp.MustCompile(please + `(?:list|show|ls)(?:\s+me)?(?:\s+all)?(?:\s+the)?(?:\s+files?)?(?:\s+here|\s+in\s+the\s+workspace)?` + tail), 0, 0, 0},
+	{"list", regexp.MustCompile(please + `(?:what|which)\s+(?:files?|is|are)(?:\s+(?:files|are|there|here|in\s+(?:here|the\s+workspace|this\s+folder)))*` + tail), 0, 0, 0},
+	{"list", regexp.MustCompile(please + `(?:list|ls)\s+(?:the\s+)?(?:files\s+)?(?:in\s+|of\s+|named\s+|matching\s+)?(?:the\s+folder\s+)?` + fileName + `(?:\s+files?)?` + tail), 1, 0, 0},
+	{"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` + anyText + `\s+in\s+(?:the\s+file\s+)?` + fileName + tail), 2, 1, 0},
+	{"find", regexp.MustCompile(please + `(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+` + anyText + tail), 0, 1, 0},
+	{"read", regexp.MustCompile(please + `(?:read|open|cat|print|show)\s+(?:me\s+)?(?:the\s+file\s+|file\s+)?` + fileName + tail), 1, 0, 0},
+	{"read", regexp.MustCompile(please + `what(?:'s|\s+is|\s+does)\s+(?:in\s+)?(?:the\s+file\s+)?` + fileName + `(?:\s+(?:say|contain|hold))?` + tail), 1, 0, 0},
+}
+
+// understandOrder reads a request; nil when it is none that is known.
+func understandOrder(said string) *order {
+	for _, shape := range orders {
+		m := shape.re.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		pick := func(group int) string {
+			if group == 0 {
+				return ""
+			}
+			if shape.kind == "run" {
+				return m[group]
+			}
+			return unquoted(m[group])
+		}
+		o := &order{kind: shape.kind, file: pick(shape.file), text: pick(shape.text), instead: pick(shape.instead)}
+		if o.kind == "run" {
+			if q := unquoted(o.text); strings.HasPrefix(o.text, "`") {
+				o.text = q
+			}
+		}
+		if o.kind == "read" && !looksLikeFile(o.file) {
+			continue
+		}
+		return o
+	}
+	return nil
+}
+
+// looksLikeFile tells a file's name from another word.
+func looksLikeFile(s string) bool {
+	return strings.ContainsAny(s, "./_-") || s == strings.ToUpper(s) && len(s) > 2
+}
+
+func unquoted(s string) string {
+	if len(s) >= 2 && strings.ContainsRune("\"'`", rune(s[0])) && s[0] == s[len(s)-1] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// next is the call to make now, or the words to end with.
+func (o *order) next(h history) (tool string, input map[string]any, words string) {
+	done := func(name string) *call { return h.result(name) }
+	switch o.kind {
+	case "list":
+		pattern := "**/*"
+		if o.file != "" {
+			if pattern = o.file; !strings.ContainsAny(pattern, "*?[{") {
+				pattern = strings.TrimSuffix(pattern, "/") + "/**"
+			}
+		}
+		if c := done("Glob"); c != nil {
+			return "", nil, listed(c)
+		}
+		return "Glob", map[string]any{"pattern": pattern}, ""
+	case "read":
+		if c := done("Read"); c != nil {
+			return "", nil, shownFile(o.file, c)
+		}
+		return "Read", map[string]any{"file_path": o.file}, ""
+	case "find":
+		if c := done("Grep"); c != nil {
+			return "", nil, foundLines(o, c)
+		}
+		in := map[string]any{"pattern": regexp.QuoteMeta(o.text), "output_mode": "content", "head_limit": 50}
+		if o.file != "" {
+			in["path"] = o.file
+		}
+		return "Grep", in, ""
+	case "run":
+		if c := done("Bash"); c != nil {
+			return "", nil, ranCommand(o, c)
+		}
+		return "Bash", map[string]any{"command": o.text, "description": "Run what was asked for"}, ""
+	}
+	// A change begins with a look at the file.
+	read := done("Read")
+	if read == nil {
+		return "Read", map[string]any{"file_path": o.file}, ""
+	}
+	missing := read.failed && strings.Contains(read.content, "There is no file")
+	if read.failed && (o.kind == "replace" || !missing) {
+		return "", nil, "I changed nothing: " + read.content
+	}
+	if o.kind == "write" {
+		if c := done("Write"); c != nil {
+			return "", nil, changedFile(c)
+		}
+		return "Write", map[string]any{"file_path": o.file, "content": strings.TrimRight(o.text, "\n") + "\n"}, ""
+	}
+	if c := done("Edit"); c != nil {
+		return "", nil, changedFile(c)
+	}
+	return "Edit", map[string]any{"file_path": o.file, "old_string": o.text, "new_string": o.instead, "replace_all": true}, ""
+}
+
+func listed(c *call) string {
+	if c.failed {
+		return "I could not list the files: " + c.content
+	}
+	lines := strings.Split(strings.TrimSpace(c.content), "\n")
+	if strings.HasPrefix(c.content, "No file matches") {
+		return "There are no such files in the workspace."
+	}
+	return "These files are in the workspace, the newest first:\n\n- " + strings.Join(lines, "\n- ")
+}
+
+// mostLinesShown is how much of a file or an output an answer repeats; the tool's
+// card has it all.
+const mostLinesShown = 40
+
+// numberedLine is a line as Read gives it.
+var numberedLine = regexp.MustCompile(`(?m)^ *\d+\t`)
+
+func shownFile(name string, c *call) string {
+	if c.failed {
+		return "I could not read it: " + c.content
+	}
+	if !numberedLine.MatchString(c.content) {
+		return c.content // empty, or binary
+	}
+	return "`" + name + "`:\n\n" + fenced(numberedLine.ReplaceAllString(c.content, ""))
+}
+
+func foundLines(o *order, c *call) string {
+	switch {
+	case c.failed:
+		return "I could not search: " + c.content
+	case strings.HasPrefix(c.content, "Nothing matches"):
+		return fmt.Sprintf("Nothing in the workspace's text files says %s.", strconv.Quote(clip(o.text)))
+	}
+	return "I found it here (file, line, text):\n\n" + fenced(c.content)
+}
+
+func ranCommand(o *order, c *call) string {
+	switch {
+	case notApproved(c):
+		return "You did not approve the command, so it was not run."
+	case c.failed:
+		return "The command failed:\n\n" + fenced(c.content)
+	}
+	return "The command gave:\n\n" + fenced(c.content)
+}
+
+func changedFile(c *call) string {
+	switch {
+	case notApproved(c):
+		return "You did not approve the change, so nothing was changed."
+	case c.failed:
+		return "I changed nothing: " + c.content
+	}
+	first, diff, _ := strings.Cut(c.content, "\n\n")
+	if diff == "" {
+		return first
+	}
+	return first + "\n\n" + strings.Replace(fenced(diff), "```", "```diff", 1)
+}
+
+// notApproved reports whether a person refused a call.
+func notApproved(c *call) bool {
+	return c.failed && strings.HasPrefix(c.content, "The user declined")
+}
+
+// fenced is a block of code, cut to what an answer repeats.
+func fenced(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if n := len(lines); n > mostLinesShown {
+		lines = append(lines[:mostLinesShown:mostLinesShown], fmt.Sprintf("… (%d more lines)", n-mostLinesShown))
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.Join(lines, "\n") + "\n" + fence
+}

@@ -1,0 +1,172 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Comparisons with numbers, and the columns they are about.
+
+// comparison words and their signs.
+var comparisons = []struct{ text, sign string }{
+	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"},
+	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
+	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
+	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
+	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
+	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
+}
+
+// conditions finds comparisons with numbers; conditions2 finds what is compared.
+func (ps *parser) conditions() {
+	for i := 0; i < len(ps.ws); i++ {
+		if ps.at(i) == "between" && !ps.used[i] {
+			ps.between(i)
+			continue
+		}
+		if n, sign := ps.averageBound(i); n > 0 {
+			ps.take(i, i+n)
+			ps.aggs = slices.DeleteFunc(ps.aggs, func(a aggAt) bool { return a.at >= i && a.at < i+n })
+			if len(ps.aggs) == 0 && ps.agg == aggAvg {
+				ps.agg = ""
+			}
+			ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: i + n, cond: filter{op: opCompare, sign: sign, average: true}})
+			i += n - 1
+			continue
+		}
+		sign, n := "", 0
+		for _, c := range comparisons {
+			if m := ps.phrase(i, c.text); m > n {
+				sign, n = c.sign, m
+			}
+		}
+		k := i + n
+		for k < len(ps.ws) && strings.ContainsAny(ps.at(k), "€$£") {
+			k++
+		}
+		if n == 0 || k >= len(ps.ws) || ps.used[k] || !ps.ws[k].isNum {
+			continue
+		}
+		hi := k + 1
+		v := ps.ws[k].num
+		if hi < len(ps.ws) && (ps.at(hi) == "thousand" || ps.at(hi) == "million") {
+			v *= map[string]float64{"thousand": 1e3, "million": 1e6}[ps.at(hi)]
+			hi++
+		}
+		if ps.negated(i) {
+			sign = opposite[sign]
+		}
+		ps.take(i, hi)
+		ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: hi, cond: filter{op: opCompare, sign: sign, num: v}})
+		i = hi - 1
+	}
+}
+
+// averageBound reads "above average" and "more than the average" at i.
+func (ps *parser) averageBound(i int) (n int, sign string) {
+	for _, c := range comparisons {
+		k := ps.phrase(i, c.text)
+		if k == 0 || c.sign == "=" || k <= n {
+			continue
+		}
+		for ps.at(i+k) == "the" || ps.at(i+k) == "on" {
+			k++
+		}
+		if ps.at(i+k) == "average" || ps.at(i+k) == "mean" {
+			n, sign = k+1, c.sign
+		}
+	}
+	return n, sign
+}
+
+// opposite are the signs of what is not so.
+var opposite = map[string]string{">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "<>", "<>": "="}
+
+// negated reports whether "not" stands directly before i.
+func (ps *parser) negated(i int) bool {
+	k := slices.Index(ps.negAt, i-1)
+	if k < 0 {
+		return false
+	}
+	ps.negAt = slices.Delete(ps.negAt, k, k+1)
+	return true
+}
+
+func (ps *parser) between(i int) {
+	if i+3 >= len(ps.ws) || !ps.ws[i+1].isNum || ps.at(i+2) != "and" || !ps.ws[i+3].isNum {
+		return
+	}
+	ps.take(i, i+4)
+	ps.items = append(ps.items, item{kind: itNumber, lo: i, hi: i + 4, cond: filter{op: opCompare, sign: "between", num: ps.ws[i+1].num, num2: ps.ws[i+3].num}})
+}
+
+// conditions2 says of each comparison which column it is about: the one before it
+// in the phrase, else the one right after it. Counted rows become a HAVING.
+func (ps *parser) conditions2() {
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind != itNumber {
+			continue
+		}
+		if k+1 < len(ps.items) {
+			next := &ps.items[k+1]
+			if next.lo == it.hi && !next.done && (next.kind == itColumn && next.col().role == roleMeasure || next.kind == itTable) {
+				it.cols, it.tables, next.done = next.cols, next.tables, true
+				if next.kind == itTable {
+					it.cols = nil
+				}
+				continue
+			}
+		}
+		if c := ps.unitColumn(it.hi); c != nil {
+			it.cols = []*column{c}
+		}
+		if k > 0 {
+			prev := &ps.items[k-1]
+			if prev.kind == itColumn && !prev.done && !ps.marker(prev.lo-1) && slices.ContainsFunc(prev.cols, func(c *column) bool { return c.role == roleMeasure }) {
+				it.cols, prev.done = measuresOf(prev.cols), true
+			}
+		}
+	}
+}
+
+func measuresOf(cols []*column) []*column {
+	var out []*column
+	for _, c := range cols {
+		if c.role == roleMeasure {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// unitColumn is the only column kept in the unit at i: kg, minutes.
+func (ps *parser) unitColumn(i int) *column {
+	if i >= len(ps.ws) || ps.used[i] {
+		return nil
+	}
+	units := []string{ps.ws[i].sing}
+	if named := spokenUnits[ps.ws[i].sing]; named != nil {
+		units = named
+	} else if !optionalWords[ps.ws[i].sing] {
+		return nil
+	}
+	var found *column
+	for _, t := range ps.p.tables {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && slices.ContainsFunc(units, func(u string) bool { return slices.Contains(c.optional, u) }) {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+	}
+	if found != nil {
+		ps.used[i] = true
+	}
+	return found
+}
+
+// spokenUnits are units as they are said, and as columns have them.
+var spokenUnits = map[string][]string{"degree": {"c", "f"}, "celsius": {"c"}, "fahrenheit": {"f"}, "volt": {"v"}}

@@ -1,0 +1,312 @@
+package offline
+
+import "slices"
+
+// A question may ask for several figures at once: "average and highest fee", "number of
+// orders and revenue by region". Each figure is an aggregate over a noun; they stand
+// beside each other in one result.
+
+const mostFigures = 5
+
+// aggAt is an aggregate and where the question names it.
+type aggAt struct {
+	agg  string
+	at   int
+	rank bool // highest or lowest, which rank unless both are asked for
+}
+
+// askedFor is a noun with the aggregates asked of it.
+type askedFor struct {
+	it   *item
+	aggs []string
+}
+
+// severalFigures makes the measures of a question that asks for more than one; ok is
+// false where it does not.
+func (ps *parser) severalFigures(pl *plan) (d *declined, ok bool) {
+	if ps.share || ps.compare || ps.never || ps.growth || ps.running || ps.prev != nil {
+		return nil, false
+	}
+	theirs := slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "their" || w.low == "its" })
+	if (ps.list || theirs) && len(ps.aggs) == 0 && !ps.grouped() || ps.average() {
+		return nil, false
+	}
+	ps.extremes = ps.conflict || ps.extremeBeside()
+	figs := ps.figures()
+	n := 0
+	for _, f := range figs {
+		n += len(f.aggs)
+	}
+	if n < 2 {
+		return nil, false
+	}
+	if n > mostFigures {
+		return decline("I give at most five figures at a time."), true
+	}
+	return ps.measureAll(pl, figs), true
+}
+
+// extremeBeside reports whether "highest" is one of several figures rather than what to
+// rank by: "average and highest cost".
+func (ps *parser) extremeBeside() bool {
+	if ps.which || ps.limit > 0 || ps.orderAt < 0 || ps.rankCols != nil || !set("highest lowest largest smallest biggest greatest")[ps.at(ps.orderAt)] {
+		return false
+	}
+	other := slices.ContainsFunc(ps.aggs, func(a aggAt) bool { return !a.rank })
+	before, after := ps.at(ps.orderAt-1), ps.at(ps.orderAt+1)
+	if before == "the" {
+		before = ps.at(ps.orderAt - 2)
+	}
+	return other && (before == "and" || after == "and" || ps.ws[ps.orderAt].stop)
+}
+
+// average reports whether the average of a number of rows is asked for.
+func (ps *parser) average() bool {
+	for i, a := range ps.aggs[:max(0, len(ps.aggs)-1)] {
+		next := ps.aggs[i+1]
+		between := slices.ContainsFunc(ps.items, func(it item) bool { return it.lo > a.at && it.hi <= next.at })
+		if means[a.agg] && !a.rank && next.agg == aggCount && !between {
+			return true
+		}
+	}
+	return false
+}
+
+// figures are the nouns of a question that figures are asked of, joined by "and".
+func (ps *parser) figures() []askedFor {
+	var out []askedFor
+	last := 0
+	for k := range ps.items {
+		it := &ps.items[k]
+		if !ps.measurable(it) {
+			continue
+		}
+		if len(out) > 0 && !ps.joined(last, it.lo) {
+			break
+		}
+		aggs := ps.aggsIn(last, it.lo)
+		switch {
+		case len(aggs) == 0 && it.kind == itTable && len(out) == 0 && !ps.leadsOn(k):
+			continue // "for products, the average price and weight"
+		case len(aggs) == 0 && it.kind == itTable:
+			aggs = []string{aggCount}
+		case len(aggs) == 0 && len(out) > 0 && means[out[len(out)-1].aggs[0]]:
+			aggs = slices.Clone(out[len(out)-1].aggs) // "average price and pages"
+		case len(aggs) == 0:
+			aggs = []string{""}
+		}
+		out = append(out, askedFor{it, aggs})
+		last = it.hi
+	}
+	return out
+}
+
+// measurable reports whether figures can be asked of an item.
+func (ps *parser) measurable(it *item) bool {
+	if it.done || it.dim || it.qual || it.neg || it.verb {
+		return false
+	}
+	switch it.kind {
+	case itRevenue:
+		return true
+	case itTable:
+		return len(it.tables) == 1
+	case itColumn:
+		return slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleMeasure }) || it.col().role == roleDimension && len(ps.aggsIn(max(0, it.lo-3), it.lo)) > 0
+	}
+	return false
+}
+
+// leadsOn reports whether the k-th item, a bare table, is joined to a figure after it:
+// "contracts and total by customer".
+func (ps *parser) leadsOn(k int) bool {
+	next := ps.after(k)
+	return next != nil && ps.measurable(next) && next.kind != itTable && ps.joined(ps.items[k].hi, next.lo)
+}
+
+// joined reports whether "and" or a comma joins what stands before lo and from hi on,
+// with nothing but small words between.
+func (ps *parser) joined(lo, hi int) bool {
+	and := hi < len(ps.ws) && ps.ws[hi].stop
+	for k := lo; k < hi; k++ {
+		w := ps.ws[k]
+		and = and || w.low == "and" || w.low == "plus" || w.low == "with" && len(ps.aggsIn(k, hi)) > 0 || w.stop
+		if !filler[w.low] && !ps.used[k] && w.low != "plus" && w.low != "well" && !lightVerbs[w.low] {
+			return false
+		}
+		it := ps.itemAt(k)
+		if negationWords[w.low] || it != nil && !it.qual && !it.dim {
+			return false
+		}
+	}
+	return and
+}
+
+// aggsIn are the aggregates named in [lo, hi).
+func (ps *parser) aggsIn(lo, hi int) []string {
+	var out []string
+	for _, a := range ps.aggs {
+		if a.at < lo || a.at >= hi || a.rank && !ps.extremes {
+			continue
+		}
+		n := len(out)
+		switch {
+		case slices.Contains(out, a.agg):
+		case n > 0 && (a.agg == aggDistinct && out[n-1] == aggCount || a.agg == aggCount && out[n-1] == aggDistinct):
+			out[n-1] = aggDistinct // "number of different"
+		case n > 0 && a.agg == aggCount && out[n-1] == aggSum, n > 0 && a.agg == aggSum && means[out[n-1]]:
+			out[n-1] = map[bool]string{true: aggCount, false: out[n-1]}[a.agg == aggCount] // "total number of", "average total"
+		default:
+			out = append(out, a.agg)
+		}
+	}
+	return out
+}
+
+// measureAll settles the rows that all figures are computed over, and the measures.
+func (ps *parser) measureAll(pl *plan, figs []askedFor) *declined {
+	var ms []measure
+	near := ps.nearTable()
+	for _, f := range figs {
+		for _, agg := range f.aggs {
+			m, d := ps.figureMeasure(f.it, agg, near)
+			if d != nil {
+				return d
+			}
+			ms = append(ms, m)
+			if m.col != nil {
+				near = m.col.t
+			}
+		}
+	}
+	base := ps.commonBase(ms)
+	if base == nil {
+		return decline("I cannot compute those figures over the same rows; ask for one at a time.")
+	}
+	for i := range ms {
+		m := &ms[i]
+		if m.agg != aggCount {
+			if m.col.t != base && m.agg != aggDistinct && m.agg != aggMin && m.agg != aggMax {
+				return decline("One row of %s would be counted several times beside those of %s; ask for one figure at a time.", m.col.t.title(), base.title())
+			}
+			continue
+		}
+		if m.entity == base {
+			m.entity = nil
+		}
+	}
+	for _, f := range figs {
+		f.it.done = true
+	}
+	ps.second, ps.conflict = "", false
+	if ps.extremes {
+		ps.order, pl.order, ps.orderAt = 0, 0, -1
+	}
+	pl.measures, pl.base = ms, base
+	ps.rankFirst(pl, figs)
+	return nil
+}
+
+// figureMeasure is one figure; the entity of a count is its table, wherever its rows
+// end up being counted.
+func (ps *parser) figureMeasure(it *item, agg string, near *table) (measure, *declined) {
+	switch it.kind {
+	case itTable:
+		t := it.table()
+		if agg == aggCount || agg == aggDistinct || agg == aggSum {
+			return measure{agg: aggCount, entity: t, name: countName(t)}, nil
+		}
+		c := t.money()
+		if c == nil {
+			return measure{}, decline("I could not tell which figure of %s to compute.", t.title())
+		}
+		return measure{agg: agg, col: c}, nil
+	case itRevenue:
+		m, ok := ps.p.revenue(ps.needs())
+		if !ok {
+			return m, decline("There is nothing in the data that I can read as “%s”.", ps.said(it))
+		}
+		if agg != "" && agg != aggCount {
+			m.agg = agg
+		}
+		return m, nil
+	}
+	c, ok := ps.pick(measuresOf(it.cols), near)
+	switch {
+	case len(measuresOf(it.cols)) == 0:
+		if c, ok = ps.pick(it.cols, near); !ok {
+			return measure{}, ps.ambiguous(it)
+		}
+		if agg != aggDistinct && agg != aggCount {
+			return measure{}, decline("%s is no figure.", upperFirst(c.title()))
+		}
+		return measure{agg: aggDistinct, col: c}, nil
+	case !ok:
+		return measure{}, ps.ambiguous(it)
+	}
+	switch {
+	case agg == aggDistinct:
+	case agg == "" || agg == aggCount:
+		agg = aggSum
+		if meanOnly(c) {
+			agg = aggAvg
+		}
+	case agg == aggSum && meanOnly(c) && !addable(c):
+		return measure{}, decline("Adding up %s makes no sense; ask for the average instead.", c.title())
+	}
+	return measure{agg: agg, col: c}, nil
+}
+
+// commonBase is the table whose rows have what all measures need.
+func (ps *parser) commonBase(ms []measure) *table {
+	var base *table
+	for _, m := range ms {
+		t := m.entity
+		if m.col != nil {
+			t = m.col.t
+		}
+		switch {
+		case base == nil || t.reaches(base):
+			base = t
+		case !base.reaches(t):
+			if base = ps.p.lowest(base, t); base == nil {
+				return nil
+			}
+		}
+	}
+	return base
+}
+
+// rankFirst puts the figure that the question ranks by in front: the one after "by", else
+// the one after the ranking word.
+func (ps *parser) rankFirst(pl *plan, figs []askedFor) {
+	if ps.order == 0 || ps.orderAt < 0 || len(figs) != len(pl.measures) {
+		return
+	}
+	for i, f := range figs {
+		if k := f.it.lo - 1; i > 0 && k >= 0 && (ps.at(k) == "by" || ps.at(k-1) == "by") {
+			m := pl.measures[i]
+			pl.measures = slices.Insert(slices.Delete(pl.measures, i, i+1), 0, m)
+			return
+		}
+	}
+}
+
+// several words an answer of several numbers.
+func (w *writer) several(pl *plan, res result) {
+	w.text("The ")
+	for i, m := range pl.measures {
+		switch {
+		case i > 0 && i == len(pl.measures)-1:
+			w.text(" and the ")
+		case i > 0:
+			w.text(", the ")
+		}
+		w.label(m.name)
+		w.text(" is **")
+		w.cell(res, 0, i, true, false)
+		w.text("**")
+	}
+	w.scope(pl.filters)
+	w.text(".")
+}

@@ -1,0 +1,307 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+// The end of a reading: that no word was passed over, what a list shows, and what the columns
+// of the result are called.
+
+// leftovers makes sure that no word with a meaning was passed over.
+func (ps *parser) leftovers(pl *plan) *declined {
+	if ps.second != "" {
+		return decline("I give one figure at a time: ask for the %s first, then for the %s.", aggWords[ps.agg], aggWords[ps.second])
+	}
+	var left []string
+	for k := range ps.items {
+		it := &ps.items[k]
+		if !it.done && it.kind == itColumn && it.col().role == roleMeasure && len(pl.measures) > 0 && pl.measures[0].col != nil && !slices.Contains(pl.columns(), it.col()) && !ps.covered(pl, it.lo, it.hi) {
+			return decline("I give one figure at a time: ask for %s first, then for “%s”.", pl.measures[0].describe(), ps.said(it))
+		}
+		if !it.done && !it.qual && !ps.covered(pl, it.lo, it.hi) && !(it.kind == itTable && ps.context1(pl, it)) {
+			left = append(left, ps.said(it))
+		}
+	}
+	for k, w := range ps.ws {
+		if k > 0 && !ps.used[k] && (ps.at(k-1) == "per" || ps.at(k-1) == "by") && unitWords[w.low] {
+			left = append(left, w.raw) // "cost per kg" is not the cost
+			continue
+		}
+		if !ps.used[k] && lightVerbs[w.low] && !ps.covered(pl, k, k+1) {
+			pl.notes = append(pl.notes, "“"+w.raw+"” sets no condition")
+			continue
+		}
+		if !ps.used[k] && ps.whole(k) {
+			pl.notes = append(pl.notes, "“"+w.raw+"” taken for all of the data")
+			continue
+		}
+		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) {
+			continue
+		}
+		left = append(left, w.raw)
+	}
+	if len(left) == 0 {
+		return ps.alternatives()
+	}
+	return &declined{reason: "", words: left}
+}
+
+// whole reports whether the word at k only says whose data it is: "the club", "our company".
+// Who is still there, or new there, is another question.
+func (ps *parser) whole(k int) bool {
+	if !wholeWords[ps.ws[k].low] || !set("the our this")[ps.at(k-1)] || ps.p.words[ps.ws[k].sing] {
+		return false
+	}
+	return !slices.ContainsFunc(ps.ws, func(w word) bool { return set("still yet currently now")[w.low] })
+}
+
+var wholeWords = set("club company firm business organisation organization hospital clinic practice school office system")
+
+// newRows reports whether "new" only says that rows came into being in a period.
+func (ps *parser) newRows(pl *plan) bool {
+	return len(pl.measures) == 1 && pl.measures[0].agg == aggCount && (ps.bucket != "" || slices.ContainsFunc(pl.filters, isPeriod) || ps.prev != nil)
+}
+
+// alternatives declines an "or" between conditions on different columns: conditions
+// are only ever joined by "and".
+func (ps *parser) alternatives() *declined {
+	for k := range ps.ws {
+		if ps.at(k) != "or" {
+			continue
+		}
+		var a, b *item
+		for i := range ps.items {
+			it := &ps.items[i]
+			if it.hi <= k && k-it.hi <= 2 {
+				a = it
+			}
+			if b == nil && it.lo > k && it.lo-k <= 3 {
+				b = it
+			}
+		}
+		if a == nil || b == nil || a.kind == itValue && b.kind == itValue && sharesColumn(a, b) {
+			continue
+		}
+		if ps.compare && a.kind == itPeriod && b.kind == itPeriod {
+			continue
+		}
+		if condition(a) && condition(b) {
+			return decline("I cannot join different conditions with “or”.")
+		}
+	}
+	return nil
+}
+
+func condition(it *item) bool {
+	return it.kind == itValue || it.kind == itNumber || it.kind == itPeriod || it.kind == itColumn && (it.col().role == roleBool || it.col().role == roleDate)
+}
+
+func sharesColumn(a, b *item) bool {
+	for _, v := range a.vals {
+		if slices.ContainsFunc(b.vals, func(o *value) bool { return o.col == v.col }) {
+			return true
+		}
+	}
+	return false
+}
+
+// context1 reports whether a table that is only mentioned is part of the plan.
+func (ps *parser) context1(pl *plan, it *item) bool {
+	return len(it.tables) == 1 && pl.base.reaches(it.table())
+}
+
+// covered reports whether words only repeat what the plan already uses.
+func (ps *parser) covered(pl *plan, lo, hi int) bool {
+	for k := lo; k < hi; k++ {
+		ok := false
+		for _, c := range pl.columns() {
+			for _, name := range append(append([]string{}, c.words...), c.optional...) {
+				ok = ok || matchWord(ps.ws[k], name) > 1
+			}
+		}
+		for _, name := range pl.base.words {
+			ok = ok || matchWord(ps.ws[k], name) > 1
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// finish names the columns of the result and fills in what lists show.
+func (ps *parser) finish(pl *plan) (*plan, *declined) {
+	if d := ps.unnamedRole(pl); d != nil {
+		return nil, d
+	}
+	pl.notes = append(pl.notes, ps.roleNotes...)
+	for _, w := range ps.ws {
+		if w.was != "" {
+			pl.notes = append(pl.notes, "“"+clip(w.was)+"” read as “"+w.raw+"”")
+		}
+	}
+	if pl.kind == kindList && len(pl.dims) == 0 {
+		pl.bare = pl.rankBy != nil && ps.asksIn(pl.rankBy)
+		pl.narrow = len(pl.show) > 0 || pl.limit == 1 || ps.never || ps.which && !ps.list
+		pl.fillList()
+	}
+	if pl.chart == "line" && len(pl.dims) > 0 && pl.dims[0].bucket == "" {
+		pl.chart = "bar"
+		pl.notes = append(pl.notes, "bars, because a line needs dates")
+	}
+	pl.name()
+	return pl, nil
+}
+
+// fillList chooses the columns that a list of rows shows.
+func (pl *plan) fillList() {
+	named := pl.show
+	pl.show = nil
+	add := func(c *column) {
+		if c != nil && !slices.Contains(pl.show, c) && len(pl.show) < 12 {
+			pl.show = append(pl.show, c)
+		}
+	}
+	if len(pl.base.label) == 1 {
+		add(pl.base.label[0])
+	} else if len(pl.base.label) == 0 && pl.bare {
+		add(pl.base.key)
+	} else if len(pl.base.label) == 0 {
+		if add(pl.base.naming()); len(pl.show) == 0 {
+			pl.narrow = pl.narrow && len(named) > 0 // one value alone does not say of which row it is
+		}
+	} else {
+		for _, c := range pl.base.label {
+			add(c)
+		}
+	}
+	for _, c := range named {
+		add(c)
+	}
+	add(pl.rankBy)
+	for _, f := range pl.filters {
+		if f.col != nil && f.col.t == pl.base && f.op != opIn && f.op != opTrue {
+			add(f.col)
+		}
+	}
+	if pl.narrow && len(pl.show) > 0 {
+		return
+	}
+	for _, c := range pl.base.cols {
+		if c.role != roleKey {
+			add(c)
+		}
+	}
+}
+
+// asksIn reports whether a question asks for a figure itself: the longest rental in days.
+func (ps *parser) asksIn(c *column) bool {
+	last := len(ps.ws) - 1
+	return ps.at(last-1) == "in" && slices.ContainsFunc(slices.Concat(c.words, c.optional), func(name string) bool { return matchWord(ps.ws[last], name) > 1 })
+}
+
+// naming is the key of a table, or the first column whose values are all different.
+func (t *table) naming() *column {
+	if t.key != nil {
+		return t.key
+	}
+	for _, c := range t.cols {
+		if c.kind == footnote.KindText && c.distinct > 0 && c.distinct == t.rows {
+			return c
+		}
+	}
+	return nil
+}
+
+// name gives every column of the result a name of its own.
+func (pl *plan) name() {
+	taken := map[string]bool{}
+	unique := func(s string) string {
+		s = strings.ReplaceAll(fold(s), " ", "_")
+		for n := s; ; n += "_" {
+			if !taken[strings.ToLower(n)] {
+				taken[strings.ToLower(n)] = true
+				return n
+			}
+		}
+	}
+	for i := range pl.dims {
+		d := &pl.dims[i]
+		switch {
+		case d.bucket != "":
+			d.name = d.bucket
+		case d.entity != nil:
+			d.name = d.entity.title()
+		default:
+			d.name = d.col.title()
+		}
+		d.as = unique(d.name)
+	}
+	for i := range pl.measures {
+		m := &pl.measures[i]
+		if m.name == "" || m.col != nil && m.name == "revenue" && m.agg != aggSum {
+			m.name = m.describe()
+		}
+		as := m.name
+		switch {
+		case m.agg == aggMargin:
+			as = "gross margin"
+		case m.since != nil:
+			as = m.agg + " days"
+		}
+		if pl.share {
+			as = "share of " + strings.TrimPrefix(as, "number of ") + " percent"
+		}
+		m.as = unique(as)
+	}
+}
+
+// describe is a measure in words.
+func (m measure) describe() string {
+	what := ""
+	if m.col != nil {
+		what = m.col.title()
+	}
+	if what == "total" && len(m.col.t.p.tables) > 1 {
+		if what = m.col.t.title() + " total"; m.agg == aggSum {
+			return "sum of " + what + "s"
+		}
+	} else if what == "total" && m.agg == aggSum {
+		return "sum of total"
+	}
+	if m.times != nil {
+		what = "revenue"
+	}
+	switch m.agg {
+	case aggSum:
+		return totalOf(what)
+	case aggAvg:
+		if m.per != nil {
+			return "average " + what + " per " + m.per.title()
+		}
+		return "average " + what
+	case aggMin:
+		if m.col.role == roleDate {
+			return "earliest " + what
+		}
+		return "lowest " + what
+	case aggMax:
+		if m.col.role == roleDate {
+			return "latest " + what
+		}
+		return "highest " + what
+	case aggDistinct:
+		return "number of different " + manyOf(what)
+	}
+	if m.per != nil {
+		return m.agg + " " + what + " per " + m.per.title()
+	}
+	return m.agg + " " + what
+}
+
+var aggWords = map[string]string{aggAvg: "average", aggMedian: "median", aggMin: "minimum", aggMax: "maximum", aggSum: "total", aggCount: "number"}
+
+var unitWords = set("kg minute minutes euro euros dollar dollars eur usd unit row record hour")

@@ -1,0 +1,38 @@
+package offline
+
+import (
+	"context"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/localschema"
+)
+
+// SQL is the statement that answers a question about a source, without running it.
+// A question that is not understood is an error with code InvalidRequest, whose
+// message says why.
+func (pn *Planner) SQL(ctx context.Context, source, question string) (string, error) {
+	r, err := pn.understand(ctx, []string{source}, []string{cut(question, maxQuestion)})
+	if err != nil {
+		return "", err
+	}
+	return r.statement()
+}
+
+// SQL is Planner.SQL for files in the browser, of which only a schema is known: in
+// the dialect of DuckDB.
+func (l Local) SQL(schema localschema.Schema, question string) (string, error) {
+	seen := &lookedAt{open: true, schema: schema, asked: map[looked]bool{}, values: map[looked]result{}, looks: mostLooks}
+	r, _ := seen.profile(l.now()).local(history{questions: []string{cut(question, maxQuestion)}}, seen)
+	return r.statement()
+}
+
+func (r *reading) statement() (string, error) {
+	if r.say == nil {
+		return r.sql, nil
+	}
+	w := &writer{}
+	r.say(w)
+	words, _, _ := strings.Cut(w.b.String(), "\n\n")
+	return "", footnote.Errorf(footnote.InvalidRequest, "%s", words)
+}

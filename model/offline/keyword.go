@@ -1,0 +1,295 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Keywords: the words that say what to do, and numbers that belong to them.
+
+// keywords finds the words that say what to do, and the sizes of periods.
+func (ps *parser) keywords() {
+	for i := 0; i < len(ps.ws); i++ {
+		if ps.used[i] {
+			continue
+		}
+		if v := ps.linkValues(i); len(v) > 0 && v[0].hi > i+1 && v[0].score == 54 && (ps.at(i) == "no" || slices.ContainsFunc(ps.ws[i+1:v[0].hi], func(w word) bool { return w.low == "show" })) {
+			i = v[0].hi - 1 // "no show" is neither a negation nor a wish
+			continue
+		}
+		best, n := rule{}, 0
+		for _, r := range rules {
+			if m := ps.phrase(i, r.text); m > n {
+				best, n = r, m
+			}
+		}
+		if n > 0 && best.do != nil && !ps.columnHere(i, n) && !ps.comparative(i) && !ps.compared(i, n) && !ps.totalColumn(i, n) && !(n == 1 && ps.isValue(i)) {
+			best.do(ps, i)
+			ps.take(i, i+n)
+			ps.limitNear(i, n)
+			i += n - 1
+			continue
+		}
+		ps.single(i)
+	}
+	if ps.limit == 0 && ps.order != 0 {
+		ps.limitBefore()
+	}
+	if k := ps.orderAt + 1; ps.orderAt >= 0 && (ps.at(ps.orderAt) == "most" || ps.at(ps.orderAt) == "least") && usageVerbs[ps.at(k)] && !ps.used[k] && !ps.p.words[ps.at(k)] {
+		ps.busy = true // "the most watched films", unless the verb names a table
+	}
+	ps.moreOf()
+	for k := 1; k < len(ps.ws) && ps.list && ps.limit == 0 && ps.order == 0; k++ {
+		w, before := ps.ws[k], ps.at(k-1)
+		if w.isNum && !ps.used[k] && w.num >= 1 && w.num <= 1000 && w.num == float64(int(w.num)) && (before == "show" || before == "list" || before == "display" || before == "me" || before == "any") {
+			ps.limit, ps.used[k] = int(w.num), true // "show 5 visits"
+		}
+	}
+}
+
+// moreOf reads "which city has more shops, Graz or Linz" and "did 2023 have more orders than
+// 2024" as comparisons: more than a number is a condition instead.
+func (ps *parser) moreOf() {
+	for i, w := range ps.ws {
+		if ps.used[i] || w.low != "more" && w.low != "fewer" && w.low != "less" && w.low != "higher" && w.low != "lower" && w.low != "bigger" || ps.at(i+1) == "than" {
+			continue
+		}
+		for k := i + 1; k < len(ps.ws); k++ {
+			than := ps.at(k) == "than" && k+1 < len(ps.ws) && !ps.ws[k+1].isNum || ps.at(k) == "than" && ps.used[k+1]
+			if (than || ps.at(k) == "or") && ps.comparable(k, ps.at(k) == "than") {
+				ps.compare, ps.who = true, false // “who” is one of those that are named
+				ps.used[i], ps.used[k] = true, true
+				return
+			}
+		}
+	}
+}
+
+// comparable reports whether a value or a period stands on both sides of k, or after it.
+func (ps *parser) comparable(k int, after bool) bool {
+	value := func(lo, hi int) bool {
+		for i := max(lo, 0); i < min(hi, len(ps.ws)); i++ {
+			if it := ps.itemAt(i); it != nil && it.kind == itPeriod || !ps.used[i] && len(ps.linkValues(i)) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	return value(k+1, k+4) && (after && value(0, k) || value(k-3, k))
+}
+
+// compared reports whether the word at i is a column's name with a comparison after
+// it: "orders with total over 100".
+func (ps *parser) compared(i, n int) bool {
+	if n != 1 || !ps.p.words[ps.ws[i].low] {
+		return false
+	}
+	for _, w := range []string{ps.at(i - 1), ps.at(i - 2)} {
+		if set("highest largest biggest lowest smallest greatest")[w] {
+			return true
+		}
+	}
+	k := i + 1
+	if ps.at(k) == "is" || ps.at(k) == "was" || ps.at(k) == "of" {
+		k++
+	}
+	if ps.at(k) == "between" {
+		return true
+	}
+	for _, c := range comparisons {
+		if m := ps.phrase(k, c.text); m > 0 && k+m < len(ps.ws) && ps.ws[k+m].isNum {
+			return true
+		}
+	}
+	return false
+}
+
+// isValue reports whether a word that asks for growth is a value in the data: the Growth
+// plan.
+func (ps *parser) isValue(i int) bool {
+	w := ps.ws[i]
+	return (w.low == "growth" || w.low == "cumulative") && slices.ContainsFunc(ps.p.values[w.stem], func(v *value) bool { return len(v.words) == 1 })
+}
+
+// totalColumn reports whether "total" is the column of that name: nothing follows that
+// could be added up.
+func (ps *parser) totalColumn(i, n int) bool {
+	if n != 1 || ps.at(i) != "total" || !slices.ContainsFunc(ps.p.tables, func(t *table) bool { c := t.col("total"); return c != nil && c.role == roleMeasure }) {
+		return false
+	}
+	switch ps.at(i + 1) {
+	case "", "by", "per", "and", "for", "in", "over", "above", "below", "each", "across", "during", "from", "since", "between":
+		return true
+	}
+	return i+1 < len(ps.ws) && ps.ws[i+1].stop
+}
+
+// comparative reports whether "most" and "least" belong to a comparison.
+func (ps *parser) comparative(i int) bool { return ps.at(i-1) == "at" }
+
+// columnHere reports whether a keyword is part of a column's name: "total amount"
+// is a sum, but "share price" and "Mean Score" are columns.
+func (ps *parser) columnHere(i, n int) bool {
+	if n != 1 && ps.at(i) != "count" {
+		return false
+	}
+	for m := 2; m <= 3 && i+m <= len(ps.ws); m++ {
+		for _, lo := range []int{i, i - m + 1} {
+			if lo < 0 || lo+m > len(ps.ws) {
+				continue
+			}
+			for _, t := range ps.p.tables {
+				for _, c := range t.cols {
+					if slices.Contains(append(slices.Clone(c.words), c.optional...), ps.ws[i].sing) {
+						if s, partial := ps.matchColumn(c, lo, m); s >= 58 && !partial {
+							return true
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// limitNear reads the number of "top 5" and "which 3 … lowest".
+func (ps *parser) limitNear(i, n int) {
+	k := i + n
+	if ps.order == 0 || ps.orderAt != i || k >= len(ps.ws) || ps.used[k] || !ps.ws[k].isNum {
+		return
+	}
+	if v := ps.ws[k].num; v >= 1 && v <= 1000 && v == float64(int(v)) {
+		ps.limit = int(v)
+		ps.used[k] = true
+	}
+}
+
+// limitBefore reads "5 customers with the lowest", "the 3 largest", "which three".
+func (ps *parser) limitBefore() {
+	for k := 0; k < ps.orderAt; k++ {
+		w := ps.ws[k]
+		if ps.used[k] || !w.isNum || w.num < 1 || w.num > 1000 || w.num != float64(int(w.num)) || ps.at(k-1) == "than" || ps.at(k-1) == "over" {
+			continue
+		}
+		ps.limit = int(w.num)
+		ps.used[k] = true
+		return
+	}
+}
+
+// single reads keywords of one word that depend on their place.
+func (ps *parser) single(i int) {
+	w := ps.ws[i]
+	switch {
+	case partWords[w.low] != "" && !ps.p.words[w.sing] && !ps.durationUnit(i) && !ps.comparedUnit(i):
+		ps.bucket, ps.used[i] = partWords[w.low], true
+	case bucketWords[w.sing] != "" && w.low != w.sing && ps.at(i-1) == "the" && (ps.at(i-2) == "over" || ps.at(i-2) == "across") && !ps.p.words[w.sing]:
+		ps.bucket = bucketWords[w.sing] // "over the quarters"
+		ps.take(i-2, i+1)
+	case bucketWords[w.low] != "" && ps.everyPeriod(i):
+		ps.used[i] = true // annual fee is Jahresbeitrag
+	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.durationUnit(i):
+		ps.bucket, ps.used[i] = bucketWords[w.low], true
+	case rankAdjectives[w.low].columns != "" && (w.low != "recent"):
+		a := rankAdjectives[w.low]
+		ps.rankCols = strings.Fields(a.columns)
+		switch a.columns {
+		case "@birth":
+			ps.aged, ps.rankCols = true, []string{"@date"}
+		case "@count":
+			ps.busy, ps.rankCols = true, nil
+		}
+		dir := 1
+		if a.desc {
+			dir = -1
+		}
+		rank(dir)(ps, i)
+		ps.used[i] = true
+		ps.limitNear(i, 1)
+	case w.low == "first" || w.low == "last":
+		if ps.at(i+1) != "name" && !ps.columnHere(i, 1) {
+			ps.rankCols = []string{"@date"}
+			dir := 1
+			if w.low == "last" {
+				dir = -1
+			}
+			rank(dir)(ps, i)
+			ps.used[i] = true
+			ps.limitNear(i, 1)
+		}
+	case negationWords[w.low] && w.low != "than" && w.low != "from" && w.low != "out":
+		if w.low == "no" && slices.ContainsFunc(append(ps.linkValues(i), ps.linkColumns(i)...), func(it item) bool { return it.hi > i+1 && !it.partial }) {
+			return
+		}
+		ps.negAt = append(ps.negAt, i)
+		ps.used[i] = true
+		if w.low == "except" && ps.at(i+1) == "for" {
+			ps.used[i+1] = true
+		}
+	case w.low == "leaving" && ps.at(i+1) == "out", (w.low == "other" || w.low == "rather") && ps.at(i+1) == "than", (w.low == "apart" || w.low == "aside") && ps.at(i+1) == "from":
+		ps.negAt = append(ps.negAt, i+1)
+		ps.take(i, i+2)
+		if (ps.at(i+2) == "those" || ps.at(i+2) == "ones") && ps.at(i+3) == "without" && (ps.at(i+4) == "one" || ps.at(i+4) == "any") {
+			ps.negAt = ps.negAt[:len(ps.negAt)-1]
+			ps.excludeNil = true
+			ps.take(i+2, i+5)
+		}
+	case w.low == "long" && ps.at(i-1) == "how":
+		ps.duration, ps.used[i] = true, true
+		ps.used[i-1] = true
+	case w.low == "day" || w.low == "days":
+		if ps.at(i-1) == "many" && ps.howMany == i-2 {
+			ps.duration, ps.durationIn, ps.used[i] = true, "day", true
+		}
+	}
+}
+
+// everyPeriod reports whether "annual" at i is part of a German column's name in one piece.
+func (ps *parser) everyPeriod(i int) bool {
+	begin := map[string]string{"year": "jahr", "month": "monat", "day": "tag", "week": "woche"}[bucketWords[ps.at(i)]]
+	if begin == "" || i+1 >= len(ps.ws) {
+		return false
+	}
+	return slices.ContainsFunc(ps.linkColumns(i+1), func(it item) bool {
+		return slices.ContainsFunc(it.cols, func(c *column) bool { return len(c.words) == 1 && strings.HasPrefix(c.words[0], begin) })
+	})
+}
+
+// comparedUnit reports whether the word at i is the unit of a number: "over 3 hours".
+func (ps *parser) comparedUnit(i int) bool { return i > 0 && ps.ws[i-1].isNum }
+
+// days finds the days of the week that a question is limited to: "on Mondays", "at the
+// weekend". A column that holds their names is asked instead.
+func (ps *parser) days() {
+	for i, w := range ps.ws {
+		if ps.used[i] || len(ps.p.values[w.stem]) > 0 || ps.p.words[w.sing] {
+			continue
+		}
+		var found []int
+		on := i > 0 && (ps.at(i-1) == "on" || ps.at(i-1) == "during" || ps.at(i-1) == "at" || ps.at(i-1) == "a" || ps.at(i-1) == "the")
+		switch {
+		case weekdays[w.sing] > 0:
+			found = []int{weekdays[w.sing]}
+		case w.sing == "weekend":
+			found = []int{6, 7}
+		case w.low == "weekdays" && on:
+			found = []int{1, 2, 3, 4, 5}
+		default:
+			continue
+		}
+		ps.used[i] = true
+		for _, d := range found {
+			if !slices.Contains(ps.weekdays, d) {
+				ps.weekdays = append(ps.weekdays, d)
+			}
+		}
+	}
+}
+
+// durationUnit reports whether days are counted rather than grouped by.
+func (ps *parser) durationUnit(i int) bool {
+	prev := ps.at(i - 1)
+	return prev == "many" || prev == "in" && strings.HasSuffix(ps.ws[i].low, "s") || i > 0 && ps.ws[i-1].isNum
+}
+
+var usageVerbs = set("watched viewed seen used visited read requested booked played borrowed rented ordered sold bought purchased streamed attended hired")

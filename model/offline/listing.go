@@ -1,0 +1,109 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Rows as a table or a list.
+
+func (w *writer) listing(pl *plan, res result) {
+	if pl.limit == 1 && len(res.Rows) == 1 {
+		w.text("It is **")
+		w.cell(res, 0, 0, false, false)
+		w.text("**")
+		if pl.rankBy != nil {
+			if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
+				w.text(", " + pl.rankBy.title() + " ")
+				w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+			}
+		}
+		w.text(".")
+		return
+	}
+	noun := pl.base.many()
+	switch {
+	case len(pl.dims) > 1:
+		noun = "different pairs of " + pl.dims[0].name + " and " + pl.dims[1].name
+	case len(pl.dims) > 0 && res.Count == 1:
+		noun = "different " + pl.dims[0].name
+	case len(pl.dims) > 0:
+		noun = "different " + manyOf(pl.dims[0].name)
+	case res.Count == 1 && plural(pl.base.title(), 2) == noun:
+		noun = pl.base.title()
+	}
+	if res.Count >= 1000 {
+		w.text("Here are the first ")
+	} else if pl.limit > 1 && res.Count > 1 {
+		w.text("Here are ")
+	} else if res.Count == 1 {
+		w.text("There is ")
+	} else {
+		w.text("There are ")
+	}
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.text(" " + noun)
+	w.scope(pl.filters)
+	w.text(".")
+	w.table(res, pl, false)
+}
+
+// table shows the first rows, or of periods the last.
+func (w *writer) table(res result, pl *plan, last bool) {
+	const most = 12
+	from, to := 0, min(most, len(res.Rows))
+	if last && !res.Truncated {
+		from, to = max(0, len(res.Rows)-most), len(res.Rows)
+	}
+	cols := min(len(res.Columns), 7)
+	w.text("\n\n")
+	for c := range cols {
+		w.text("| ")
+		w.label(heading(pl, res.Columns[c]))
+		w.text(" ")
+	}
+	w.text("|\n" + strings.Repeat("| --- ", cols) + "|\n")
+	for r := from; r < to; r++ {
+		for c := range cols {
+			measure := pl != nil && (pl.kind == kindAggregate && c >= len(pl.dims) || pl.kind == kindList && pl.isMeasure(res.Columns[c]))
+			w.text("| ")
+			w.cell(res, r, c, measure, pl != nil && pl.growth && c == len(res.Columns)-1 || pl != nil && pl.kind == kindAggregate && (pl.share || len(pl.measures) == 1 && pl.measures[0].agg == aggMargin))
+			w.text(" ")
+		}
+		w.text("|\n")
+	}
+	if to-from < res.Count {
+		which := "first"
+		if from > 0 {
+			which = "last"
+		}
+		w.text("\n_Of ")
+		w.rowCount(res)
+		w.text(", these are the " + which + "._")
+	}
+}
+
+// heading is what a column of a result is called above it: by the plan's own words, with
+// the letters that the data has, where the plan named it.
+func heading(pl *plan, as string) string {
+	if pl != nil {
+		for _, d := range pl.dims {
+			if d.as == as && strings.ReplaceAll(fold(d.name), " ", "_") == as {
+				return clip(d.name)
+			}
+		}
+		for _, m := range pl.measures {
+			if m.as == as && strings.ReplaceAll(fold(m.name), " ", "_") == as {
+				return clip(m.name)
+			}
+		}
+	}
+	return clip(strings.ReplaceAll(as, "_", " "))
+}
+
+func (pl *plan) isMeasure(name string) bool {
+	return slices.ContainsFunc(pl.show, func(c *column) bool { return c.name == name && c.role == roleMeasure })
+}

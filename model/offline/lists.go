@@ -1,0 +1,112 @@
+package offline
+
+import "slices"
+
+// columnList reads "names and clubs of players" and "show the coaches and their clubs": rows
+// of one table with just these columns.
+func (ps *parser) columnList(pl *plan) (*declined, bool) {
+	if len(ps.aggs) > 0 || ps.grouped() || ps.share || ps.compare || ps.never || ps.growth || ps.running || ps.duration || ps.prev != nil || ps.order != 0 || ps.howMany >= 0 {
+		return nil, false
+	}
+	var named []*item
+	and, cols := false, 0
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.done || it.qual || it.neg || it.verb {
+			continue
+		}
+		column := it.kind == itColumn && it.col().role != roleBool
+		if !column && (it.kind != itTable || len(it.tables) != 1) {
+			continue
+		}
+		if len(named) > 0 && ps.joined(named[len(named)-1].hi, it.lo) {
+			and = true
+		} else if len(named) > 0 && ps.at(it.lo-1) != "of" && ps.at(it.lo-2) != "of" && ps.at(it.lo-1) != "for" && ps.at(it.lo-1) != "all" {
+			break
+		}
+		if named = append(named, it); column {
+			cols++
+		}
+	}
+	if !and || cols == 0 || !ps.list && !slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "their" || w.low == "its" || w.low == "of" }) {
+		return nil, false
+	}
+	return ps.listNamed(pl, named), true
+}
+
+// listNamed settles the rows that have all that is named, and what is shown of them.
+func (ps *parser) listNamed(pl *plan, named []*item) *declined {
+	base := ps.nearTable()
+	var show []*column
+	for _, it := range named {
+		if it.kind == itColumn {
+			c, ok := ps.pick(it.cols, base)
+			if !ok {
+				return ps.ambiguous(it)
+			}
+			if base == nil || c.t.reaches(base) {
+				base = c.t
+			}
+			show = append(show, c)
+			continue
+		}
+		if t := it.table(); len(t.label) > 0 {
+			show = append(show, t.label...)
+		} else if t.key != nil {
+			show = append(show, t.key)
+		}
+	}
+	for _, c := range show {
+		if base == nil || !base.reaches(c.t) {
+			return decline("I could not tell how %s and %s belong together.", c.t.title(), show[0].t.title())
+		}
+	}
+	for _, it := range named {
+		it.done = true
+	}
+	pl.kind, pl.base, pl.show, pl.narrow = kindList, base, show, true
+	return nil
+}
+
+// duplicates reads "duplicate emails" and "titles that occur more than once".
+func (ps *parser) duplicates(pl *plan) (*declined, bool) {
+	at := slices.IndexFunc(ps.ws, func(w word) bool { return w.sing == "duplicate" || w.low == "duplicated" || w.low == "repeated" })
+	if at < 0 || ps.used[at] {
+		return nil, false
+	}
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind != itColumn || it.done {
+			continue
+		}
+		c, ok := ps.pick(it.cols, ps.nearTable())
+		if !ok {
+			return ps.ambiguous(it), true
+		}
+		ps.used[at], it.done = true, true
+		pl.base, pl.dims = c.t, []dim{{col: c}}
+		pl.measures = []measure{{agg: aggCount, name: countName(c.t)}}
+		pl.having = &filter{op: opCompare, sign: ">", num: 1}
+		pl.filters = append(pl.filters, filter{op: opNull, not: true, col: c, words: "with " + c.title()})
+		return nil, true
+	}
+	return decline("Name the column whose duplicates you want."), true
+}
+
+// linkNames proposes the names of rows for "names" in a list of columns.
+func (ps *parser) linkNames(i int) []item {
+	w := ps.ws[i].low
+	if w != "names" && w != "titles" || ps.at(i+1) != "and" && ps.at(i-1) != "and" && !ps.list {
+		return nil
+	}
+	it := item{kind: itColumn, lo: i, hi: i + 1, score: 20, partial: true}
+	for _, t := range ps.p.tables {
+		if len(t.label) == 1 && (len(ps.named) == 0 || ps.named[t]) {
+			it.cols = append(it.cols, t.label[0])
+		}
+	}
+	if len(it.cols) == 0 {
+		return nil
+	}
+	return []item{it}
+}

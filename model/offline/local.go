@@ -1,0 +1,382 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/localschema"
+	"github.com/footnotehq/footnote/source"
+)
+
+// Local is the planner of an assistant whose data are files in the user's browser.
+// It knows their names and types from the messages, and of their values only what
+// the browser's tools were allowed to show. It keeps nothing: each step is made from
+// the messages alone. The zero value is ready, and may be used by many runs at once.
+// It implements agent.Model.
+type Local struct {
+	Now func() time.Time // for relative dates where the newest date is not shown; nil: time.Now
+}
+
+var _ agent.Model = Local{}
+
+// Step answers the last question of the history: with a look at values it needs,
+// with its query, and then with the final answer.
+func (l Local) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	if ctx.Err() != nil {
+		return agent.Reply{}, context.Cause(ctx)
+	}
+	return emit(l.step(ctx, req), live), nil
+}
+
+func (l Local) step(ctx context.Context, req agent.Request) answer {
+	h := readHistory(req.Messages)
+	if !hasTools(req.Tools) {
+		return answer{text: shortTitle(h.last())} // a side job, such as a title
+	}
+	seen := look(req.Messages)
+	if !seen.open {
+		return answer{text: "No file is open in this browser. Open one with File, then ask again."}
+	}
+	p := seen.profile(l.now())
+	r, next := p.local(h, seen)
+	w := &writer{}
+	switch {
+	case next != nil && !req.NoTools && offered(req.Tools, next.name):
+		return toolCall(h, next.name, next.input)
+	case r.say != nil:
+		r.say(w)
+		return closing(w, h, answer{})
+	case h.result("run_query") == nil && (req.NoTools || !offered(req.Tools, "run_query")):
+		w.text("No query can be run at this point, so I cannot look it up. Please ask again.")
+	case h.result("run_query") == nil:
+		return toolCall(h, "run_query", map[string]any{"sql": r.sql, "thought": r.thought()})
+	default:
+		wordLocal(ctx, w, h, r)
+	}
+	return closing(w, h, final(req, h, r))
+}
+
+func (l Local) now() time.Time {
+	if l.Now == nil {
+		return time.Now()
+	}
+	return l.Now()
+}
+
+// closing is the answer with what was written: as words, or in the final call that
+// was prepared.
+func closing(w *writer, h history, a answer) answer {
+	if len(h.questions) <= 1 {
+		w.badge()
+	}
+	a.cites = w.cites
+	if a.tool == "" {
+		a.text = w.b.String()
+		return a
+	}
+	var in map[string]any
+	_ = json.Unmarshal(a.input, &in) // it was made here
+	in["answer"] = w.b.String()
+	a.input = marshal(in)
+	return a
+}
+
+// final prepares the call of final_answer, with a chart where one helps.
+func final(req agent.Request, h history, r *reading) answer {
+	if req.NoTools || !offered(req.Tools, agent.FinalAnswer) {
+		return answer{}
+	}
+	in := map[string]any{"answer": "", "chartType": "table"}
+	if res, err := parseResult(h.result("run_query")); err == nil && r.plan != nil {
+		if spec, ok := chartFor(r.plan, res); ok {
+			in["chartType"], in["xAxis"], in["yAxis"] = spec["type"], spec["x"], spec["y"]
+		}
+	}
+	return toolCall(h, agent.FinalAnswer, in)
+}
+
+// wordLocal words a result of which the browser showed as much as the user allows.
+func wordLocal(ctx context.Context, w *writer, h history, r *reading) {
+	res, err := parseResult(h.result("run_query"))
+	if err != nil || len(res.Rows) == res.Count {
+		(&Planner{}).word(ctx, w, h, r)
+		return
+	}
+	w.text("The result is in the table beside this answer. ")
+	if len(res.Rows) == 0 {
+		w.text("I have not seen its cells, because you allow none to leave your browser, so I cannot say more about it.")
+	} else {
+		w.text("I was shown its first rows, as many as you allow to leave your browser:")
+		res.Count = len(res.Rows)
+		w.table(res, r.plan, false)
+	}
+	w.text("\n\n")
+	w.reading(r)
+}
+
+// wanted is a tool to call before a question can be read.
+type wanted struct {
+	name  string
+	input map[string]any
+}
+
+// mostLooks bounds how many columns are looked at for one question.
+const mostLooks = 4
+
+var relativeDate = regexp.MustCompile(`(?i)\b(last|past|previous|recent|recently|latest|newest|since|ago|this (year|month|quarter|week)|today|yesterday|to date|ytd|so far)\b`)
+
+// local reads the questions, and says what to look at first, if anything.
+func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
+	q := strings.TrimSpace(h.last())
+	say := func(words string) *reading {
+		return &reading{say: func(w *writer) { w.echo(words) }}
+	}
+	if asksForTables(q) {
+		return &reading{say: func(w *writer) {
+			w.text("These files are open, as tables:\n")
+			for _, t := range p.tables {
+				w.echo("- " + t.summary() + "\n")
+			}
+		}}, nil
+	}
+	if isSQL(q) {
+		return &reading{sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
+	}
+	for _, no := range []func(string) (string, bool){smallTalk, refusal, foreignWords, futureOrOpinion} {
+		if words, ok := no(q); ok {
+			return say(words), nil
+		}
+	}
+	if len(q) > 2000 {
+		return say("That is too long for fixed rules: please ask one short question."), nil
+	}
+	asked := seen.looks >= mostLooks || h.result("run_query") != nil
+	if relativeDate.MatchString(q) && !asked {
+		if w := p.unseenDate(seen); w != nil {
+			return nil, w
+		}
+	}
+	pl, d := p.plan(h.questions)
+	if d == nil {
+		return &reading{sql: pl.sql(p.dialect), plan: pl, about: pl.base}, nil
+	}
+	if w := p.unseenValues(seen); w != nil && !asked && len(d.words) > 0 {
+		return nil, w
+	}
+	return p.declineLocal(d), nil
+}
+
+// plan reads the last question with those before it as its context.
+func (p *profile) plan(questions []string) (pl *plan, d *declined) {
+	questions = questions[max(0, len(questions)-lastTurns):]
+	var before *plan
+	for i, q := range questions {
+		next, d, _ := p.read(strings.TrimSpace(q), before)
+		if i == len(questions)-1 {
+			return next, d
+		}
+		if d == nil {
+			before = next
+		}
+	}
+	return nil, decline("There is no question in that.")
+}
+
+func (p *profile) declineLocal(d *declined) *reading {
+	words := (&attempt{declined: d, profile: p}).words()
+	return &reading{say: func(w *writer) {
+		w.echo(words)
+		var names []string
+		for _, t := range p.tables {
+			for _, c := range t.cols {
+				if c.role != roleKey && len(names) < mostColumns {
+					names = append(names, clip(c.name))
+				}
+			}
+		}
+		w.text("\n\nI know these columns: ")
+		w.echo(strings.Join(names, ", "))
+		w.text(". I count, add up, average, rank, group, filter by values and dates, and compare.")
+	}}
+}
+
+// unseenDate asks for the extent of a date column that is not known.
+func (p *profile) unseenDate(seen *lookedAt) *wanted {
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.role == roleDate && !seen.asked[looked{"get_column_stats", t.name, c.name}] {
+				return &wanted{"get_column_stats", map[string]any{"thought": "See until when the data reaches.", "table": t.name, "column": c.name}}
+			}
+		}
+	}
+	return nil
+}
+
+// unseenValues asks for the values of a text column that are not known: of those
+// first that are likely to be few.
+func (p *profile) unseenValues(seen *lookedAt) *wanted {
+	var best *column
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.role != roleDimension && c.role != roleText || c.kind != footnote.KindText || seen.asked[looked{"get_value_distribution", t.name, c.name}] {
+				continue
+			}
+			if best == nil || likely(c) > likely(best) {
+				best = c
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &wanted{"get_value_distribution", map[string]any{
+		"thought": "See how the values of " + clip(best.name) + " are written.", "table": best.t.name, "column": best.name, "limit": 100,
+	}}
+}
+
+var (
+	fewValues  = set("region country state city category type kind status segment channel product group department gender size color colour brand team plan method source level class store shop market land kategorie stadt art typ")
+	manyValues = set("id name email mail phone address comment note description text url customer key code title remark")
+)
+
+// likely is how likely a question names a value of a column.
+func likely(c *column) int {
+	n := 0
+	for _, w := range splitName(c.name) {
+		if fewValues[w] {
+			n++
+		}
+		if manyValues[w] {
+			n--
+		}
+	}
+	return n
+}
+
+// looked names a look at a column.
+type looked = [3]string // tool, table, column
+
+// lookedAt is what the messages tell of the files.
+type lookedAt struct {
+	open   bool
+	schema localschema.Schema
+	asked  map[looked]bool
+	values map[looked]result
+	looks  int // since the last question
+}
+
+// look reads the schema that was told last, and what the tools showed of values.
+func look(messages []agent.Message) *lookedAt {
+	seen := &lookedAt{asked: map[looked]bool{}, values: map[looked]result{}}
+	calls := map[string]looked{}
+	for _, m := range messages {
+		var blocks []struct {
+			block
+			Input struct {
+				Table  string `json:"table"`
+				Column string `json:"column"`
+			} `json:"input"`
+		}
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			continue
+		}
+		for _, b := range blocks {
+			switch b.Type {
+			case "text":
+				if m.Role != "user" {
+					continue
+				}
+				seen.looks = 0
+				if s, ok := localschema.Parse(b.Text); ok {
+					seen.open, seen.schema = true, s
+				}
+			case "tool_use":
+				if b.Name == "get_column_stats" || b.Name == "get_value_distribution" {
+					at := looked{b.Name, b.Input.Table, b.Input.Column}
+					calls[b.ID], seen.asked[at] = at, true
+					seen.looks++
+				}
+			case "tool_result":
+				if at, ok := calls[b.ToolUseID]; ok {
+					if res, err := parseResult(&call{content: plainText(b.Content), failed: b.IsError}); err == nil {
+						seen.values[at] = res
+					}
+				}
+			}
+		}
+	}
+	return seen
+}
+
+// profile is what is known of the files. Texts can be grouped by, whatever their
+// values are; the newest date is today's where it is not shown.
+func (s *lookedAt) profile(now time.Time) *profile {
+	p := &profile{dialect: "duckdb", values: map[string][]*value{}, partOf: map[string]*value{}, words: map[string]bool{}, said: map[string]bool{}}
+	for _, lt := range s.schema.Tables[:min(profileTables, len(s.schema.Tables))] {
+		st := source.Table{Name: lt.Name, Rows: -1}
+		if lt.Rows != nil {
+			st.Rows = *lt.Rows
+		}
+		for _, c := range lt.Columns {
+			st.Columns = append(st.Columns, source.Column{Name: c.Name, Type: c.Type, Kind: localschema.Kind(c.Type), Nullable: true})
+		}
+		t := newTable(p, st)
+		p.tables = append(p.tables, t)
+		for _, c := range t.cols {
+			c.nonNull = t.rows
+			s.fill(c)
+		}
+	}
+	p.link()
+	today := now.UTC().Format(time.DateOnly)
+	for _, t := range p.tables {
+		t.assignRoles()
+		for _, c := range t.cols {
+			if c.role == roleText && c.kind == footnote.KindText {
+				c.role = roleDimension
+			}
+			if c.role == roleDate && c.max == "" {
+				c.max = today
+			}
+		}
+	}
+	if len(p.tables) == 1 {
+		p.tables[0].findNouns()
+	}
+	p.index()
+	return p
+}
+
+// fill tells a column what was seen of it.
+func (s *lookedAt) fill(c *column) {
+	if res, ok := s.values[looked{"get_column_stats", c.t.name, c.name}]; ok && len(res.Rows) == 1 {
+		at := func(name string) any {
+			if i := slices.Index(res.Columns, name); i >= 0 {
+				return res.Rows[0][i]
+			}
+			return nil
+		}
+		if n, ok := number(at("distinct")); ok {
+			c.distinct = int64(n)
+		}
+		lo, _ := at("min").(string)
+		hi, _ := at("max").(string)
+		if isoDay(lo) && isoDay(hi) {
+			c.min, c.max, c.stamp = lo[:10], hi[:10], len(lo) > 10 || len(hi) > 10
+		}
+	}
+	if res, ok := s.values[looked{"get_value_distribution", c.t.name, c.name}]; ok && len(res.Columns) > 0 {
+		c.distinct = int64(res.Count)
+		for _, row := range res.Rows {
+			if v, ok := row[0].(string); ok {
+				c.values = append(c.values, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/localschema"
+	"github.com/footnotehq/footnote/internal/reply"
+)
+
+// page plays the browser with a file of sales: what its tools give, and how many
+// cells of it go back.
+type page struct {
+	t        *testing.T
+	cells    int
+	messages []agent.Message
+	calls    []string // of the last question
+	tools    json.RawMessage
+}
+
+func newPage(t *testing.T, cells int) *page {
+	return &page{t: t, cells: cells, tools: json.RawMessage(`[{"name":"run_query"},{"name":"get_column_stats"},{"name":"get_value_distribution"},{"name":"final_answer"}]`)}
+}
+
+func salesSchema() string {
+	return localschema.Schema{Tables: []localschema.Table{{Name: "sales", Rows: new(int64(200_000)), Columns: []localschema.Column{
+		{Name: "id", Type: "BIGINT"}, {Name: "region", Type: "VARCHAR"}, {Name: "customer", Type: "VARCHAR"},
+		{Name: "amount", Type: "DOUBLE"}, {Name: "sold at", Type: "DATE"},
+	}}}}.Text()
+}
+
+func (p *page) say(role string, blocks ...any) {
+	p.messages = append(p.messages, agent.Message{Role: role, Content: marshal(blocks)})
+}
+
+type silent struct{}
+
+func (silent) Start(int, string, string, string)          {}
+func (silent) Delta(int, []byte)                          {}
+func (silent) Stop(int)                                   {}
+func (silent) Flush()                                     {}
+func (silent) Retrying(int, footnote.Code, time.Duration) {}
+
+// ask asks, runs the tools, and returns what the final answer says.
+func (p *page) ask(question string, context_ ...string) (final map[string]any) {
+	p.t.Helper()
+	blocks := []any{map[string]any{"type": "text", "text": question}}
+	for _, c := range context_ {
+		blocks = append(blocks, map[string]any{"type": "text", "text": c})
+	}
+	p.say("user", blocks...)
+	p.calls = nil
+	l := Local{Now: func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) }}
+	for range 9 {
+		r, err := l.Step(context.Background(), agent.Request{Messages: p.messages, Tools: p.tools}, silent{})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		var b struct {
+			Type, Text, ID, Name string
+			Input                map[string]any
+		}
+		if err := json.Unmarshal(r.Message.Blocks[0], &b); err != nil {
+			p.t.Fatal(err)
+		}
+		p.say("assistant", r.Message.Blocks[0])
+		if b.Type == "text" {
+			return map[string]any{"answer": b.Text}
+		}
+		if b.Name == agent.FinalAnswer {
+			p.say("user", map[string]any{"type": "tool_result", "tool_use_id": b.ID, "content": "Shown."})
+			return b.Input
+		}
+		if b.Input["thought"] == nil {
+			p.t.Errorf("%s has no thought", b.Name)
+		}
+		p.calls = append(p.calls, fmt.Sprintf("%s %v%v", b.Name, b.Input["column"], b.Input["sql"]))
+		p.say("user", map[string]any{"type": "tool_result", "tool_use_id": b.ID, "content": p.run(b.Name, b.Input)})
+	}
+	p.t.Fatalf("%q has no end: %v", question, p.calls)
+	return nil
+}
+
+func (p *page) run(name string, in map[string]any) string {
+	sql, _ := in["sql"].(string)
+	cols, rows := []string{"number_of_sales"}, [][]any{{int64(200_000)}}
+	switch {
+	case name == "get_value_distribution" && in["column"] == "region":
+		cols, rows = []string{"value", "count"}, [][]any{{"North", int64(120_000)}, {"South", int64(80_000)}}
+	case name == "get_value_distribution":
+		cols = []string{"value", "count"}
+		for i := range 100 {
+			if rows = append(rows, []any{fmt.Sprintf("Kanarie%d", i), int64(1)}); i == 0 {
+				rows = rows[1:]
+			}
+		}
+	case name == "get_column_stats":
+		cols, rows = []string{"rows", "nulls", "distinct", "min", "max", "avg"}, [][]any{{int64(200_000), int64(0), int64(365), "2025-01-01", "2025-12-31", nil}}
+	case strings.Contains(strings.ToLower(sql), "group by"):
+		cols, rows = []string{"region", "total_amount"}, [][]any{{"North", 300.5}, {"South", 200.25}, {"West", 100.25}}
+	}
+	rcols := make([]footnote.Column, len(cols))
+	for i, c := range cols {
+		rcols[i].Name = c
+	}
+	shown := rows[:min(len(rows), p.cells/len(cols))]
+	return reply.Table{ID: fmt.Sprintf("r%d", len(p.messages)), Result: footnote.Result{Columns: rcols, Rows: shown}, Count: len(rows)}.JSON()
+}
+
+func TestLocal(t *testing.T) {
+	p := newPage(t, 50)
+	got := p.ask("How many sales are there?", salesSchema())
+	if !strings.Contains(got["answer"].(string), "200,000") || len(p.calls) != 1 || !strings.Contains(p.calls[0], "COUNT(*)") {
+		t.Errorf("%v by %v", got, p.calls)
+	}
+	got = p.ask("total amount by region")
+	if !strings.Contains(got["answer"].(string), "North") || got["chartType"] != "bar" || got["xAxis"] != "region" || got["yAxis"] != "total_amount" {
+		t.Errorf("%v by %v", got, p.calls)
+	}
+	if len(p.calls) != 1 || !strings.Contains(p.calls[0], "SUM(") || !strings.Contains(p.calls[0], "GROUP BY") {
+		t.Errorf("calls %v", p.calls)
+	}
+	p.ask("How many sales in North?")
+	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_value_distribution region") || !strings.Contains(p.calls[1], "'North'") {
+		t.Errorf("a value was looked up by %v", p.calls)
+	}
+	p.ask("How many sales in South?")
+	if len(p.calls) != 1 || !strings.Contains(p.calls[0], "'South'") {
+		t.Errorf("what is known was asked again: %v", p.calls)
+	}
+	p.ask("total amount last month")
+	if len(p.calls) != 2 || !strings.HasPrefix(p.calls[0], "get_column_stats sold at") || !strings.Contains(p.calls[1], "2025-1") {
+		t.Errorf("last month of the data was found by %v", p.calls)
+	}
+	got = p.ask("How many sales of frobnicators?")
+	if !strings.Contains(got["answer"].(string), "frobnicators") || strings.Contains(fmt.Sprint(p.calls), "run_query") {
+		t.Errorf("%v by %v", got, p.calls)
+	}
+}
+
+// TestLocalBlind holds that without cells the planner still runs the query, and says
+// that it has not seen the result.
+func TestLocalBlind(t *testing.T) {
+	p := newPage(t, 0)
+	got := p.ask("total amount by region", salesSchema())
+	words := got["answer"].(string)
+	if !strings.Contains(words, "have not seen") || got["chartType"] != "bar" || got["xAxis"] != "region" {
+		t.Errorf("%v by %v", got, p.calls)
+	}
+	p.ask("total amount of this year")
+	if !strings.Contains(fmt.Sprint(p.calls), "2026") {
+		t.Errorf("this year is today's where no date is shown: %v", p.calls)
+	}
+	p.ask("How many sales in North?")
+	if n := len(p.calls); n > mostLooks {
+		t.Errorf("%d looks: %v", n, p.calls)
+	}
+	if strings.Contains(fmt.Sprint(p.messages), "Kanarie") {
+		t.Error("the planner was shown a value")
+	}
+}
+
+func TestLocalWithoutAFile(t *testing.T) {
+	if got := newPage(t, 50).ask("How many sales?"); !strings.Contains(got["answer"].(string), "No file is open") {
+		t.Error(got)
+	}
+	p := newPage(t, 50)
+	if got := p.ask("which tables are there?", salesSchema()); !strings.Contains(got["answer"].(string), "sold at") {
+		t.Error(got)
+	}
+	if got := p.ask("SELECT region FROM sales"); !strings.Contains(p.calls[0], "SELECT region FROM sales") {
+		t.Error(got, p.calls)
+	}
+	p.tools = json.RawMessage(`[]`)
+	if got := p.ask("title please"); got["answer"] == "" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,456 @@
+package offline
+
+import "slices"
+
+// What is computed: a named column, a duration, the money of a table, or rows that are listed.
+
+// addable reports whether a column is averaged unless its total is asked for.
+func addable(c *column) bool { return slices.Contains(c.words, "capacity") }
+
+// isTakings reports whether a price is what each row brought in: rows of tickets sold, with
+// no number of pieces beside it.
+func (c *column) isTakings() bool {
+	price := len(c.words) == 1 && (c.words[0] == "price" || c.words[0] == "fare" || c.words[0] == "preis")
+	_, product := c.t.product()
+	return price && !product && c.t.event() && sellingWords[c.t.words[len(c.t.words)-1]]
+}
+
+// meanOnly reports whether a column makes no sense added up.
+func meanOnly(c *column) bool {
+	words := append(slices.Clone(c.words), c.optional...)
+	if c.isTakings() {
+		return false
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return extents[w] }) {
+		event := c.t.eventful() || c.t.mainDate() != nil
+		return !event || slices.Contains(words, "unit")
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return meanWords[w] })
+}
+
+// columnMeasure aggregates a named column.
+func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
+	c, ok := ps.pick(measuresOf(it.cols), ps.nearTable())
+	if !ok {
+		return ps.ambiguous(it)
+	}
+	it.done = true
+	agg := ps.agg
+	if agg == "" || agg == aggCount {
+		switch {
+		case meanOnly(c) && (ps.order == 0 || ps.best && ps.which):
+			agg = aggAvg
+			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
+		case ps.order != 0 && ps.rankIsExtreme(it):
+			agg = aggMax
+			if ps.order > 0 {
+				agg = aggMin
+			}
+			pl.order = 0
+		default:
+			agg = aggSum
+		}
+	}
+	if agg == aggSum && meanOnly(c) && ps.agg == aggSum && !addable(c) {
+		return decline("Adding up %s makes no sense; ask for the average instead.", c.title())
+	}
+	if ps.conflict {
+		return decline("I can only look at one end at a time: ask for the highest or for the lowest.")
+	}
+	pl.measures = []measure{{agg: agg, col: c}}
+	pl.base = c.t
+	return nil
+}
+
+// rankIsExtreme reports whether "highest amount" asks for one number rather than
+// for what has the highest: nothing is named that could have it.
+func (ps *parser) rankIsExtreme(m *item) bool {
+	if ps.limit > 0 || ps.grouped() && (ps.which || ps.at(ps.orderAt) == "top" || ps.at(ps.orderAt) == "most" || !ps.leadsTo(m)) {
+		return false
+	}
+	if ps.grouped() {
+		return true
+	}
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it == m || it.done || it.qual || it.neg {
+			continue
+		}
+		entity := it.kind == itTable && !it.verb || it.kind == itColumn && it.col().role == roleDimension
+		if entity && it.lo < m.lo && (ps.which || ps.at(it.lo-1) != "of") {
+			return false
+		}
+	}
+	return true
+}
+
+// leadsTo reports whether the ranking word stands right before a measure: "highest
+// order total per month".
+func (ps *parser) leadsTo(m *item) bool {
+	for k := ps.orderAt + 1; k < m.lo; k++ {
+		if it := ps.itemAt(k); it == nil || it.kind != itTable {
+			return false
+		}
+	}
+	return ps.orderAt >= 0 && ps.orderAt < m.lo
+}
+
+// durationMeasure reads "how long is an appointment", "how many days does a
+// delivery take".
+func (ps *parser) durationMeasure() (measure, bool) {
+	agg := ps.agg
+	if agg == "" || agg == aggCount || agg == aggSum {
+		agg = aggAvg
+	}
+	near := ps.mentioned()
+	if len(near) == 0 && len(ps.p.tables) == 1 {
+		near = ps.p.tables
+	}
+	if c := unitOf(near, ps.durationIn); c != nil {
+		return measure{agg: agg, col: c}, true
+	}
+	for _, t := range near {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && (slices.Contains(c.words, "duration") || slices.Contains(c.words, "length")) {
+				return measure{agg: agg, col: c}, true
+			}
+		}
+	}
+	for k := range ps.items {
+		it := &ps.items[k]
+		for _, c := range it.cols {
+			if start := c.t.mainDate(); it.kind == itColumn && c.role == roleDate && start != nil && start != c {
+				it.done = true
+				return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
+			}
+		}
+	}
+	for _, it := range ps.items {
+		if it.kind != itTable {
+			continue
+		}
+		for _, t := range ps.p.tables {
+			for _, c := range t.cols {
+				start := t.mainDate()
+				if c.role == roleDate && start != nil && c != start && len(c.words) == 1 && matchWord(ps.ws[it.lo], c.words[0]) > 1 {
+					return measure{agg: agg, col: c, since: start, name: agg + " days from " + start.title() + " to " + c.title()}, true
+				}
+			}
+		}
+	}
+	return measure{}, false
+}
+
+// unitOf is the only column of tables that is called by a unit of time: days, nights.
+func unitOf(tables []*table, unit string) *column {
+	var found *column
+	for _, t := range tables {
+		for _, c := range t.cols {
+			if ws := splitName(c.name); unit != "" && c.role == roleMeasure && len(ws) == 1 && ws[0] == unit {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+	}
+	return found
+}
+
+// otherMeasure is for questions that name no column to compute with.
+func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
+	if c := ps.scattered(); c != nil && !(ps.list && len(cols) > 0) {
+		pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
+		return nil
+	}
+	t := ps.nearTable()
+	if len(ps.nouns(itTable)) > 0 {
+		t = ps.nouns(itTable)[0].table()
+	}
+	if ps.conflict {
+		return decline("I can only look at one end at a time: ask for the first or for the last.")
+	}
+	if ps.best {
+		return decline("Best by what? Name the figure to rank by.")
+	}
+	spend := ps.spendWord()
+	brought := slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] })
+	if its := ps.nouns(itPeriod); (len(its) > 1 || brought) && ps.compare && len(tables) == 0 && ps.agg == "" && !spend && ps.prev == nil {
+		if m, ok := ps.p.revenue(ps.needs()); ok {
+			pl.measures, pl.base = []measure{m}, m.col.t
+			pl.notes = append(pl.notes, "no figure was named, so revenue")
+			return nil
+		}
+	}
+	if ps.agg == aggSum || ps.agg == aggAvg || ps.agg == aggMedian || ps.agg == aggMax || ps.agg == aggMin || spend {
+		return ps.tableMoney(pl, t, spend)
+	}
+	if ps.rankCols != nil && !(len(ps.rankCols) == 1 && ps.rankCols[0] == "@date") || ps.tenure {
+		return ps.rankedList(pl, t)
+	}
+	if d, ok := ps.dateExtreme(pl, t); ok {
+		return d
+	}
+	if ps.order != 0 && ps.orderAt >= 0 {
+		return ps.rankedCount(pl, t, tables)
+	}
+	if t := ps.having(); t != nil {
+		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+		return nil
+	}
+	if c := ps.columnOf(pl, tables); c {
+		return nil
+	}
+	if !ps.compare && (ps.never || ps.which || ps.list || ps.whatExists()) {
+		if d, ok := ps.asList(pl, tables); ok {
+			return d
+		}
+	}
+	return ps.rowsMeasure(pl, t, tables)
+}
+
+// rowsMeasure counts rows where nothing else is asked for: of the question before, or
+// of the table that is named.
+func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
+	if ps.prev != nil {
+		pl.measures, pl.base = ps.prev.measures, ps.prev.base
+		return nil
+	}
+	if t := ps.countedBare(); t != nil && len(tables) == 0 {
+		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+		return nil
+	}
+	if t == nil || len(tables) == 0 && !ps.grouped() && !ps.share && !ps.compare {
+		return decline("I could not tell what to compute.")
+	}
+	if len(tables) == 0 {
+		return decline("I could not tell what to compute: name something to count or to add up.")
+	}
+	pl.base = t
+	tables[0].done = true
+	pl.measures = []measure{{agg: aggCount, name: countName(t)}}
+	return nil
+}
+
+// columnOf reads "emails of customers in Berlin" as a list that shows the column.
+func (ps *parser) columnOf(pl *plan, tables []*item) bool {
+	if len(tables) == 0 || ps.grouped() || ps.agg != "" || ps.share || ps.compare || ps.order != 0 || ps.never || ps.prev != nil {
+		return false
+	}
+	t := tables[0]
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind != itColumn || it.done || it.neg || it.hi > t.lo || t.lo-it.hi > 3 || ps.at(it.hi) != "of" && ps.at(it.hi) != "for" {
+			continue
+		}
+		own := columnsOf(it.cols, t.tables)
+		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
+			pl.kind, pl.base, pl.show = kindList, t.table(), own
+			it.done, t.done = true, true
+			return true
+		}
+	}
+	return false
+}
+
+// having is the table that rows are counted of in a condition: "agents with more
+// than 20 tickets".
+func (ps *parser) having() *table {
+	for _, it := range ps.items {
+		if it.kind == itNumber && it.cols == nil && it.table() != nil {
+			return it.table()
+		}
+	}
+	return nil
+}
+
+func countName(t *table) string { return "number of " + t.many() }
+
+func (ps *parser) aggOr(other string) string {
+	if ps.agg == "" || ps.agg == aggCount {
+		return other
+	}
+	return ps.agg
+}
+
+// scattered finds a measure whose words stand apart: "cost us the most in freight".
+func (ps *parser) scattered() *column {
+	var found *column
+	for _, t := range ps.p.tables {
+		for _, c := range t.cols {
+			compared := slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && slices.Contains(it.cols, c) })
+			if c.role != roleMeasure || len(c.words) < 2 || compared {
+				continue
+			}
+			all := true
+			for _, name := range c.words {
+				all = all && slices.ContainsFunc(ps.ws, func(w word) bool { return matchWord(w, name) > 1 })
+			}
+			if all {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+	}
+	return found
+}
+
+func (ps *parser) spendWord() bool {
+	for k, w := range ps.ws {
+		if (spendWords[w.low] || revenueWords[w.sing]) && (!ps.used[k] || ps.itemAt(k) != nil && ps.itemAt(k).verb) && ps.agg != aggCount {
+			return true
+		}
+	}
+	return false
+}
+
+// money is the measure column that holds a table's money.
+func (t *table) money() *column {
+	for _, name := range moneyColumns {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && slices.Contains(append(slices.Clone(c.words), c.optional...), name) && !slices.Contains(c.words, "unit") {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// tableMoney computes over the money of a table that is named itself: "how much
+// did we invoice", "the largest expense".
+func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
+	if t == nil && len(ps.p.tables) == 1 {
+		t = ps.p.tables[0]
+	}
+	for _, it := range ps.nouns(itTable) {
+		if it.verb && it.table().money() != nil {
+			t = it.table()
+		}
+	}
+	if (t == nil || t.money() == nil) && spend && ps.prev == nil {
+		if m, ok := ps.p.revenue(ps.needs()); ok {
+			if ps.agg != "" && ps.agg != aggCount {
+				m.agg = ps.agg
+			}
+			pl.measures, pl.base = []measure{m}, m.col.t
+			return nil
+		}
+	}
+	if t == nil || t.money() == nil {
+		if c := ps.namedTotal(); c != nil && ps.prev == nil {
+			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
+			return nil
+		}
+		if ps.prev != nil && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil && !spend {
+			m := ps.prev.measures[0]
+			m.agg, m.per, m.name = ps.agg, nil, ""
+			pl.measures, pl.base = []measure{m}, m.col.t
+			return nil
+		}
+		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
+			pl.base = t
+			pl.measures = []measure{{agg: aggCount, name: countName(t)}}
+			return nil
+		}
+		return decline("I could not tell what to compute: name the figure.")
+	}
+	if ps.prev != nil && len(ps.nouns(itTable)) == 0 && !spend && ps.agg != "" && len(ps.prev.measures) == 1 && ps.prev.measures[0].col != nil {
+		m := ps.prev.measures[0]
+		m.agg, m.per, m.name = ps.agg, nil, ""
+		pl.measures, pl.base = []measure{m}, m.col.t
+		return nil
+	}
+	c := t.money()
+	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t
+	return nil
+}
+
+// namedTotal is the only column called total, where "total by customer" is asked.
+func (ps *parser) namedTotal() *column {
+	if !slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "total" }) {
+		return nil
+	}
+	var found *column
+	for _, t := range ps.p.tables {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && len(c.words) == 1 && c.words[0] == "total" {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+	}
+	return found
+}
+
+func (ps *parser) muchAsked() bool {
+	return slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "much" })
+}
+
+func (ps *parser) whatExists() bool {
+	exist := slices.ContainsFunc(ps.ws, func(w word) bool {
+		return w.sing == "exist" || w.low == "available" || w.low == "have" || w.low == "there" || w.low == "offered"
+	})
+	return ps.at(0) == "what" && (exist || ps.at(1) == "are")
+}
+
+// asList lists rows of a table, or the values of a column.
+func (ps *parser) asList(pl *plan, tables []*item) (*declined, bool) {
+	hasCond := slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && it.cols == nil && it.table() != nil })
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.done || it.qual || it.dim || it.neg {
+			continue
+		}
+		switch {
+		case it.kind == itTable && !it.verb && !hasCond:
+			pl.kind, pl.base = kindList, it.table()
+			it.done = true
+			ps.showMentioned(pl)
+			return nil, true
+		case it.kind == itColumn && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDimension }):
+			c, ok := ps.pick(it.cols, ps.nearTable())
+			if !ok {
+				return ps.ambiguous(it), true
+			}
+			it.done = true
+			if len(c.t.label) == 1 && c == c.t.label[0] && c.t.key != nil && !hasCond {
+				pl.kind, pl.base = kindList, c.t
+				ps.showMentioned(pl)
+				return nil, true
+			}
+			pl.kind, pl.base = kindList, c.t
+			pl.dims = []dim{{col: c}}
+			return nil, true
+		}
+		if hasCond && it.kind == itTable {
+			return nil, false
+		}
+	}
+	if t := ps.countedByValue(); ps.list && t != nil && len(tables) == 0 && !hasCond {
+		pl.kind, pl.base = kindList, t // "list the neurologists"
+		return nil, true
+	}
+	return nil, false
+}
+
+// showMentioned adds the columns that a list names: "with their monthly price".
+func (ps *parser) showMentioned(pl *plan) {
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind == itColumn && !it.done && !it.neg && !it.dim && it.col().role != roleDate && it.col().role != roleBool {
+			if own := columnsOf(it.cols, []*table{pl.base}); len(own) == 1 {
+				pl.show = append(pl.show, own[0])
+				it.done = true
+			}
+		}
+	}
+}
+
+// earnVerbs ask for revenue where two are compared and no figure is named.
+var earnVerbs = set("bring brings brought earn earns earned generate generates generated sell sells sold")
+
+var spendWords = set(`spent spend spending expenditure paid billed bill billing invoiced cost costs worth`)

@@ -1,0 +1,96 @@
+package offline
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Medians, which not every engine has.
+
+// sqliteMedian takes the mean of the one or two middle values, as SQLite has no median
+// everywhere; other measures stand beside it.
+func (w *sqlWriter) sqliteMedian() string {
+	sel, group := w.dims()
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	over := ""
+	if len(group) > 0 {
+		over = "PARTITION BY " + strings.Join(group, ", ")
+	}
+	var outer, where []string
+	for _, d := range w.pl.dims {
+		outer = append(outer, q(d.as))
+	}
+	by := len(outer)
+	for i, m := range w.pl.measures {
+		v, k, n := q(fmt.Sprintf("v%d", i)), q(fmt.Sprintf("k%d", i)), q(fmt.Sprintf("n%d", i))
+		inner, agg := w.parts(m)
+		sel = append(sel, inner+" AS "+v)
+		if m.agg != aggMedian {
+			outer = append(outer, fmt.Sprintf(agg, v)+" AS "+q(m.as))
+			continue
+		}
+		if len(w.pl.measures) == 1 {
+			where = append(where, inner+" IS NOT NULL")
+		}
+		sel = append(sel, "ROW_NUMBER() OVER ("+strings.TrimSpace(over+" ORDER BY "+inner+" IS NULL, "+inner)+") AS "+k, "COUNT("+inner+") OVER ("+over+") AS "+n)
+		outer = append(outer, "AVG(CASE WHEN "+k+" IN (("+n+" + 1) / 2, ("+n+" + 2) / 2) THEN "+v+" END) AS "+q(m.as))
+	}
+	sql := "SELECT " + strings.Join(outer, ", ") + " FROM (SELECT " + strings.Join(sel, ", ") + w.source() + w.where(where...) + ")"
+	if by > 0 {
+		sql += " GROUP BY " + strings.Join(outer[:by], ", ")
+	}
+	w.wrapped = true
+	if w.pl.growth || w.pl.running {
+		return w.follow(sql)
+	}
+	return sql + w.order()
+}
+
+// parts is a measure as an expression of one row and the aggregate over it.
+func (w *sqlWriter) parts(m measure) (inner, agg string) {
+	switch {
+	case m.agg == aggCount && m.entity != nil && w.pl.base.refTo(m.entity) != nil:
+		return w.col(w.pl.base.refTo(m.entity)), "COUNT(DISTINCT %s)"
+	case m.agg == aggCount:
+		return "1", "COUNT(%s)"
+	case m.agg == aggDistinct:
+		return w.value(m), "COUNT(DISTINCT %s)"
+	}
+	return w.value(m), strings.ToUpper(m.agg) + "(%s)"
+}
+
+// medianPer is the median of the sums of an entity's rows: of the revenue of orders,
+// not of their lines.
+func (w *sqlWriter) medianPer() string {
+	m := w.pl.measures[0]
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	dims, group := w.dims()
+	ref := w.col(w.pl.base.refTo(m.per))
+	inner := "SELECT " + strings.Join(append(dims, "SUM("+w.value(m)+") AS "+q("v")), ", ") + w.source() + w.where(ref+" IS NOT NULL", w.value(m)+" IS NOT NULL") +
+		" GROUP BY " + strings.Join(append(group, ref), ", ")
+	var names []string
+	for _, d := range w.pl.dims {
+		names = append(names, q(d.as))
+	}
+	outer := &sqlWriter{pl: w.pl, dialect: w.dialect, wrapped: true}
+	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
+	from := "(" + inner + ") AS " + q("each")
+	where := ""
+	switch w.dialect {
+	case "duckdb":
+		median = "MEDIAN(CAST(" + q("v") + " AS DOUBLE))"
+	case "sqlite":
+		part := ""
+		if len(names) > 0 {
+			part = "PARTITION BY " + strings.Join(names, ", ")
+		}
+		median = "AVG(" + q("v") + ")"
+		from = "(SELECT *, ROW_NUMBER() OVER (" + strings.TrimSpace(part+" ORDER BY "+q("v")) + ") AS " + q("k") + ", COUNT(*) OVER (" + part + ") AS " + q("n") + " FROM " + from + ")"
+		where = " WHERE " + q("k") + " IN ((" + q("n") + " + 1) / 2, (" + q("n") + " + 2) / 2)"
+	}
+	sql := "SELECT " + strings.Join(append(names, median+" AS "+q(m.as)), ", ") + " FROM " + from + where
+	if len(names) > 0 {
+		sql += " GROUP BY " + strings.Join(names, ", ")
+	}
+	return sql + outer.order()
+}

@@ -1,0 +1,151 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Money: revenue and profit where no column is called so.
+
+// moneyMeasure is revenue or profit where no column is called so.
+func (ps *parser) moneyMeasure(pl *plan, it *item) *declined {
+	it.done = true
+	for k := range ps.items {
+		if x := &ps.items[k]; x.kind == it.kind {
+			x.done = true
+		}
+	}
+	said := ps.said(it)
+	needs := ps.needs()
+	m, ok := ps.p.revenue(needs)
+	if it.kind == itProfit {
+		m, ok = ps.p.profit(strings.Contains(fold(said), "margin"))
+		if !ok {
+			return decline("There are no costs of what is sold in the data, so I cannot give “%s”.", said)
+		}
+	} else if ok && ps.agg != "" && ps.agg != aggCount {
+		m.agg = ps.agg
+	}
+	if !ok {
+		return &declined{reason: "There is nothing in the data that I can read as “" + said + "”.", words: []string{said}}
+	}
+	pl.measures, pl.base = []measure{m}, m.col.t
+	return nil
+}
+
+// needs are the tables that groups and filters will want to reach.
+func (ps *parser) needs() []*table {
+	var out []*table
+	for _, it := range ps.items {
+		if it.done || it.neg {
+			continue
+		}
+		switch {
+		case it.kind == itTable && !it.verb && len(it.tables) == 1:
+			out = append(out, it.tables[0])
+		case it.kind == itColumn && len(it.cols) == 1:
+			out = append(out, it.cols[0].t)
+		case it.kind == itValue && len(it.vals) == 1:
+			out = append(out, it.vals[0].col.t)
+		}
+	}
+	if ps.prev != nil {
+		for _, c := range ps.prev.columns() {
+			out = append(out, c.t)
+		}
+	}
+	return out
+}
+
+// revenue finds what is sold for: a column of that name, quantity times price, or
+// the total of an order. Among several it takes the first that reaches the tables.
+func (p *profile) revenue(needs []*table) (measure, bool) {
+	var found []measure
+	for _, t := range p.tables {
+		for _, c := range t.cols {
+			if c.role == roleMeasure && slices.ContainsFunc(c.words, func(w string) bool { return w == "revenue" || w == "sale" || w == "turnover" }) && !meanOnly(c) {
+				found = append(found, measure{agg: aggSum, col: c})
+			}
+		}
+	}
+	for _, t := range p.tables {
+		if m, ok := t.product(); ok {
+			found = append(found, m)
+		}
+	}
+	for _, t := range p.tables {
+		sells := slices.ContainsFunc(t.words, func(w string) bool {
+			return sellingWords[w]
+		})
+		for _, name := range []string{"total", "amount", "price", "fare", "preis"} {
+			for _, c := range t.cols {
+				if sells && c.role == roleMeasure && slices.Contains(c.words, name) && !meanOnly(c) {
+					found = append(found, measure{agg: aggSum, col: c})
+				}
+			}
+		}
+	}
+	if len(found) == 0 && len(p.tables) == 1 {
+		if c := p.tables[0].money(); c != nil && !meanOnly(c) {
+			found = append(found, measure{agg: aggSum, col: c})
+		}
+	}
+	for _, m := range found {
+		m.name = "revenue"
+		if !slices.ContainsFunc(needs, func(t *table) bool { return !m.col.t.reaches(t) }) {
+			return m, true
+		}
+	}
+	if len(found) > 0 {
+		found[0].name = "revenue"
+		return found[0], true
+	}
+	return measure{}, false
+}
+
+// product is quantity times the price of one, in one table.
+func (t *table) product() (measure, bool) {
+	var qty, price *column
+	for _, c := range t.cols {
+		if c.role != roleMeasure {
+			continue
+		}
+		switch {
+		case len(c.words) == 1 && (c.words[0] == "quantity" || c.words[0] == "units"), len(c.words) == 1 && c.words[0] == "unit":
+			qty = c
+		case slices.Contains(c.words, "price"):
+			price = c
+		}
+	}
+	if qty == nil || price == nil {
+		return measure{}, false
+	}
+	return measure{agg: aggSum, times: qty, col: price, name: "revenue"}, true
+}
+
+// profit needs the cost of one, on the line or on what it refers to.
+func (p *profile) profit(margin bool) (measure, bool) {
+	for _, t := range p.tables {
+		m, ok := t.product()
+		if !ok {
+			continue
+		}
+		for _, o := range p.tables {
+			for _, c := range o.cols {
+				name := strings.Join(c.words, " ")
+				if c.role == roleMeasure && (name == "cost" || name == "unit cost") && t.reaches(o) {
+					m.less = c
+					m.name = "gross profit"
+					if margin {
+						m.agg, m.name = aggMargin, "gross margin in percent"
+					}
+					return m, true
+				}
+			}
+		}
+	}
+	return measure{}, false
+}
+
+// sellingWords name tables whose rows are sales.
+var sellingWords = set("order sale invoice purchase transaction booking rental contract ticket job reservation subscription bill checkout")

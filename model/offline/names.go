@@ -1,0 +1,104 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Names of tables and columns in sentences. A name that is not English is left as it is:
+// its plural would be wrong, and it may be one already.
+
+// many is what several rows of a table are called.
+func (t *table) many() string {
+	if len(t.nouns) > 0 && slices.ContainsFunc(t.words, func(w string) bool { return fileWords[w] || isForeign(w) }) {
+		return plural(t.nouns[0], 2)
+	}
+	ws := strings.Fields(showName(t.name))
+	if len(t.p.tables) == 1 && !t.counted() {
+		return "rows"
+	}
+	if n := len(ws); n > 1 && fileWords[ws[n-1]] {
+		ws = ws[:n-1] // "rentals export" holds rentals
+	}
+	if len(ws) == 0 {
+		return "rows"
+	}
+	return manyOf(strings.Join(ws, " "))
+}
+
+// counted reports whether the name of the only table says what several of its rows are
+// called: it is a plural, or a thing that the lexicon knows one of.
+func (t *table) counted() bool {
+	ws := spellName(t.name, false)
+	for n := len(ws); n > 1 && fileWords[ws[n-1]]; n-- {
+		ws = ws[:n-1]
+	}
+	last := ws[max(len(ws)-1, 0):]
+	if len(last) == 0 || startsDigit(last[0]) {
+		return false
+	}
+	if w := last[0]; singular(w) != w {
+		return true
+	} else if isForeign(w) {
+		return false
+	} else {
+		return len(synonym[w]) > 0 || len(t.p.tables) == 1 && nounsOfVerbs[w]
+	}
+}
+
+// nounsOfVerbs are what verbs make.
+var nounsOfVerbs = func() map[string]bool {
+	m := map[string]bool{}
+	for _, nouns := range verbNouns {
+		for _, n := range nouns {
+			m[n] = true
+		}
+	}
+	return m
+}()
+
+// fileWords end the names of files, and say nothing of their rows.
+var fileWords = set("export exports report reports data dump file list extract table sheet csv")
+
+// manyOf is the plural of a name; a name that has one, or is not English, stays.
+func manyOf(name string) string {
+	ws := strings.Fields(name)
+	if len(ws) == 0 {
+		return name
+	}
+	last := ws[len(ws)-1]
+	if isForeign(last) || singular(last) != last || uncounted[last] {
+		return name
+	}
+	return plural(name, 2)
+}
+
+// uncounted have no plural, or are one.
+var uncounted = set("data info information staff equipment stock inventory media personnel people feedback traffic weather total species series rows")
+
+// isForeign reports whether a word of a name is German, French or Spanish, as far as its
+// form tells.
+func isForeign(w string) bool {
+	w = fold(w)
+	if translations[w] != nil {
+		return w != "client" && w != "artist" && w != "region" && w != "note" && w != "patient" && w != "depot" && w != "article" && w != "service"
+	}
+	return slices.ContainsFunc([]string{"ungen", "ung", "heiten", "keiten", "keit", "schaft", "schaften", "datum", "nummer", "betrag", "preis", "zahl", "eur"}, func(end string) bool {
+		return len(w) > len(end)+1 && strings.HasSuffix(w, end)
+	})
+}
+
+// totalOf is a sum in words: "total fee", but "total of betrag" and "total of Total".
+func totalOf(name string) string {
+	ws := strings.Fields(name)
+	for len(ws) > 1 && isUnit(ws[len(ws)-1]) {
+		ws = ws[:len(ws)-1]
+	}
+	if len(ws) > 0 && isForeign(ws[len(ws)-1]) {
+		return "total of " + name
+	}
+	if name == "total" {
+		return name
+	}
+	return "total " + strings.TrimPrefix(name, "total ")
+}

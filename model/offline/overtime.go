@@ -1,0 +1,191 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Figures over time: by parts that come again (the days of the week), their growth from
+// period to period, and their sum so far.
+
+// overTime settles growth and running totals once the groups are known, and the days of
+// the week that a question is limited to.
+func (ps *parser) overTime(pl *plan) *declined {
+	if len(ps.weekdays) > 0 {
+		if d := ps.onDays(pl); d != nil {
+			return d
+		}
+	}
+	if !ps.growth && !ps.running {
+		return nil
+	}
+	word := map[bool]string{true: "growth", false: "a running total"}[ps.growth]
+	if len(pl.dims) == 0 || pl.dims[0].bucket == "" {
+		c := ps.dateFor(pl)
+		if c == nil || ps.reachFrom(pl, c.t) != nil {
+			return decline("I found no date to follow %s by.", word)
+		}
+		size := ps.naturalSize(c)
+		pl.notes = append(pl.notes, "by "+size+", as no period was named")
+		pl.dims = append([]dim{{col: c, bucket: size}}, pl.dims...)
+	}
+	switch {
+	case len(pl.dims) != 1 || cyclic(pl.dims[0].bucket) || len(pl.measures) != 1 || pl.kind != kindAggregate:
+		return decline("I can follow %s of one figure from period to period, not by anything else.", word)
+	case ps.running && pl.measures[0].agg != aggSum && (pl.measures[0].agg != aggCount || pl.measures[0].entity != nil):
+		return decline("Only totals and counts of rows add up to a running total.")
+	case ps.growth && (pl.share || pl.order != 0 || pl.limit > 0):
+		return decline("I cannot rank or share out growth; ask for it by period.")
+	}
+	pl.growth, pl.running = ps.growth, ps.running && !ps.growth
+	return nil
+}
+
+// naturalSize is the period in which a date column is looked at where none is named.
+func (ps *parser) naturalSize(c *column) string {
+	if c.year {
+		return "year"
+	}
+	return "month"
+}
+
+// onDays keeps the rows of the days of the week; several days that are compared are told
+// apart.
+func (ps *parser) onDays(pl *plan) *declined {
+	c := ps.dateFor(pl)
+	if c == nil || c.year {
+		return decline("There is no date in the data that a day of the week could be of.")
+	}
+	if d := ps.reachFrom(pl, c.t); d != nil {
+		return d
+	}
+	var names []string
+	for _, n := range ps.weekdays {
+		names = append(names, weekdayNames[n-1])
+	}
+	ps.weekdays = nil
+	pl.filters = append(pl.filters, filter{op: opWeekday, col: c, values: names, words: c.title() + " on " + strings.Join(names, " or ")})
+	if ps.compare && len(names) > 1 && pl.kind == kindAggregate {
+		pl.dims = append(pl.dims, dim{col: c, bucket: "weekday"})
+	}
+	return nil
+}
+
+// part is a part of a date that comes again, as it is shown, and what it is ordered by.
+func (w *sqlWriter) part(q, part string) (name, key string) {
+	switch w.dialect + " " + part {
+	case "sqlite weekday":
+		return nameOf("strftime('%w', "+q+")", weekdayNames, func(i int) string { return quoteText(strconv.Itoa((i + 1) % 7)) }), "(strftime('%w', " + q + ") + 6) % 7"
+	case "sqlite month of the year":
+		return nameOf("strftime('%m', "+q+")", monthNames, func(i int) string { return quoteText(strconv.Itoa(101 + i)[1:]) }), "strftime('%m', " + q + ")"
+	case "sqlite hour":
+		e := "CAST(strftime('%H', " + q + ") AS INTEGER)"
+		return e, e
+	case "postgres weekday":
+		return "to_char(" + q + ", 'FMDay')", "EXTRACT(ISODOW FROM " + q + ")"
+	case "postgres month of the year":
+		return "to_char(" + q + ", 'FMMonth')", "EXTRACT(MONTH FROM " + q + ")"
+	case "duckdb weekday":
+		return "dayname(" + q + ")", "isodow(" + q + ")"
+	case "duckdb month of the year":
+		return "monthname(" + q + ")", "month(" + q + ")"
+	}
+	e := "EXTRACT(HOUR FROM " + q + ")"
+	return e, e
+}
+
+// onDays is the condition that a date is one of some days of the week.
+func (w *sqlWriter) onDays(f filter) string {
+	name, _ := w.part(w.moment(f.col), "weekday")
+	var days []string
+	for _, v := range f.values {
+		if w.dialect == "sqlite" {
+			v = strconv.Itoa((slices.Index(weekdayNames, v) + 1) % 7)
+		}
+		days = append(days, quoteText(v))
+	}
+	if w.dialect == "sqlite" {
+		name = "strftime('%w', " + w.moment(f.col) + ")"
+	}
+	return name + " IN (" + strings.Join(days, ", ") + ")"
+}
+
+var monthNames = strings.Fields("January February March April May June July August September October November December")
+
+// nameOf chooses a name by a key.
+func nameOf(key string, names []string, when func(i int) string) string {
+	e := "CASE " + key
+	for i, n := range names {
+		e += " WHEN " + when(i) + " THEN " + quoteText(n)
+	}
+	return e + " END"
+}
+
+// placeOf is the place of a part's name in its cycle.
+func placeOf(name, part string) string {
+	names := map[string][]string{"weekday": weekdayNames, "month of the year": monthNames}[part]
+	if names == nil {
+		return name
+	}
+	e := "CASE " + name
+	for i, n := range names {
+		e += " WHEN " + quoteText(n) + " THEN " + strconv.Itoa(i)
+	}
+	return e + " END"
+}
+
+// follow wraps the statement of a figure by period into that of its growth or its sum so
+// far.
+func (w *sqlWriter) follow(sql string) string {
+	q := func(s string) string { return quoteName(w.dialect, s) }
+	at, v := q(w.pl.dims[0].as), q(w.pl.measures[0].as)
+	from := " FROM (" + sql + ") AS " + q("periods") + " WHERE " + at + " IS NOT NULL ORDER BY 1"
+	if w.pl.running {
+		return "SELECT " + at + ", SUM(" + v + ") OVER (ORDER BY " + at + ") AS " + q(runningName) + from
+	}
+	before := "LAG(" + v + ") OVER (ORDER BY " + at + ")"
+	return "SELECT " + at + ", " + v + ", 100.0 * (" + v + " - " + before + ") / NULLIF(" + before + ", 0) AS " + q(growthName) + from
+}
+
+const (
+	growthName  = "growth_percent"
+	runningName = "running_total"
+)
+
+// grown words growth from period to period.
+func (w *writer) grown(pl *plan, res result) {
+	w.text("Growth of " + pl.measures[0].name + " from " + pl.dims[0].bucket + " to " + pl.dims[0].bucket + ", in percent")
+	c := len(res.Columns) - 1
+	hi, lo := extremes(res, c)
+	if hi < 0 {
+		w.text(": there is no " + pl.dims[0].bucket + " to compare with.")
+		w.table(res, pl, true)
+		return
+	}
+	w.text(": it was highest in ")
+	w.labels(pl, res, hi)
+	w.text(" with **")
+	w.cell(res, hi, c, true, true)
+	w.text("**")
+	if lo != hi {
+		w.text(" and lowest in ")
+		w.labels(pl, res, lo)
+		w.text(" with **")
+		w.cell(res, lo, c, true, true)
+		w.text("**")
+	}
+	w.text(".")
+	w.table(res, pl, true)
+}
+
+// soFar words a running total.
+func (w *writer) soFar(pl *plan, res result) {
+	last := len(res.Rows) - 1
+	w.text("The running total of " + pl.measures[0].name + " reaches **")
+	w.cell(res, last, len(res.Columns)-1, true, false)
+	w.text("** in ")
+	w.labels(pl, res, last)
+	w.text(".")
+	w.table(res, pl, true)
+}

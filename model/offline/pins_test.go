@@ -1,0 +1,48 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/model/offline"
+)
+
+// TestPinnedTables holds that a table named beside the question counts where the
+// question names none, and that a question about something else stays its own.
+func TestPinnedTables(t *testing.T) {
+	c := shop(t)
+	for _, g := range []struct{ before, question, context, from, want string }{
+		{"", "How many?", "The user means this table: shop.customers.", "customers", "140"},
+		{"How many orders are there?", "how many?", "The user means this table: shop.customers.", "customers", "140"},
+		{"", "How many are there?", "The user means these tables: shop.order_items, shop.orders.", "order_items", ""},
+		{"", "How many orders are there?", "The user means this table: shop.orders.", "orders", "846"},
+		{"", "How many orders are there?", "The user means this table: shop.nowhere.", "orders", "846"},
+		{"", "How many orders are there?", "The user means this table: elsewhere.customers.", "orders", "846"},
+		{"", "average order value", "The user means this table: shop.customers.", "orders", ""},
+	} {
+		k := newTalk(t, c, offline.New(offline.Options{Catalog: c}), "shop")
+		if g.before != "" {
+			k.ask(g.before)
+		}
+		s := k.askWith(g.question, g.context)
+		if !strings.Contains(strings.ToLower(s.sql)+" ", "from "+g.from+" ") && !strings.Contains(strings.ToLower(s.sql), `from "`+g.from+`"`) || !strings.Contains(s.text, g.want) {
+			t.Errorf("%q with %q\nsql  %s\ntext %s", g.question, g.context, s.sql, s.text)
+		}
+	}
+}
+
+// TestLongTablesSayWhatTheyShow holds the words below a table that is not whole.
+func TestLongTablesSayWhatTheyShow(t *testing.T) {
+	c := shop(t)
+	p := offline.New(offline.Options{Catalog: c})
+	for question, want := range map[string]string{
+		"revenue by month":         "_Of 18 rows, these are the last._",
+		"orders by city":           "rows, these are the first._",
+		"revenue by month in 2026": "",
+	} {
+		s := newTalk(t, c, p, "shop").ask(question)
+		if has := strings.Contains(s.text, "these are the"); has != (want != "") || !strings.Contains(s.text, want) {
+			t.Errorf("%s\n%s\nwant %q", question, s.text, want)
+		}
+	}
+}

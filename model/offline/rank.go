@@ -1,0 +1,331 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Rankings: the cheapest plan, the latest order, the doctors with the most appointments, the
+// busiest branch.
+
+// rankedList is "the cheapest plan", "the heaviest product".
+func (ps *parser) rankedList(pl *plan, t *table) *declined {
+	for _, it := range ps.nouns(itTable) {
+		t = it.table()
+		break
+	}
+	if t == nil && len(ps.p.tables) == 1 {
+		t = ps.p.tables[0]
+	}
+	if t == nil {
+		return decline("I could not tell what to rank.")
+	}
+	c := t.rankColumn(ps.rankCols)
+	if c == nil && ps.tenure {
+		c = t.mainDate()
+	}
+	if c == nil {
+		return decline("There is no column in %s to rank by that.", t.title())
+	}
+	pl.kind, pl.base, pl.rankBy = kindList, t, c
+	if pl.limit == 0 {
+		pl.limit = 1
+	}
+	ps.doneTable(t)
+	return nil
+}
+
+// rankColumn is the only column of a table that fits one of the words.
+func (t *table) rankColumn(names []string) *column {
+	for _, name := range names {
+		if name == "@date" {
+			return t.mainDate()
+		}
+		var found *column
+		for _, c := range t.cols {
+			if c.role == roleMeasure && slices.ContainsFunc(append(slices.Clone(c.words), c.optional...), func(w string) bool { return w == name || w == singular(name) }) {
+				if found != nil {
+					return nil
+				}
+				found = c
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// dateExtreme is "when was the first appointment", "the most recent signup date",
+// "the latest 5 orders".
+func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
+	if len(ps.rankCols) != 1 || ps.rankCols[0] != "@date" {
+		return nil, false
+	}
+	var c *column
+	for k := range ps.items {
+		it := &ps.items[k]
+		if it.kind == itColumn && !it.dim && slices.ContainsFunc(it.cols, func(c *column) bool { return c.role == roleDate }) {
+			var ok bool
+			if c, ok = ps.pick(it.cols, t); !ok {
+				return ps.ambiguous(it), true
+			}
+			it.done = true
+			break
+		}
+	}
+	if c == nil && t != nil && ps.aged {
+		c = t.begun()
+	}
+	if c == nil && t != nil {
+		c = t.mainDate()
+	}
+	if c == nil && t != nil {
+		c = t.onlyDate()
+	}
+	if c == nil && t != nil {
+		c = t.begun()
+	}
+	if c == nil {
+		return decline("I found no date to order by."), true
+	}
+	if slices.ContainsFunc(ps.items, func(it item) bool { return it.dim }) && ps.limit == 0 && c.role == roleDate {
+		pl.measures, pl.base = []measure{{agg: map[bool]string{true: aggMin, false: aggMax}[ps.order > 0], col: c}}, c.t
+		pl.order = 0 // the first or last of each
+		ps.doneTable(c.t)
+		return nil, true
+	}
+	when := ps.at(0) == "when" || slices.ContainsFunc(ps.ws, func(w word) bool { return w.sing == "date" || w.low == "when" })
+	if when && ps.limit == 0 {
+		agg := aggMax
+		if ps.order > 0 {
+			agg = aggMin
+		}
+		pl.order = 0
+		pl.measures, pl.base = []measure{{agg: agg, col: c}}, c.t
+		ps.doneTable(c.t)
+		return nil, true
+	}
+	pl.kind, pl.base, pl.rankBy = kindList, c.t, c
+	if pl.limit == 0 {
+		pl.limit = 1
+	}
+	ps.doneTable(c.t)
+	return nil, true
+}
+
+// begun is the date or year from which a thing's age counts.
+func (t *table) begun() *column {
+	for _, name := range []string{"birth", "born", "founded", "built", "established", "opened", "published", "released", "manufactured", "jahr", "baujahr", "year"} {
+		var found []*column
+		for _, c := range t.cols {
+			if (c.role == roleDate || c.year) && (slices.Contains(splitName(c.name), name) || c.means(map[string]bool{name: true})) {
+				found = append(found, c)
+			}
+		}
+		if len(found) == 1 {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// rankedCount is "the doctors with the most appointments", "the 5 largest
+// invoices", "top 3" after another question.
+func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
+	var counted *item
+	for _, it := range tables {
+		if it.lo > ps.orderAt && (len(tables) > 1 || ps.otherNoun(it)) {
+			counted = it
+		}
+	}
+	if verb := ps.verbTable(); verb != nil && (len(tables) > 1 || ps.otherNoun(verb)) {
+		counted = verb
+	}
+	if ps.busy && (counted == nil || !counted.verb && counted.table() == t) && t != nil {
+		if d, ok := ps.busiest(pl, t); ok {
+			return d
+		}
+	}
+	if d, ok := ps.rankedByParent(pl, tables); ok {
+		return d
+	}
+	if counted == nil && ps.prev != nil && len(tables) == 0 {
+		pl.measures, pl.base = ps.prev.measures, ps.prev.base
+		return nil
+	}
+	if counted != nil {
+		counted.done = true
+		pl.base = counted.table()
+		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
+		return nil
+	}
+	if c := ps.rankedColumn(); ps.busy && len(tables) == 0 && c != nil && ps.events(c.t) == nil {
+		pl.base, pl.measures = c.t, []measure{{agg: aggCount, name: countName(c.t)}}
+		return nil
+	}
+	if len(tables) == 0 && len(ps.p.tables) > 1 || t == nil {
+		return decline("I could not tell what to rank by.")
+	}
+	c := t.money()
+	if c == nil {
+		c = t.rankColumn(strings.Fields(sizeNames))
+	}
+	if c == nil || ps.busy {
+		return decline("I could not tell what to rank %s by.", t.title())
+	}
+	pl.kind, pl.base, pl.rankBy = kindList, t, c
+	if pl.limit == 0 {
+		pl.limit = 1
+	}
+	ps.doneTable(t)
+	return nil
+}
+
+// rankedByParent is "the club that plays in the largest stadium": rows of one table by a
+// size of what they refer to.
+func (ps *parser) rankedByParent(pl *plan, tables []*item) (*declined, bool) {
+	adjective := ps.at(ps.orderAt)
+	if adjective == "most" || adjective == "least" || adjective == "fewest" || adjective == "top" || len(tables) < 2 {
+		return nil, false
+	}
+	s := tables[0].table()
+	for _, it := range tables[1:] {
+		t := it.table()
+		if it.verb || it.lo < ps.orderAt || s == t || !s.reaches(t) {
+			continue
+		}
+		c := t.rankColumn(strings.Fields(sizeNames))
+		if c == nil {
+			return decline("I could not tell what to rank %s by.", t.title()), true
+		}
+		pl.kind, pl.base, pl.rankBy = kindList, s, c
+		if pl.limit == 0 {
+			pl.limit = 1
+		}
+		for _, other := range tables {
+			other.done = true
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// rankedColumn is the only column that stands as a noun after the ranking word.
+func (ps *parser) rankedColumn() *column {
+	its := ps.nouns(itColumn)
+	if len(its) != 1 || len(its[0].cols) != 1 || its[0].lo < ps.orderAt || its[0].col().role != roleDimension {
+		return nil
+	}
+	return its[0].col()
+}
+
+// busiest ranks by how often something happened: the rows that refer to what is ranked,
+// or the rows themselves by a column or a period of theirs.
+func (ps *parser) busiest(pl *plan, t *table) (*declined, bool) {
+	if c := ps.columnRanked(t); ps.bucket != "" || c {
+		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+		return nil, true
+	}
+	e := ps.events(t)
+	if e == nil {
+		return decline("I could not tell what is counted for each %s.", t.title()), true
+	}
+	pl.base, pl.measures = e, []measure{{agg: aggCount, name: countName(e)}}
+	return nil, true
+}
+
+// columnRanked reports whether a column of t is what is ranked: "the most common genre".
+func (ps *parser) columnRanked(t *table) bool {
+	for _, it := range ps.nouns(itColumn) {
+		if it.lo > ps.orderAt && len(columnsOf(it.cols, []*table{t})) > 0 && it.col().role == roleDimension {
+			return true
+		}
+	}
+	return false
+}
+
+// bestSelling ranks what is sold by its pieces; where the question names nothing that is
+// sold, the only thing that the lines of sales refer to.
+func (ps *parser) bestSelling(pl *plan) *declined {
+	for _, t := range ps.p.tables {
+		m, ok := t.product()
+		if !ok {
+			continue
+		}
+		pl.base, pl.measures = t, []measure{{agg: aggSum, col: m.times}}
+		if len(ps.nouns(itTable)) > 0 || len(ps.nouns(itColumn)) > 0 || ps.grouped() {
+			return nil
+		}
+		var sold []*table
+		for _, e := range t.parents {
+			if !e.to.t.event() {
+				sold = append(sold, e.to.t)
+			}
+		}
+		if len(sold) != 1 {
+			return decline("I could not tell what is sold.")
+		}
+		pl.dims = []dim{{entity: sold[0]}}
+		return nil
+	}
+	return decline("Best selling by what? There is no number of pieces in the data; name the figure to rank by.")
+}
+
+// otherNoun reports whether something else than it could be ranked.
+func (ps *parser) otherNoun(it *item) bool {
+	for k := range ps.items {
+		o := &ps.items[k]
+		if o != it && !o.done && !o.qual && !o.neg && o.lo < it.lo && o.kind == itColumn && o.col().role == roleDimension {
+			return true
+		}
+	}
+	if d, ok := ps.whoDim(&plan{base: it.table()}); ok && (d.entity != nil || d.col != nil) {
+		return true
+	}
+	return ps.bucket != "" || slices.ContainsFunc(ps.items, func(x item) bool { return x.dim })
+}
+
+// rankedRows turns "the biggest subscriptions by seats" into a list: what is ranked
+// are the rows that have the measure themselves.
+func (ps *parser) rankedRows(pl *plan) bool {
+	var rows *item
+	for k := range ps.items {
+		it := &ps.items[k]
+		switch {
+		case it.done || it.qual || it.neg || it.kind == itNumber || it.kind == itValue || it.kind == itPeriod:
+		case it.kind == itTable && it.table() == pl.base && !it.verb:
+			rows = it
+		case it.kind == itTable || it.kind == itColumn && it.col().role == roleDimension:
+			return false
+		}
+	}
+	if rows == nil {
+		return false
+	}
+	rows.done = true
+	pl.kind, pl.rankBy, pl.measures, pl.notes = kindList, pl.measures[0].col, nil, nil
+	if pl.limit == 0 {
+		pl.limit = 1
+	}
+	return true
+}
+
+// measuredBy reports whether a measure stands after "by" with nothing that says
+// what to do by it: "plans by price".
+func (ps *parser) measuredBy(pl *plan) bool {
+	if pl.order != 0 || ps.compare || ps.share || ps.prev != nil || len(pl.dims) > 0 || ps.bucket != "" || len(pl.measures) != 1 || pl.measures[0].col == nil || ps.agg != "" && ps.agg != aggCount {
+		return false
+	}
+	for _, it := range ps.items {
+		if it.kind == itColumn && it.done && slices.Contains(it.cols, pl.measures[0].col) {
+			k := it.lo - 1
+			for k > 0 && (ps.at(k) == "of" || ps.at(k) == "number" || ps.at(k) == "the") {
+				k--
+			}
+			return k >= 0 && ps.at(k) == "by"
+		}
+	}
+	return false
+}

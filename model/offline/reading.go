@@ -1,0 +1,156 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How a question was understood, in words.
+
+// reading shows how the question was understood.
+func (w *writer) reading(r *reading) {
+	w.text("Reading: ")
+	w.echo(r.words())
+}
+
+// words is the reading of a plan in one line.
+func (r *reading) words() string {
+	if r.plan == nil || r.plan.kind == kindRaw {
+		return "the SQL as you typed it"
+	}
+	pl := r.plan
+	var parts []string
+	switch {
+	case pl.kind == kindList && len(pl.dims) > 0:
+		parts = append(parts, "different values of "+pl.dims[0].name+" in "+pl.base.title())
+	case pl.kind == kindList:
+		parts = append(parts, "rows of "+pl.base.title())
+	default:
+		for _, m := range pl.measures {
+			parts = append(parts, m.reading(pl))
+		}
+	}
+	for _, f := range append(slices.Clone(pl.shareOf), pl.filters...) {
+		parts = append(parts, f.reading())
+	}
+	var by []string
+	for _, d := range pl.dims {
+		name := d.name
+		if d.col != nil && d.bucket == "" && pl.p != nil && pl.p.namesakes(d.col) {
+			name += " of " + d.col.t.title()
+		}
+		if d.bucket != "" {
+			name += " of " + d.col.title()
+		}
+		by = append(by, name)
+	}
+	if len(by) > 0 && pl.kind == kindAggregate {
+		parts = append(parts, "by "+strings.Join(by, " and "))
+	}
+	if pl.change != nil {
+		parts = append(parts, pl.change.date.title()+": "+pl.change.from.words+" against "+pl.change.to.words)
+	}
+	switch {
+	case pl.growth:
+		parts = append(parts, "growth from "+pl.dims[0].bucket+" to "+pl.dims[0].bucket)
+	case pl.running:
+		parts = append(parts, "added up so far")
+	}
+	if pl.having != nil {
+		parts = append(parts, pl.measures[0].name+" "+pl.having.compared())
+	}
+	switch {
+	case pl.rankBy != nil && pl.rankBy.role == roleDate:
+		parts = append(parts, map[bool]string{true: "latest ", false: "earliest "}[pl.order < 0]+pl.rankBy.title()+" first")
+	case pl.rankBy != nil && pl.order < 0:
+		parts = append(parts, "highest "+pl.rankBy.title()+" first")
+	case pl.rankBy != nil:
+		parts = append(parts, "lowest "+pl.rankBy.title()+" first")
+	case pl.order < 0:
+		parts = append(parts, "highest first")
+	case pl.order > 0:
+		parts = append(parts, "lowest first")
+	}
+	if pl.limit > 0 {
+		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
+	}
+	return strings.Join(append(parts, pl.notes...), " · ")
+}
+
+// namesakes reports whether another table has a column of the same name.
+func (p *profile) namesakes(c *column) bool {
+	return slices.ContainsFunc(p.tables, func(t *table) bool { o := t.col(c.name); return t != c.t && o != nil && o.role == c.role })
+}
+
+// reading is a measure with the columns it rests on.
+func (m measure) reading(pl *plan) string {
+	s := m.name
+	switch {
+	case m.times != nil && m.less != nil:
+		s += " = " + m.times.name + " × (" + m.col.name + " − " + m.less.name + ")"
+	case m.times != nil:
+		s += " = " + m.times.name + " × " + m.col.name
+	case m.col != nil && m.name == "revenue":
+		s += " = " + m.col.t.name + "." + m.col.name
+	case m.entity != nil:
+		s = "number of different " + m.entity.many() + " in " + pl.base.title()
+	}
+	if pl.share {
+		s = "share of " + strings.TrimPrefix(s, "number of ") + " in percent"
+	}
+	return s
+}
+
+func (f filter) compared() string {
+	if f.average {
+		return f.sign + " the average of all"
+	}
+	if f.sign == "between" {
+		return "between " + formatNumber(f.num) + " and " + formatNumber(f.num2)
+	}
+	return f.sign + " " + formatNumber(f.num)
+}
+
+// reading is a filter as the reading shows it.
+func (f filter) reading() string {
+	switch f.op {
+	case opPeriod:
+		return f.col.title() + ": " + f.period.words
+	case opPeriods:
+		return f.col.title() + ": " + f.describe()
+	}
+	return f.describe()
+}
+
+// describe is a filter in words.
+func (f filter) describe() string {
+	not := ""
+	if f.not {
+		not = "not "
+	}
+	switch f.op {
+	case opIn:
+		sign := " = "
+		if f.not {
+			sign = " ≠ "
+		}
+		return f.col.title() + sign + clip(strings.Join(f.values, " or "))
+	case opTrue:
+		return not + strings.Join(f.col.words, " ")
+	case opCompare:
+		return f.col.title() + " " + f.compared()
+	case opPeriod:
+		return f.period.words
+	case opPeriods:
+		var ws []string
+		for _, p := range f.periods {
+			ws = append(ws, p.words)
+		}
+		return strings.Join(ws, " and ")
+	}
+	return f.words
+}
+
+// thought says in one line why the query is run.
+func (r *reading) thought() string { return cut("Reading: "+r.words(), 300) }

@@ -1,0 +1,148 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Two references may lead from one table to another: a match has a home club and an away
+// club, a flight comes from one airport and goes to another. The question has to name the
+// one it means; where it names none, a way around both is taken, or none.
+
+// twin reports whether an edge has another beside it that leads to the same table.
+func (e edge) twin() bool {
+	n := 0
+	for _, o := range e.from.t.parents {
+		if o.to.t == e.to.t {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// roles are the words that tell an edge from its twins: home, away.
+func (e edge) roles() []string {
+	var out []string
+	for _, w := range splitName(e.from.name) {
+		if w != "id" && w != "key" && w != "code" && !slices.Contains(e.to.t.words, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// inRoles is the profile with only those of the twin references left that the words of a
+// question name. The profile itself where none is named.
+func (p *profile) inRoles(ws []word) *profile {
+	drop := map[*column]bool{}
+	said := map[string]string{}
+	for _, t := range p.tables {
+		for _, e := range t.parents {
+			if e.twin() && !e.named(ws) && slices.ContainsFunc(t.parents, func(o edge) bool { return o.to.t == e.to.t && o.named(ws) }) {
+				drop[e.from] = true
+			} else if e.twin() && e.named(ws) {
+				for _, role := range e.roles() {
+					said[role] = e.to.t.title()
+				}
+			}
+		}
+	}
+	if len(drop) == 0 {
+		return p
+	}
+	q := p.clone(drop)
+	q.roles = said
+	return q
+}
+
+// role reports whether a word names the reference that was kept, and to what.
+func (p *profile) role(w word) (string, bool) {
+	for role, to := range p.roles {
+		if matchWord(w, role) > 1 {
+			return to, true
+		}
+	}
+	return "", false
+}
+
+func (e edge) named(ws []word) bool {
+	return slices.ContainsFunc(e.roles(), func(role string) bool {
+		return !filler[role] && slices.ContainsFunc(ws, func(w word) bool { return matchWord(w, role) > 1 })
+	})
+}
+
+// useRoles uses up the words that have settled which reference is meant.
+func (ps *parser) useRoles() {
+	for k, w := range ps.ws {
+		if to, ok := ps.p.role(w); ok && !ps.used[k] {
+			ps.used[k] = true
+			ps.roleNotes = append(ps.roleNotes, to+" means the "+w.low+" "+to)
+		}
+	}
+}
+
+// clone copies a profile without some references.
+func (p *profile) clone(drop map[*column]bool) *profile {
+	q := *p
+	q.cut, q.tables, q.tablesOnly = true, nil, nil
+	q.values, q.partOf = map[string][]*value{}, map[string]*value{}
+	q.words, q.said = map[string]bool{}, map[string]bool{}
+	tables, cols := map[*table]*table{}, map[*column]*column{}
+	for _, t := range p.tables {
+		c := *t
+		c.p, c.cols = &q, make([]*column, len(t.cols))
+		for i, col := range t.cols {
+			one := *col
+			one.t = &c
+			c.cols[i], cols[col] = &one, &one
+		}
+		tables[t] = &c
+		q.tables = append(q.tables, &c)
+	}
+	for _, t := range q.tables {
+		t.key = cols[t.key]
+		t.label = slices.Clone(t.label)
+		for i, c := range t.label {
+			t.label[i] = cols[c]
+		}
+		var kept []edge
+		for _, e := range t.parents {
+			if !drop[e.from] {
+				kept = append(kept, edge{cols[e.from], cols[e.to]})
+			}
+		}
+		t.parents = kept
+	}
+	q.index()
+	return &q
+}
+
+// unnamedRole declines a plan that would take one of twin references without being told
+// which; it mentions the one that was named.
+func (ps *parser) unnamedRole(pl *plan) *declined {
+	w := &sqlWriter{pl: pl, dialect: ps.p.dialect}
+	tables := w.tables()
+	for _, t := range tables {
+		for _, e := range pl.base.path(t) {
+			if !e.twin() {
+				continue
+			}
+			var ways []string
+			for _, o := range e.from.t.parents {
+				if o.to.t == e.to.t {
+					ways = append(ways, article(strings.Join(append(o.roles(), o.to.t.title()), " ")))
+				}
+			}
+			return decline("%s has %s. Say which one is meant.", upperFirst(article(e.from.t.title())), strings.Join(ways, " and "))
+		}
+	}
+	return nil
+}
+
+// article puts "a" or "an" before a noun.
+func article(noun string) string {
+	if noun != "" && strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
