@@ -96,9 +96,9 @@ type Summary struct {
 
 // What an Error is about.
 const (
-	Refused = "refused" // the gate did not let it through
-	Failed  = "failed"  // the engine could not run it: bad SQL, no such column
-	Limited = "limited" // time, memory or cell size ran out
+	Refused = footnote.FaultRefused // the gate did not let it through
+	Failed  = footnote.FaultFailed  // the engine could not run it: bad SQL, no such column
+	Limited = footnote.FaultLimited // time, memory or cell size ran out
 )
 
 // Error is a query's failure as data for the model: it says what was wrong and

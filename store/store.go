@@ -18,23 +18,10 @@ type (
 	Stream = footnote.Stream
 	Append = footnote.Append
 	Lease  = footnote.Lease
+	Page   = footnote.Page
+
+	Positioned = footnote.Positioned
 )
-
-// Page asks for part of a listing, newest change first.
-type Page struct {
-	Org, User string
-	Kind      string // empty for all
-	Query     string // part of the title, any case; empty for all
-	Before    string // cursor from the page before; empty for the first
-	Limit     int    // 1 to 200
-}
-
-// Positioned is an event with its place in the order of the whole store.
-type Positioned struct {
-	footnote.Event
-	Position  int64
-	Org, User string
-}
 
 // Store keeps logs. Its methods may be called from several goroutines.
 //

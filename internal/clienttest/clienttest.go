@@ -190,6 +190,20 @@ func (e *Engine) Get(_ context.Context, id string) (footnote.Stream, error) {
 	return head, nil
 }
 
+// Find returns the head of a conversation by its client's name for it.
+func (e *Engine) Find(_ context.Context, org, user, _, clientID string) (footnote.Stream, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.streams {
+		if s.head.ClientID == clientID && clientID != "" && s.head.Org == org && s.head.User == user {
+			head := s.head
+			head.Last = int64(len(s.events))
+			return head, nil
+		}
+	}
+	return footnote.Stream{}, footnote.Errorf(footnote.NotFound, "There is no such stream.")
+}
+
 // Events yields the log of a conversation.
 func (e *Engine) Events(_ context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
@@ -205,6 +219,42 @@ func (e *Engine) Events(_ context.Context, id string, after int64) iter.Seq2[foo
 			}
 		}
 	}
+}
+
+// List returns the heads of a user's conversations.
+func (e *Engine) List(_ context.Context, p footnote.Page) ([]footnote.Stream, string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var heads []footnote.Stream
+	for _, s := range e.streams {
+		if s.head.Org == p.Org && s.head.User == p.User && len(heads) < p.Limit {
+			heads = append(heads, s.head)
+		}
+	}
+	return heads, "", nil
+}
+
+// Blob has nothing: no scenario stores rows.
+func (e *Engine) Blob(context.Context, string, footnote.Digest) ([]byte, error) {
+	return nil, footnote.Errorf(footnote.NotFound, "There is no such blob.")
+}
+
+// Note writes what a person did.
+func (e *Engine) Note(_ context.Context, _ footnote.Principal, id string, body footnote.Body, _ *footnote.Result) (int64, footnote.Body, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.streams[id]
+	seq := int64(len(s.events)) + 1
+	s.events = append(s.events, footnote.Event{Stream: id, Seq: seq, Body: body, Time: time.Unix(1_767_225_600, 0).UTC()})
+	return seq, body, nil
+}
+
+// Delete removes a conversation.
+func (e *Engine) Delete(_ context.Context, id string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.streams, id)
+	return nil
 }
 
 // run is one scenario being played.

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/unescaped"
 )
 
 // MaxDepth is how deeply arrays and objects may be nested.
@@ -314,6 +316,9 @@ func (n *names) add(members []Member, name string) bool {
 func (p *parser) string() (escaped bool, err error) {
 	p.at++
 	for p.at < len(p.data) {
+		if p.at += unescaped.Prefix(p.data[p.at:]); p.at == len(p.data) {
+			break
+		}
 		switch c := p.data[p.at]; {
 		case c == '"':
 			p.at++
@@ -325,8 +330,6 @@ func (p *parser) string() (escaped bool, err error) {
 			}
 		case c < ' ':
 			return false, p.fail("a control character stands in a string without being escaped")
-		case c < utf8.RuneSelf:
-			p.at++
 		default:
 			r, size := utf8.DecodeRune(p.data[p.at:])
 			if r == utf8.RuneError && size == 1 {
@@ -489,12 +492,11 @@ func AppendEscaped(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	start := 0
 	for i := 0; i < len(text); {
+		if i += unescaped.Prefix(text[i:]); i == len(text) {
+			break
+		}
 		c := text[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
 			dst = append(dst, text[start:i]...)
 			switch c {
 			case '"', '\\':

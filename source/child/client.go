@@ -1,10 +1,12 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ type Client struct {
 	opts   Options
 
 	slots chan struct{} // one for each query at once
+	swept sync.Once     // what killed servers left
 	start chan struct{} // held while a child is chosen or started
 
 	mu     sync.Mutex // guards below
@@ -60,7 +63,7 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 		return s, nil
 	}
 	s = source.Schema{}
-	if err := c.call(ctx, c.opts.Limits.Time, "schema", nil, &s); err != nil {
+	if err := c.call(ctx, c.ownTime(), "schema", nil, &s); err != nil {
 		return source.Schema{}, err
 	}
 	s.Version = version
@@ -70,19 +73,25 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 	return s, nil
 }
 
+// ownTime is the limit of what the program asks for itself: a short limit for
+// queries must not keep a source from being opened.
+func (c *Client) ownTime() time.Duration {
+	return max(c.opts.Limits.Time, source.DefaultLimits().Time)
+}
+
 // Version implements source.Source.
 func (c *Client) Version(ctx context.Context) (string, error) {
 	if c.opts.Version != nil {
 		return c.opts.Version(ctx)
 	}
 	var v string
-	err := c.call(ctx, c.opts.Limits.Time, "version", nil, &v)
+	err := c.call(ctx, c.ownTime(), "version", nil, &v)
 	return v, err
 }
 
 // Probe implements source.Source.
 func (c *Client) Probe(ctx context.Context) error {
-	return c.call(ctx, c.opts.Limits.Time, "probe", nil, nil)
+	return c.call(ctx, c.ownTime(), "probe", nil, nil)
 }
 
 // Call runs a method of an engine that is a Caller. Result, when not nil, receives
@@ -173,6 +182,7 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	if err := c.opts.Pool.take(ctx); err != nil {
 		return nil, err
 	}
+	c.swept.Do(func() { sweep(cmp.Or(c.opts.TempDir, os.TempDir())) })
 	p, err = startProcess(ctx, c.kind, c.config, stamp, c.opts)
 	c.opts.Pool.started(p)
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote/internal/confine"
 )
 
 const maxOpenFiles = 256
 
-// confine gives up what the engine does not need. What the kernel cannot do is
+// giveUp gives up what the engine does not need. What the kernel cannot do is
 // reported, not fatal: the gate and the engine's own mode still stand.
-func confine(l launch) (Confinement, error) {
+func giveUp(l launch) (Confinement, error) {
 	var c Confinement
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)
@@ -26,10 +26,10 @@ func confine(l launch) (Confinement, error) {
 		}
 	}
 	c.limits(l)
-	if err := ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	if err := confine.NoNewPrivileges(); err != nil {
 		c.Missing = append(c.Missing, "no new privileges: "+err.Error())
 	}
-	if abi, err := ll.LandlockGetABIVersion(); err == nil && abi > 0 {
+	if abi := confine.Landlock(); abi > 0 {
 		if err := restrictPaths(l); err != nil {
 			return c, fmt.Errorf("landlock: %w", err)
 		}
@@ -47,12 +47,7 @@ func confine(l launch) (Confinement, error) {
 // them: Go and DuckDB map far more than they use.
 func (c *Confinement) limits(l launch) {
 	set := func(name string, resource int, n uint64, words string) {
-		lim := unix.Rlimit{Cur: n, Max: n}
-		var old unix.Rlimit
-		if unix.Getrlimit(resource, &old) == nil && old.Max < n {
-			lim = unix.Rlimit{Cur: old.Max, Max: old.Max} // already stricter
-		}
-		if err := unix.Setrlimit(resource, &lim); err != nil {
+		if err := confine.Limit(resource, n); err != nil {
 			c.Missing = append(c.Missing, name+": "+err.Error())
 			return
 		}
@@ -64,7 +59,7 @@ func (c *Confinement) limits(l launch) {
 		signal.Ignore(unix.SIGXFSZ) // a write beyond the limit is an error, not the end
 		set("file size", unix.RLIMIT_FSIZE, uint64(l.MaxFile), "files to "+bytesText(l.MaxFile))
 	}
-	if data := dataSize(); data > 0 && !raceEnabled {
+	if data := confine.DataSize(); data > 0 && !raceEnabled {
 		n := data + l.Memory + dataSlack
 		set("data size", unix.RLIMIT_DATA, uint64(n), "data to "+bytesText(n))
 	}
@@ -74,23 +69,6 @@ func (c *Confinement) limits(l launch) {
 // and not used: Go's arenas of 64 MB and the stacks of threads. The watch on the
 // resident size is the exact limit; this one holds between its looks.
 const dataSlack = 384 << 20
-
-// dataSize is VmData, what RLIMIT_DATA counts, in bytes.
-func dataSize() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if v, ok := strings.CutPrefix(line, "VmData:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(v), "kB")), 10, 64)
-			if err == nil {
-				return kb << 10
-			}
-		}
-	}
-	return 0
-}
 
 // restrictPaths leaves the child the files of its launch, and takes away
 // sockets' addresses and signals to others where the kernel can.

@@ -4,9 +4,9 @@ package child
 
 import "os"
 
-// confine does what this system can: an empty environment, a directory of its
+// giveUp does what this system can: an empty environment, a directory of its
 // own, and a process that can be killed.
-func confine(l launch) (Confinement, error) {
+func giveUp(l launch) (Confinement, error) {
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)
 		if err := os.Chdir(l.Temp); err != nil {

@@ -28,6 +28,7 @@ type process struct {
 	opts   Options
 	stamp  string // of the files it has open
 	temp   string
+	held   *os.File // the lock on temp; nil where there is none
 	hello  hello
 	base   int64 // resident bytes once it was open
 	stderr printed
@@ -65,23 +66,28 @@ func (e *errVictim) Error() string { return e.cause.Error() }
 func startProcess(ctx context.Context, kind string, config any, stamp string, o Options) (_ *process, err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, startTime, errors.New("the database took too long to open"))
 	defer stop()
-	temp, err := os.MkdirTemp(o.TempDir, "footnote-engine-")
+	temp, err := os.MkdirTemp(o.TempDir, tempPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the engine: %w", err)
 	}
+	held, err := holdDir(temp)
+	if err != nil {
+		os.RemoveAll(temp)
+		return nil, fmt.Errorf("lock the directory of the engine: %w", err)
+	}
 	p := &process{
-		pool: o.Pool, opts: o, stamp: stamp, temp: temp, busy: 1,
+		pool: o.Pool, opts: o, stamp: stamp, temp: temp, held: held, busy: 1,
 		gone: make(chan struct{}), calls: make(map[uint32]*call),
 	}
 	if o.Prepare != nil {
 		if config, err = o.Prepare(ctx, temp); err != nil {
-			os.RemoveAll(temp)
+			p.removeTemp()
 			return nil, err
 		}
 	}
 	out, err := p.spawn(kind)
 	if err != nil {
-		os.RemoveAll(temp)
+		p.removeTemp()
 		return nil, fmt.Errorf("start the %s engine: %w", kind, err)
 	}
 	said := make(chan hello, 1)
@@ -111,6 +117,16 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 	p.idle = idle
 	p.mu.Unlock()
 	return p, nil
+}
+
+// tempPrefix is what the names of private directories begin with.
+const tempPrefix = "footnote-engine-"
+
+func (p *process) removeTemp() {
+	os.RemoveAll(p.temp)
+	if p.held != nil {
+		p.held.Close()
+	}
 }
 
 func (p *process) spawn(kind string) (out io.Reader, err error) {
@@ -179,7 +195,7 @@ func (p *process) read(r *bufio.Reader, said chan<- hello) {
 		p.idle.Stop()
 	}
 	p.mu.Unlock()
-	os.RemoveAll(p.temp)
+	p.removeTemp()
 	p.pool.ended(p) // first: who waits for gone counts on the place
 	close(p.gone)
 }

@@ -5,6 +5,7 @@ package duckdb
 import (
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -97,6 +98,16 @@ func openShop(t testing.TB) (source.Source, func() string) {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s, func() string { return contents(t, dir) }
+}
+
+// TestNoAdviceThatIsRefused: SET is refused, so no reason may tell to use it.
+func TestNoAdviceThatIsRefused(t *testing.T) {
+	s, _ := openShop(t)
+	_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT " + strings.Repeat("1+", 1500) + "1"})
+	bad, ok := errors.AsType[*source.Error](err)
+	if !ok || !strings.Contains(bad.Reason, "expression depth") || strings.Contains(bad.Reason, "SET") {
+		t.Errorf("it says %v", err)
+	}
 }
 
 func TestContract(t *testing.T) { sourcetest.Run(t, "duckdb", openShop) }

@@ -175,9 +175,9 @@ func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	case strings.HasPrefix(reply.Message, "Only SELECT"):
 		return nil, notSelect(sql)
 	case reply.Type == "parser" || reply.Type == "syntax":
-		return nil, &source.Error{Kind: source.Refused, Reason: "The statement cannot be parsed: " + reply.Message}
+		return nil, &source.Error{Kind: source.Refused, Reason: "The statement cannot be parsed: " + withoutSet(reply.Message)}
 	default:
-		return nil, source.Refusef("The statement cannot be checked: %s", reply.Message)
+		return nil, source.Refusef("The statement cannot be checked: %s", withoutSet(reply.Message))
 	}
 }
 
@@ -548,4 +548,11 @@ func (c *catalog) named(text string) bool {
 		return c.has(list[0].name(text), list[2].name(text))
 	}
 	return false
+}
+
+// withoutSet is a message of DuckDB without its advice to change a setting: SET is
+// refused here, so it would only be tried in vain.
+func withoutSet(message string) string {
+	before, _, _ := strings.Cut(message, ` Use "SET `)
+	return before
 }

@@ -3,6 +3,7 @@
 package duckdb
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 	"unicode"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -182,26 +184,31 @@ func isDatabase(path string) (bool, error) {
 	case info.Size() == 0:
 		return false, unavailable("%s is empty (0 bytes).", base)
 	}
-	f, err := os.Open(path)
+	head, err := beginning(path)
 	if err != nil {
-		return false, unavailable("%s cannot be read.", base)
-	}
-	defer f.Close()
-	head := make([]byte, 16)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, unavailable("%s cannot be read.", base)
 	}
 	ext := strings.ToLower(filepath.Ext(path))
 	switch {
-	case n >= 12 && string(head[8:12]) == "DUCK":
+	case len(head) >= 12 && string(head[8:12]) == "DUCK":
 		return true, nil
-	case strings.HasPrefix(string(head[:n]), "SQLite format 3"):
+	case strings.HasPrefix(string(head), "SQLite format 3"):
 		return false, unavailable("%s is an SQLite database: open it with sqlite:.", base)
 	case ext == ".duckdb" || ext == ".db" || ext == ".ddb":
 		return false, unavailable("%s is not a DuckDB database, or is damaged.", base)
 	}
 	return false, nil
+}
+
+// beginning is the first bytes of a file. What stands at the path may have become
+// another thing since it was looked at, and is never waited for.
+func beginning(path string) ([]byte, error) {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 16))
 }
 
 // input is the files that are loaded.
@@ -286,17 +293,14 @@ func below(folder, path string) bool {
 func recognize(path string) (inputFile, bool, error) {
 	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
-	file, err := os.Open(path)
+	head, err := beginning(path)
 	if err != nil {
 		return f, false, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: filepath.Base(path) + " cannot be read.", Err: err}
 	}
-	defer file.Close()
-	head := make([]byte, 4)
-	n, _ := io.ReadFull(file, head)
-	switch string(head[:n]) {
-	case "PAR1":
+	switch {
+	case bytes.HasPrefix(head, []byte("PAR1")):
 		f.Format = "parquet"
-	case "PK\x03\x04":
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		f.Format = "xlsx"
 	}
 	return f, f.Format != "", nil

@@ -156,11 +156,20 @@ func (f file) look() (state, error) {
 	case info.Size() == 0:
 		return bad("The database file is empty (0 bytes): it has no tables.")
 	}
-	real, err := filepath.EvalSymlinks(f.path)
+	real, err := f.real()
 	if err != nil {
 		return s, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file is not there.", Err: err}
 	}
 	return state{info: info, wal: beside(real + "-wal"), shm: beside(real + "-shm")}, nil
+}
+
+// real is a path of the file beside which its log lies: where the last part of its
+// own path is no symbolic link, that one, whatever the folders above are.
+func (f file) real() (string, error) {
+	if info, err := os.Lstat(f.path); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return f.path, nil
+	}
+	return filepath.EvalSymlinks(f.path)
 }
 
 func beside(path string) fs.FileInfo {

@@ -523,7 +523,7 @@ func TestReasons(t *testing.T) {
 // its own.
 func TestSortBeyondCache(t *testing.T) {
 	temp := t.TempDir()
-	s := open(t, shop(t), Options{TempDir: temp, Limits: source.Limits{Memory: 128 << 20}})
+	s := open(t, shop(t), Options{TempDir: temp, Limits: source.Limits{Memory: 128 << 20, Time: 5 * time.Minute}})
 	rows, _ := collect(t, s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT hex(i) || '................................................................' FROM n ORDER BY 1 LIMIT 1")
 	if len(rows) != 1 {
 		t.Fatalf("rows %v", rows)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/footnotehq/footnote"
+
+	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
 // way is how a file is opened, by its journal mode and what is beside it. A
@@ -58,7 +60,7 @@ func choose(path string, immutable bool) (way, error) {
 }
 
 func readHead(path string) (head [100]byte, err error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return head, err
 	}
@@ -106,7 +108,7 @@ func copyHere(ctx context.Context, path string) (string, error) {
 }
 
 func copyFile(ctx context.Context, from, to string) error {
-	in, err := os.Open(from)
+	in, err := plainfile.Open(from)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,25 @@ import (
 
 // errLocked is what tryLock returns while another process has the lock.
 var errLocked = errors.New("locked")
+
+// waitFile is lockFile that waits for another process as long as opts say.
+func waitFile(ctx context.Context, path string, opts Options) (*os.File, error) {
+	end := time.Now().Add(opts.Wait)
+	for first := true; ; first = false {
+		f, err := lockFile(path)
+		if !errors.Is(err, errLocked) || !time.Now().Before(end) {
+			return f, err
+		}
+		if first && opts.Waiting != nil {
+			opts.Waiting()
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
 
 // lockFile takes the lock beside a data file. The system gives it up when the
 // process ends, however it ends. The file itself stays: removing it would let two

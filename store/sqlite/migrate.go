@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store/internal/schema"
 )
 
 //go:embed migrations/*.sql
@@ -16,30 +16,10 @@ var migrationFiles embed.FS
 // applicationID marks the file as ours in SQLite's header: "Foot".
 const applicationID = 0x466f6f74
 
-// migrations returns the scripts in order; the first one leads to version 1.
-func migrations() ([]string, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
-	if err != nil {
-		return nil, err
-	}
-	scripts := make([]string, len(names))
-	for i, name := range names {
-		if want := fmt.Sprintf("migrations/%04d_", i+1); name[:len(want)] != want {
-			return nil, fmt.Errorf("migration %s: its number should be %d", name, i+1)
-		}
-		b, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		scripts[i] = string(b)
-	}
-	return scripts, nil
-}
-
 // migrate brings a file to the newest version, each step in its own transaction.
 // It refuses a file of a newer version, and one that is not ours.
 func migrate(ctx context.Context, conn *sql.Conn) error {
-	scripts, err := migrations()
+	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
 		return err
 	}
@@ -51,10 +31,8 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 	if app != applicationID && (version != 0 || app != 0 || tables != 0) {
 		return footnote.Errorf(footnote.StorageUnavailable, "The data file is a database of another program.")
 	}
-	if version > len(scripts) {
-		return footnote.Errorf(footnote.StorageUnavailable,
-			"The data file was written by a newer version of Footnote (schema %d; this one knows %d). Run that version, or restore a backup from before it.",
-			version, len(scripts))
+	if err := schema.Check(version, len(scripts)); err != nil {
+		return err
 	}
 	for ; version < len(scripts); version++ {
 		script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;\nCOMMIT;",

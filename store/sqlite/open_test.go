@@ -117,7 +117,7 @@ func TestHardFailure(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
 	broken := func(ctx context.Context, w *writer) error {
-		if err := w.create(ctx, store.Stream{ID: "half", Kind: "k"}, time.Now()); err != nil {
+		if _, err := w.create(ctx, store.Stream{ID: "half", Kind: "k"}, time.Now(), 0, store.Change{}); err != nil {
 			return err
 		}
 		_, err := w.conn.ExecContext(ctx, "INSERT INTO nowhere VALUES (1)")
@@ -128,7 +128,8 @@ func TestHardFailure(t *testing.T) {
 		r := &request{finished: make(chan struct{}), exec: broken}
 		if i != 2 {
 			r.exec = func(ctx context.Context, w *writer) error {
-				return w.create(ctx, store.Stream{ID: fmt.Sprint("c", i), Kind: "k"}, time.Now())
+				_, err := w.create(ctx, store.Stream{ID: fmt.Sprint("c", i), Kind: "k"}, time.Now(), 0, store.Change{})
+				return err
 			}
 		}
 		batch = append(batch, r)

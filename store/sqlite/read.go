@@ -271,7 +271,11 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) ([]store.Posit
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	events, err := s.tail(ctx, after, max(limit, 0))
+	limit = max(limit, 0)
+	if events, ok := s.recent.after(s.now(), after, limit); ok {
+		return events, nil
+	}
+	events, err := s.tail(ctx, after, limit)
 	return events, translate(ctx, "read the tail", err)
 }
 

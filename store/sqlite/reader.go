@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store/internal/schema"
 )
 
 // OpenReader opens a data file for reading only, beside the process that has it
@@ -37,7 +38,7 @@ func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
 	if err := s.read.QueryRowContext(ctx, "SELECT user_version FROM pragma_user_version").Scan(&version); err != nil {
 		return nil, err
 	}
-	scripts, err := migrations()
+	scripts, err := schema.Scripts(migrationFiles)
 	if err != nil {
 		return nil, err
 	}

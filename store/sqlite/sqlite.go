@@ -40,6 +40,10 @@ type Options struct {
 	// Readers is the number of connections for reading. Default 4, or the number
 	// of processors when that is larger.
 	Readers int
+	// Wait is how long Open waits for another process that has the file. Default 0.
+	Wait time.Duration
+	// Waiting, when set, is called once if Open has to wait.
+	Waiting func()
 }
 
 // Store is a store.Store on one file.
@@ -49,6 +53,7 @@ type Store struct {
 	inode  os.FileInfo // of the data file as it was opened
 	lock   *os.File
 	leases lease.Table
+	recent recent
 
 	write  *sql.DB // one connection, the writer's
 	read   *sql.DB
@@ -87,7 +92,7 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 			_ = s.closeFiles()
 		}
 	}()
-	if err := s.openFile(); err != nil {
+	if err := s.openFile(ctx, opts); err != nil {
 		return nil, err
 	}
 	if s.write, err = sql.Open("sqlite", dsn(path, writePragmas)); err != nil {
@@ -115,13 +120,13 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 // openFile makes the folder and the file, for this user only, and locks them. It
 // ends before SQLite opens the file: closing any descriptor of it later would
 // take SQLite's own locks away.
-func (s *Store) openFile() error {
+func (s *Store) openFile(ctx context.Context, opts Options) error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	var err error
-	if s.lock, err = lockFile(s.path + ".lock"); err != nil {
+	if s.lock, err = waitFile(ctx, s.path+".lock", opts); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -14,10 +17,11 @@ import (
 type statements struct {
 	beginTx, commitTx, rollbackTx *sql.Stmt
 
-	insertStream, selectLast, advance, setRun, setTitle *sql.Stmt
-	insertEvent, insertBlob, insertRef                  *sql.Stmt
-	setCursor, ping                                     *sql.Stmt
-	deleteBlobs, deleteRefs, deleteEvents, deleteStream *sql.Stmt
+	insertStream, selectHead, advance, advanceRun, setTitle *sql.Stmt
+	insertEvents                                            [together]*sql.Stmt // of one event, of two, …
+	insertBlob, insertRef                                   *sql.Stmt
+	setCursor, ping                                         *sql.Stmt
+	deleteBlobs, deleteRefs, deleteEvents, deleteStream     *sql.Stmt
 
 	all []*sql.Stmt
 }
@@ -31,21 +35,23 @@ func (q *statements) close() {
 	*q = statements{}
 }
 
+// together is the most events that one statement inserts: a run begins and ends with
+// about as many.
+const together = 4
+
 func writeQueries(q *statements) []query {
-	return []query{
+	queries := []query{
 		{&q.beginTx, `BEGIN IMMEDIATE`},
 		{&q.commitTx, `COMMIT`},
 		{&q.rollbackTx, `ROLLBACK`},
-		{&q.insertStream, `INSERT INTO streams (id, kind, org, user, client_id, assistant, title, title_fold,
-			last, run, run_state, deadline, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '', '', 0, ?9, ?9)`},
-		{&q.selectLast, `SELECT last FROM streams WHERE id = ?`},
-		{&q.advance, `UPDATE streams SET last = last + ?, updated = ? WHERE id = ? AND last = ?`},
-		{&q.setRun, `UPDATE streams SET run = ?, run_state = ?, deadline = ? WHERE id = ?`},
-		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE id = ?`},
-		{&q.insertEvent, `INSERT INTO events (stream, seq, time, run, kind, body) SELECT n, ?, ?, ?, ?, ? FROM streams WHERE id = ?`},
+		{&q.insertStream, `INSERT INTO streams (id, kind, org, user, client_id, assistant, created, updated,
+			title, title_fold, last, run, run_state, deadline) VALUES (?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
+		{&q.selectHead, `SELECT n, org, user, last FROM streams WHERE id = ?`},
+		{&q.advance, `UPDATE streams SET last = last + ?, updated = ? WHERE n = ? AND last = ?`},
+		{&q.advanceRun, `UPDATE streams SET last = last + ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ? AND last = ?`},
+		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE n = ?`},
 		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING`},
-		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob)
-			SELECT (SELECT n FROM streams WHERE id = ?), n FROM blobs WHERE digest = ?`},
+		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob) SELECT ?, n FROM blobs WHERE digest = ?`},
 		{&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position`},
 		{&q.ping, `UPDATE ping SET at = ?`},
 		{&q.deleteBlobs, `DELETE FROM blobs WHERE n IN (
@@ -55,6 +61,11 @@ func writeQueries(q *statements) []query {
 		{&q.deleteEvents, `DELETE FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.deleteStream, `DELETE FROM streams WHERE id = ?`},
 	}
+	for i := range q.insertEvents {
+		rows := strings.Repeat(", (?, ?, ?, ?, ?, ?)", i+1)[2:]
+		queries = append(queries, query{&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows})
+	}
+	return queries
 }
 
 func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
@@ -74,7 +85,8 @@ func (s *Store) Create(ctx context.Context, st store.Stream) error {
 		return err
 	}
 	return s.do(ctx, "create "+st.ID, &request{exec: func(ctx context.Context, w *writer) error {
-		return w.create(ctx, st, s.now())
+		_, err := w.create(ctx, st, s.now(), 0, store.Change{})
+		return err
 	}})
 }
 
@@ -88,16 +100,16 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	if err != nil {
 		return nil, err
 	}
-	err = s.do(ctx, "create "+st.ID, &request{done: p.done, exec: func(ctx context.Context, w *writer) error {
+	err = s.do(ctx, "create "+st.ID, &request{done: p.done, exec: func(ctx context.Context, w *writer) (err error) {
 		p.begin()
-		if err := w.create(ctx, st, p.now); err != nil {
+		if p.head, err = w.create(ctx, st, p.now, len(a.Bodies), p.change); err != nil {
 			return err
 		}
 		// Nothing is refused from here on: the stream is there, and new.
-		if len(a.Bodies) == 0 {
-			return w.putBlobs(ctx, a)
+		if err := p.insert(ctx, w); err != nil {
+			return err
 		}
-		return p.write(ctx, w)
+		return p.putBlobs(ctx, w)
 	}})
 	if err != nil {
 		return nil, err
@@ -124,36 +136,64 @@ func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, e
 	return p.events, nil
 }
 
-func (w *writer) create(ctx context.Context, s store.Stream, now time.Time) error {
+// create makes a stream whose head is already as its first events leave it.
+func (w *writer) create(ctx context.Context, s store.Stream, now time.Time, last int, c store.Change) (head, error) {
 	title := store.CleanTitle(s.Title)
-	_, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant,
-		title, store.Fold(title), now.UnixMicro())
-	if unique(err) {
-		return store.ErrTaken(s.ID)
+	if c.SetTitle {
+		title = c.Title
 	}
-	return err
+	res, err := w.stmts.insertStream.ExecContext(ctx, s.ID, s.Kind, s.Org, s.User, s.ClientID, s.Assistant, now.UnixMicro(),
+		title, store.Fold(title), last, c.Run, c.RunState, micro(c.Deadline))
+	if unique(err) {
+		return head{}, store.ErrTaken(s.ID)
+	}
+	if err != nil {
+		return head{}, err
+	}
+	n, err := res.LastInsertId()
+	return head{n: n, org: s.Org, user: s.User}, err
+}
+
+// head is what of a stream never changes.
+type head struct {
+	n         int64 // its number in the tables
+	org, user string
+}
+
+// mostHeads bounds what the writer knows by heart.
+const mostHeads = 4096
+
+// know keeps a head for the next append, once it is durable.
+func (w *writer) know(id string, h head) {
+	if len(w.heads) >= mostHeads {
+		clear(w.heads)
+	}
+	w.heads[id] = h
 }
 
 // pending is an append on its way: encoded by the caller's goroutine, so that the
 // writer only writes.
 type pending struct {
-	s      *Store
-	a      store.Append
-	events []footnote.Event
-	kinds  []string
-	data   []string
-	change store.Change
-	now    time.Time
+	s         *Store
+	a         store.Append
+	events    []footnote.Event
+	positions []int64 // of the events
+	kinds     []string
+	data      []string
+	change    store.Change
+	now       time.Time
+	head      head
 }
 
 func (s *Store) newAppend(a store.Append) (*pending, error) {
+	a.Bodies = asRead(a.Bodies)
 	kinds, data, err := store.EncodeBodies(a.Bodies)
 	if err != nil {
 		return nil, err
 	}
 	p := &pending{
 		s: s, a: a, kinds: kinds, data: make([]string, len(data)),
-		events: make([]footnote.Event, len(data)),
+		events: make([]footnote.Event, len(data)), positions: make([]int64, len(data)),
 		change: store.ChangeOf(a.Run, a.Bodies),
 	}
 	for i, b := range data {
@@ -162,103 +202,161 @@ func (s *Store) newAppend(a store.Append) (*pending, error) {
 	return p, nil
 }
 
+// asRead gives bodies as they will be read: what is kept of the newest events must
+// not differ from the file. A deadline is no longer by this process's clock.
+func asRead(bodies []footnote.Body) []footnote.Body {
+	for i, b := range bodies {
+		if parked, ok := b.(footnote.RunParked); ok {
+			bodies = slices.Clone(bodies)
+			parked.Deadline = parked.Deadline.UTC().Round(0)
+			bodies[i] = parked
+		}
+	}
+	return bodies
+}
+
 func (p *pending) begin() { p.now = store.Micros(p.s.now()) }
 
 // exec writes the append. Its refusals come before its first write.
 func (p *pending) exec(ctx context.Context, w *writer) error {
-	if !p.s.leases.Allows(p.a, p.now) {
-		if err := w.exists(ctx, p.a); err != nil {
+	allowed := p.s.leases.Allows(p.a, p.now)
+	var known bool
+	if p.head, known = w.heads[p.a.Stream]; !known || !allowed || len(p.a.Bodies) == 0 {
+		if err := p.look(ctx, w); err != nil {
 			return err
 		}
-		return store.ErrHeld(p.a.Stream)
 	}
-	if len(p.a.Bodies) == 0 {
-		if err := w.exists(ctx, p.a); err != nil {
-			return err
-		}
-		return w.putBlobs(ctx, p.a)
+	switch {
+	case !allowed:
+		return store.ErrHeld(p.a.Stream)
+	case len(p.a.Bodies) == 0:
+		return p.putBlobs(ctx, w)
 	}
 	return p.write(ctx, w)
 }
 
+// look reads the head of the stream, and says why the append cannot be: no such
+// stream, or one that has moved on. It returns nil when neither is so.
+func (p *pending) look(ctx context.Context, w *writer) error {
+	var last int64
+	err := w.stmts.selectHead.QueryRowContext(ctx, p.a.Stream).Scan(&p.head.n, &p.head.org, &p.head.user, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.ErrNoStream(p.a.Stream)
+	}
+	if err == nil && last != p.a.After {
+		return store.ErrMoved(p.a.Stream, p.a.After, last)
+	}
+	return err
+}
+
 // write advances the head when the writer is up to date, and inserts the events.
 func (p *pending) write(ctx context.Context, w *writer) error {
-	res, err := w.stmts.advance.ExecContext(ctx, len(p.a.Bodies), p.now.UnixMicro(), p.a.Stream, p.a.After)
+	n, micros, c := len(p.a.Bodies), p.now.UnixMicro(), p.change
+	var res sql.Result
+	var err error
+	if c.SetRun {
+		res, err = w.stmts.advanceRun.ExecContext(ctx, n, micros, c.Run, c.RunState, micro(c.Deadline), p.head.n, p.a.After)
+	} else {
+		res, err = w.stmts.advance.ExecContext(ctx, n, micros, p.head.n, p.a.After)
+	}
 	if err != nil {
 		return err
 	}
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		return w.exists(ctx, p.a)
+		if err := p.look(ctx, w); err != nil {
+			return err
+		}
+		return fmt.Errorf("the head of %s could not be advanced", p.a.Stream)
 	}
-	return p.insert(ctx, w)
+	if c.SetTitle {
+		if _, err := w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), p.head.n); err != nil {
+			return err
+		}
+	}
+	if err := p.insert(ctx, w); err != nil {
+		return err
+	}
+	return p.putBlobs(ctx, w)
 }
 
-// exists says why an append cannot be: no such stream, or one that has moved on.
-// It returns nil when neither is so.
-func (w *writer) exists(ctx context.Context, a store.Append) error {
-	var last int64
-	err := w.stmts.selectLast.QueryRowContext(ctx, a.Stream).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNoStream(a.Stream)
-	}
-	if err == nil && last != a.After {
-		return store.ErrMoved(a.Stream, a.After, last)
-	}
-	return err
-}
-
+// insert writes the events.
 func (p *pending) insert(ctx context.Context, w *writer) error {
-	a, micros := p.a, p.now.UnixMicro()
-	for i, b := range a.Bodies {
-		seq := a.After + int64(i) + 1
-		if _, err := w.stmts.insertEvent.ExecContext(ctx, seq, micros, a.Run, p.kinds[i], p.data[i], a.Stream); err != nil {
+	for i, b := range p.a.Bodies {
+		p.events[i] = footnote.Event{Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.now, Run: p.a.Run, Body: b}
+	}
+	for from := 0; from < len(p.events); from += together {
+		n := min(len(p.events)-from, together)
+		w.args = w.args[:0]
+		for i := from; i < from+n; i++ {
+			w.args = append(w.args, p.head.n, p.events[i].Seq, p.now.UnixMicro(), p.a.Run, p.kinds[i], p.data[i])
+		}
+		res, err := w.stmts.insertEvents[n-1].ExecContext(ctx, w.args...)
+		if err != nil {
 			return err
 		}
-		p.events[i] = footnote.Event{Stream: a.Stream, Seq: seq, Time: p.now, Run: a.Run, Body: b}
-	}
-	if c := p.change; c.SetRun {
-		if _, err := w.stmts.setRun.ExecContext(ctx, c.Run, c.RunState, micro(c.Deadline), a.Stream); err != nil {
+		last, err := res.LastInsertId()
+		if err != nil {
 			return err
 		}
-	}
-	if c := p.change; c.SetTitle {
-		if _, err := w.stmts.setTitle.ExecContext(ctx, c.Title, store.Fold(c.Title), a.Stream); err != nil {
-			return err
+		for i := range n {
+			p.positions[from+i] = last - int64(n-1-i)
 		}
 	}
-	return w.putBlobs(ctx, a)
+	return nil
 }
 
-func (w *writer) putBlobs(ctx context.Context, a store.Append) error {
-	for d, data := range a.Blobs {
+// putBlobs gives the stream its blobs. Most of them, such as the prompt, are there
+// already: then only the reference is new.
+func (p *pending) putBlobs(ctx context.Context, w *writer) error {
+	for d, data := range p.a.Blobs {
+		res, err := w.stmts.insertRef.ExecContext(ctx, p.head.n, d)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil {
+			return err
+		} else if n > 0 {
+			continue
+		}
 		if data == nil {
 			data = []byte{} // empty, not NULL
 		}
 		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil {
 			return err
 		}
-		if _, err := w.stmts.insertRef.ExecContext(ctx, a.Stream, d); err != nil {
+		if _, err := w.stmts.insertRef.ExecContext(ctx, p.head.n, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// done takes and gives back the lease, once the append is durable.
-func (p *pending) done() { p.s.leases.Apply(p.a, p.now) }
+// done takes and gives back the lease, once the append is durable. It runs in the
+// writer's goroutine.
+func (p *pending) done() {
+	p.s.leases.Apply(p.a, p.now)
+	p.s.recent.add(p)
+	if w := p.s.writer; p.a.Release {
+		delete(w.heads, p.a.Stream)
+	} else {
+		w.know(p.a.Stream, p.head)
+	}
+}
 
 // Delete implements store.Store. What is deleted is overwritten in the file.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.do(ctx, "delete "+id, &request{
 		exec: func(ctx context.Context, w *writer) error {
+			var h head
 			var last int64
-			if err := w.stmts.selectLast.QueryRowContext(ctx, id).Scan(&last); errors.Is(err, sql.ErrNoRows) {
+			if err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last); errors.Is(err, sql.ErrNoRows) {
 				return store.ErrNoStream(id)
 			} else if err != nil {
 				return err
 			}
+			delete(w.heads, id) // its number may be given again, in this transaction
 			for _, stmt := range []*sql.Stmt{w.stmts.deleteBlobs, w.stmts.deleteRefs, w.stmts.deleteEvents, w.stmts.deleteStream} {
 				if _, err := stmt.ExecContext(ctx, id); err != nil {
 					return err
@@ -268,6 +366,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		},
 		done: func() {
 			s.leases.Drop(id)
+			s.recent.drop(id)
+			delete(s.writer.heads, id)
 			s.writer.deleted = true // runs in the writer's goroutine
 		},
 	})

@@ -77,11 +77,13 @@ type writer struct {
 	s       *Store
 	conn    *sql.Conn
 	stmts   statements
-	deleted bool // since the last time the WAL was emptied
+	heads   map[string]head // of streams that were written lately
+	args    []any           // of one statement
+	deleted bool            // since the last time the WAL was emptied
 }
 
 func newWriter(ctx context.Context, s *Store) (*writer, error) {
-	w := &writer{s: s}
+	w := &writer{s: s, heads: map[string]head{}}
 	if err := w.connect(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}

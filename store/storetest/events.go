@@ -131,17 +131,17 @@ func testRefused(t *testing.T, s store.Store) {
 func everyBody() []footnote.Body {
 	row := 0
 	return []footnote.Body{
-		footnote.Opened{Assistant: "a", Model: "m", Sources: []string{"s"}, System: store.DigestOf(nil), Tools: store.DigestOf(nil)},
-		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c"}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
+		footnote.Opened{Assistant: "a", Model: "m", Tier: "high", Effort: "low", Sources: []string{"s"}, System: store.DigestOf(nil), Tools: store.DigestOf(nil)},
+		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c", ID: "m"}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{Step: 1, Upstream: "u", Request: "r", Model: "m", StopReason: "end_turn",
 			Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`)},
 			Usage:  footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
-		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Millis: 5, CacheHit: true, By: "server",
+		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Fault: footnote.FaultLimited, Millis: 5, CacheHit: true, By: "server",
 			Result: &footnote.StoredResult{ID: "r1", SQL: "SELECT 1", Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
-				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}}, Chart: json.RawMessage(`{"x":1}`)},
+				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}}, Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), Told: store.DigestOf(nil)},
 		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"},
-		footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u"},
-		footnote.RunStarted{Door: "d", OnDisconnect: "cancel", RequestID: "r"},
+		footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t"},
+		footnote.RunStarted{Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"}, Attributes: map[string]string{"k": "v"}, MaxTokens: 9},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},
 		footnote.RunResumed{Attempt: 2, Reason: "answered"},
 		footnote.RunFinished{Reason: "end_turn", Steps: 1, Millis: 9},
@@ -152,9 +152,12 @@ func everyBody() []footnote.Body {
 		footnote.Rewound{ToSeq: 1},
 		footnote.Answered{Text: "42", Cites: []footnote.Cite{{End: 2, Text: "42", Result: "r1", Row: &row, Column: "n", Confidence: 1}},
 			Unresolved: []footnote.Unresolved{{Text: "7"}}, Chart: json.RawMessage(`[]`)},
-		footnote.Titled{Title: "t"},
+		footnote.Titled{Title: "t", Auto: true, Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 		footnote.Feedback{Seq: 1, Good: true, Words: "w"},
+		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", SQL: "SELECT 2", Columns: []footnote.Column{{Name: "n"}}}, Replaces: "r1", By: "u", Millis: 4},
 		footnote.DrawingChanged{ID: "d", Drawing: json.RawMessage(`{}`), Cause: "c", Reason: "r"},
+		footnote.WorkspaceChanged{Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "Write", Conversation: "c", CallID: "t"},
+		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 	}
 }
 

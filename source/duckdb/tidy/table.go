@@ -354,7 +354,6 @@ func (t *Table) note(s *survey) {
 		how += ", " + t.format.encoding
 	}
 	say("%s", how)
-	t.noteColumns(say)
 	if n := t.Counts.Titles; n > 0 {
 		say("%s above the header left out (%q)", plural(n, "line"), t.head.titles[0])
 	}
@@ -378,6 +377,21 @@ func (t *Table) note(s *survey) {
 	}
 	if s.short > 0 && t.format.delim != 0 {
 		say("%s fewer cells than the header; the missing ones are empty", has(s.short))
+	}
+	t.noteNames(say)
+	t.noteColumns(say)
+}
+
+// noteNames says which columns have another name than their header, because a
+// column before them has it.
+func (t *Table) noteNames(say func(string, ...any)) {
+	for i, c := range t.Columns {
+		if !t.named(i) {
+			continue
+		}
+		if name := cleanName(t.head.names[i]); name != c.Name {
+			say("a second %q is now called %s", name, c.Name)
+		}
 	}
 }
 

@@ -1,0 +1,172 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// NoNewPrivileges makes sure, for all threads, that no program which is executed
+// from here on has more rights than this one.
+func NoNewPrivileges() error {
+	return ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}
+
+// Landlock is the version of Landlock that the kernel has; 0 when it has none.
+func Landlock() int {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	return abi
+}
+
+// Limit sets a resource limit for good. One that is stricter already stays.
+func Limit(resource int, n uint64) error {
+	lim := unix.Rlimit{Cur: n, Max: n}
+	var old unix.Rlimit
+	if unix.Getrlimit(resource, &old) == nil && old.Max < n {
+		lim = unix.Rlimit{Cur: old.Max, Max: old.Max}
+	}
+	return unix.Setrlimit(resource, &lim)
+}
+
+// DataSize is VmData of this process, what RLIMIT_DATA counts, in bytes; 0 when it
+// is not known.
+func DataSize() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	return StatusBytes(string(status), "VmData:")
+}
+
+// StatusBytes is a size in the text of a /proc/PID/status, in bytes; 0 when it is
+// not there.
+func StatusBytes(status, name string) int64 {
+	_, rest, ok := strings.Cut(status, "\n"+name)
+	if !ok {
+		return 0
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kb << 10
+}
+
+// Rule refuses a system call.
+type Rule struct {
+	Call  int
+	When  []Test     // all must hold; none: the call is refused whatever its arguments are
+	Errno unix.Errno // what the caller is told; 0: EPERM
+}
+
+// Test looks at the lower half of an argument, counted from 0: arg&Mask == Is, or
+// the contrary with Not.
+type Test struct {
+	Arg      int
+	Mask, Is uint32
+	Not      bool
+}
+
+// Refuse makes rules that refuse calls always.
+func Refuse(errno unix.Errno, calls ...int) []Rule {
+	rules := make([]Rule, len(calls))
+	for i, c := range calls {
+		rules[i] = Rule{Call: c, Errno: errno}
+	}
+	return rules
+}
+
+// The instructions of a filter, and where struct seccomp_data has what.
+const (
+	bpfLoad  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	bpfAnd   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+	bpfEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	bpfAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	bpfGive  = unix.BPF_RET | unix.BPF_K
+
+	numberAt, archAt, argsAt = 0, 4, 16
+
+	x32 = 0x40000000 // calls of the second ABI of amd64 begin here
+)
+
+// Filter installs, on all threads, a filter that refuses what rules say and every
+// call of another architecture. It cannot be taken back, and children have it, too.
+func Filter(rules []Rule) error {
+	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	if !ok {
+		return fmt.Errorf("no filter for %s", runtime.GOARCH)
+	}
+	prog, err := program(arch, rules)
+	if err != nil {
+		return err
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return errno
+	}
+	if r != 0 {
+		return fmt.Errorf("thread %d could not be filtered", r)
+	}
+	return nil
+}
+
+func refusal(errno unix.Errno) unix.SockFilter {
+	if errno == 0 {
+		errno = unix.EPERM
+	}
+	return unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+}
+
+func program(arch uint32, rules []Rule) ([]unix.SockFilter, error) {
+	prog := []unix.SockFilter{
+		{Code: bpfLoad, K: archAt},
+		{Code: bpfEqual, K: arch, Jt: 1},
+		refusal(0),
+		{Code: bpfLoad, K: numberAt},
+		{Code: bpfAbove, K: x32, Jf: 1},
+		refusal(0),
+	}
+	for _, r := range rules {
+		var body []unix.SockFilter
+		for _, t := range r.When {
+			body = append(body, unix.SockFilter{Code: bpfLoad, K: argsAt + 8*uint32(t.Arg)}, unix.SockFilter{Code: bpfAnd, K: t.Mask})
+			body = append(body, unix.SockFilter{Code: bpfEqual, K: t.Is})
+		}
+		body = append(body, refusal(r.Errno))
+		if len(r.When) > 0 {
+			body = append(body, unix.SockFilter{Code: bpfLoad, K: numberAt}) // for the next rule
+		}
+		if len(body) > 255 {
+			return nil, errors.New("a rule has too many tests")
+		}
+		over := len(body) // instructions to the next rule
+		if len(r.When) > 0 {
+			over-- // which loads the number anew
+		}
+		for i, t := range r.When {
+			at := 3*i + 2
+			skip := uint8(over - at - 1)
+			if t.Not {
+				body[at].Jt = skip
+			} else {
+				body[at].Jf = skip
+			}
+		}
+		prog = append(prog, unix.SockFilter{Code: bpfEqual, K: uint32(r.Call), Jf: uint8(len(body))})
+		prog = append(prog, body...)
+	}
+	return append(prog, unix.SockFilter{Code: bpfGive, K: unix.SECCOMP_RET_ALLOW}), nil
+}

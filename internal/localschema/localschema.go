@@ -1,0 +1,174 @@
+// Package localschema is the schema of files that stay in a user's browser: names
+// and types of columns, never values. It is JSON at the edge, and CREATE TABLE
+// statements in the text that a model reads.
+package localschema
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Bounds of a schema.
+const (
+	MostTables  = 100
+	MostColumns = 2_000 // in all
+	mostName    = 200   // bytes of a name or a type
+)
+
+// Schema is what a browser tells of its files.
+type Schema struct {
+	Tables []Table `json:"tables"`
+}
+
+// Table is one file as a table.
+type Table struct {
+	Name    string   `json:"name"`
+	Rows    *int64   `json:"rows,omitempty"` // nil: not known
+	Columns []Column `json:"columns"`
+}
+
+// Column is a column with its type, as DuckDB writes it.
+type Column struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+// Check says what is wrong with a schema. The error's code is InvalidRequest or
+// TooLarge.
+func (s Schema) Check() error {
+	if len(s.Tables) == 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "The schema has no tables: {\"tables\":[{\"name\",\"columns\":[{\"name\",\"type\"}]}]}.")
+	}
+	columns := 0
+	for _, t := range s.Tables {
+		columns += len(t.Columns)
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	if len(s.Tables) > MostTables || columns > MostColumns {
+		return footnote.Errorf(footnote.TooLarge, "A schema has at most %d tables and %d columns.", MostTables, MostColumns)
+	}
+	return nil
+}
+
+func (t Table) check() error {
+	if !plain(t.Name) || len(t.Columns) == 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "A table of the schema has a name of at most %d bytes on one line, and columns.", mostName)
+	}
+	if t.Rows != nil && *t.Rows < 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "The table %q cannot have that many rows.", t.Name)
+	}
+	for _, c := range t.Columns {
+		if !plain(c.Name) || !plain(c.Type) {
+			return footnote.Errorf(footnote.InvalidRequest, "A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name, mostName)
+		}
+	}
+	return nil
+}
+
+// plain reports whether a name is there, short, and on one line.
+func plain(s string) bool {
+	return strings.TrimSpace(s) != "" && len(s) <= mostName && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+}
+
+// Intro is the line with which the text of a schema begins.
+const Intro = "The user's files are these DuckDB tables (names and types; the rows stay in the browser):"
+
+// Text is the schema as a model reads it.
+func (s Schema) Text() string { return Intro + s.statements() }
+
+// Statements are the tables as CREATE TABLE statements.
+func (s Schema) Statements() string { return strings.TrimPrefix(s.statements(), "\n") }
+
+func (s Schema) statements() string {
+	var b strings.Builder
+	for _, t := range s.Tables {
+		b.WriteString("\nCREATE TABLE " + quote(t.Name) + " (")
+		if t.Rows != nil {
+			b.WriteString(" -- " + strconv.FormatInt(*t.Rows, 10) + " rows")
+		}
+		for i, c := range t.Columns {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString("\n  " + quote(c.Name) + " " + c.Type)
+		}
+		b.WriteString("\n);")
+	}
+	return b.String()
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+var (
+	tableLine  = regexp.MustCompile(`^CREATE TABLE "((?:[^"]|"")+)" \((?: -- (\d+) rows)?$`)
+	columnLine = regexp.MustCompile(`^  "((?:[^"]|"")+)" (.+?),?$`)
+)
+
+// Parse finds the last schema in a text that Text wrote, perhaps among other lines.
+func Parse(text string) (Schema, bool) {
+	at := strings.LastIndex(text, Intro)
+	if at < 0 {
+		return Schema{}, false
+	}
+	var s Schema
+	for line := range strings.SplitSeq(text[at+len(Intro):], "\n") {
+		if m := tableLine.FindStringSubmatch(line); m != nil && len(s.Tables) < MostTables {
+			t := Table{Name: unquote(m[1])}
+			if n, err := strconv.ParseInt(m[2], 10, 64); err == nil {
+				t.Rows = &n
+			}
+			s.Tables = append(s.Tables, t)
+			continue
+		}
+		if m := columnLine.FindStringSubmatch(line); m != nil && len(s.Tables) > 0 {
+			t := &s.Tables[len(s.Tables)-1]
+			t.Columns = append(t.Columns, Column{Name: unquote(m[1]), Type: m[2]})
+			continue
+		}
+		if line != "" && line != ");" {
+			break // what follows is not the schema
+		}
+	}
+	return s, len(s.Tables) > 0
+}
+
+func unquote(name string) string { return strings.ReplaceAll(name, `""`, `"`) }
+
+// Kind is how the cells of a column of a DuckDB type are to be read: one of
+// footnote's kinds.
+func Kind(duck string) string {
+	base, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(duck)), "(")
+	if strings.HasSuffix(base, "]") || strings.HasPrefix(base, "STRUCT") || strings.HasPrefix(base, "MAP") {
+		return footnote.KindJSON
+	}
+	switch strings.TrimSpace(base) {
+	case "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
+		return footnote.KindInteger
+	case "FLOAT", "REAL", "DOUBLE":
+		return footnote.KindNumber
+	case "DECIMAL", "NUMERIC":
+		return footnote.KindDecimal
+	case "BOOLEAN", "BOOL":
+		return footnote.KindBoolean
+	case "DATE":
+		return footnote.KindDate
+	case "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATETIME":
+		return footnote.KindTimestamp
+	case "TIME":
+		return footnote.KindTime
+	case "VARCHAR", "TEXT", "STRING", "CHAR", "UUID", "ENUM":
+		return footnote.KindText
+	case "BLOB", "BYTEA":
+		return footnote.KindBlob
+	case "JSON":
+		return footnote.KindJSON
+	default:
+		return footnote.KindUnknown
+	}
+}

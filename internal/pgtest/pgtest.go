@@ -1,0 +1,341 @@
+// Package pgtest gives tests a Postgres of their own, from the programs that are
+// installed on the machine: a new cluster in a temporary folder, which listens on a
+// Unix socket in that folder and nowhere else. It may be killed, and leaves nothing
+// behind, also when the test binary is killed.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// role is the superuser of each cluster.
+const role = "footnote"
+
+// patience bounds how long a server may take to start or stop.
+const patience = 60 * time.Second
+
+// Server is a Postgres server. Database may be called from several goroutines.
+type Server struct {
+	dir      string // the cluster is in data, the socket beside it
+	programs string
+	settings []string
+	cmd      *exec.Cmd
+	leash    io.Closer // the server ends when it is closed
+	ended    chan struct{}
+
+	mu   sync.Mutex // guards below
+	made int
+	free []string // databases that are empty and nobody's
+}
+
+var shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// Run runs the tests of a package and removes the server they shared. It is all
+// that the TestMain of a package needs.
+func Run(m *testing.M) int {
+	code := m.Run()
+	if shared.server != nil {
+		shared.server.remove()
+	}
+	return code
+}
+
+// Database gives a test an empty database of the server that the tests of a binary
+// share, until it ends, and returns its URL.
+func Database(tb testing.TB) string {
+	tb.Helper()
+	shared.once.Do(func() { shared.server, shared.err = start() })
+	if shared.err != nil {
+		tb.Fatal(shared.err)
+	}
+	return shared.server.Database(tb)
+}
+
+// New starts a server for one test, which may do to it what it wants. The settings
+// are name=value.
+func New(tb testing.TB, settings ...string) *Server {
+	tb.Helper()
+	s, err := start(settings...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.remove)
+	return s
+}
+
+// Database gives a test an empty database until it ends, and returns its URL.
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	name, err := s.take(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { s.giveBack(name) })
+	return s.url(name)
+}
+
+// take returns the name of a database that no test has. To make one costs about a
+// second, to empty one much less.
+func (s *Server) take(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		name := s.free[n-1]
+		s.free = s.free[:n-1]
+		return name, nil
+	}
+	s.made++
+	name := fmt.Sprintf("test%d", s.made)
+	return name, s.exec(ctx, "postgres", "CREATE DATABASE "+name)
+}
+
+// empty makes a database what it was when it was new.
+const empty = `DO $$
+DECLARE name text;
+BEGIN
+	FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+		EXECUTE format('DROP SCHEMA %I CASCADE', name);
+	END LOOP;
+	CREATE SCHEMA public;
+END $$`
+
+// giveBack empties the database of a test that has ended. One that cannot be, as
+// when the test killed the server, is left alone.
+func (s *Server) giveBack(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if s.cmd == nil || s.exec(ctx, name, "SET lock_timeout = '2s'; "+empty) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, name)
+}
+
+func (s *Server) exec(ctx context.Context, database, sql string) error {
+	conn, err := pgx.Connect(ctx, s.url(database))
+	if err != nil {
+		return err
+	}
+	_, err = conn.PgConn().Exec(ctx, sql).ReadAll()
+	return errors.Join(err, conn.Close(ctx))
+}
+
+func (s *Server) url(database string) string {
+	return "postgres://" + role + "@/" + database + "?host=" + url.QueryEscape(s.dir)
+}
+
+// Socket is the path of the server's socket.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+func start(settings ...string) (_ *Server, err error) {
+	programs, err := find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "footnote-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, programs: programs, settings: settings}
+	defer func() {
+		if err != nil {
+			s.remove()
+		}
+	}()
+	if err := giveAway(dir); err != nil {
+		return nil, err
+	}
+	initdb := s.command(filepath.Join(programs, "initdb"), "--no-sync", "-A", "trust", "-U", role, "-E", "UTF8", "--locale=C", "-D", s.data())
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return s, s.start()
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// find returns the folder of the programs of the newest Postgres on the machine.
+func find() (string, error) {
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
+	more, _ := filepath.Glob("/opt/homebrew/opt/postgresql*/bin")
+	folders = append(append(folders, more...), "/usr/local/pgsql/bin")
+	if path, err := exec.LookPath("initdb"); err == nil {
+		folders = append(folders, filepath.Dir(path))
+	}
+	for _, folder := range folders {
+		_, err1 := os.Stat(filepath.Join(folder, "initdb"))
+		_, err2 := os.Stat(filepath.Join(folder, "postgres"))
+		if err1 == nil && err2 == nil {
+			return folder, nil
+		}
+	}
+	return "", errors.New("these tests need the programs initdb and postgres. Run scripts/setup.sh test, or install your system's package postgresql")
+}
+
+func version(folder string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
+	return n
+}
+
+// command runs a program as a user that Postgres accepts, with nothing of the
+// environment that could name another server.
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	asUser(cmd)
+	return cmd
+}
+
+// leash starts the server and ends it when its own standard input does, which is
+// when whoever started it has ended, however it ended.
+const leash = `"$@" </dev/null >>log 2>&1 &
+server=$!
+( cat >/dev/null; kill -QUIT $server 2>/dev/null ) <&3 &
+wait $server
+kill $! 2>/dev/null`
+
+// initSync is how a killed server makes sure of its files before it recovers:
+// "fsync" opens each of them.
+var initSync = map[bool]string{true: "syncfs", false: "fsync"}[runtime.GOOS == "linux"]
+
+func (s *Server) start() error {
+	args := []string{"-c", "exec 3<&0\n" + leash, "sh", filepath.Join(s.programs, "postgres"), "-D", s.data(), "-k", s.dir,
+		"-c", "listen_addresses=", "-c", "port=5432", "-c", "shared_buffers=32MB", "-c", "max_connections=200",
+		"-c", "fsync=on", "-c", "recovery_init_sync_method=" + initSync}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	cmd := s.command("sh", args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }() // ended by Kill, Stop or remove
+	s.cmd, s.leash, s.ended = cmd, in, ended
+	return s.ready()
+}
+
+// ready waits until the server takes connections.
+func (s *Server) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, s.url("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-s.ended:
+			return fmt.Errorf("postgres ended at once\n%s", s.log())
+		case <-ctx.Done():
+			return fmt.Errorf("postgres does not answer: %w\n%s", err, s.log())
+		}
+	}
+}
+
+func (s *Server) log() []byte {
+	out, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return out[max(0, len(out)-4000):]
+}
+
+// Start starts a server again that was killed or stopped.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	end := time.Now().Add(patience)
+	err := s.start()
+	for err != nil && strings.Contains(err.Error(), "pre-existing shared memory") && time.Now().Before(end) {
+		time.Sleep(20 * time.Millisecond) // the system still takes the killed processes apart
+		err = s.start()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Stop is what an operator's restart does: all connections are told, and ended.
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
+	pid, err := s.postmaster()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := interrupt(pid); err != nil {
+		tb.Fatal(err)
+	}
+	s.wait(tb)
+}
+
+// Kill ends all of the server's processes with SIGKILL, at once.
+func (s *Server) Kill(tb testing.TB) {
+	tb.Helper()
+	pid, err := s.postmaster()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := killTree(pid); err != nil {
+		tb.Fatal(err)
+	}
+	s.wait(tb)
+}
+
+func (s *Server) wait(tb testing.TB) {
+	tb.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		tb.Fatalf("postgres does not end\n%s", s.log())
+	}
+	_ = s.leash.Close()
+	s.cmd = nil
+}
+
+// postmaster is the id of the server's first process.
+func (s *Server) postmaster() (int, error) {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(strings.TrimSpace(first))
+}
+
+func (s *Server) remove() {
+	if s.cmd != nil {
+		_ = s.leash.Close()
+		select {
+		case <-s.ended:
+		case <-time.After(patience):
+		}
+	}
+	_ = os.RemoveAll(s.dir)
+}

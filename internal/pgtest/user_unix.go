@@ -1,0 +1,78 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// owner is the user the server runs as: Postgres refuses to run as root.
+func owner() (uid, gid int, err error) {
+	if os.Getuid() != 0 {
+		return os.Getuid(), os.Getgid(), nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, lerr := user.Lookup(name)
+		if lerr != nil {
+			err = lerr
+			continue
+		}
+		uid, err = strconv.Atoi(u.Uid)
+		if err == nil {
+			gid, err = strconv.Atoi(u.Gid)
+		}
+		return uid, gid, err
+	}
+	return 0, 0, fmt.Errorf("postgres cannot run as root, and there is no user postgres: %w", err)
+}
+
+// giveAway makes a folder the server's.
+func giveAway(dir string) error {
+	uid, gid, err := owner()
+	if err != nil {
+		return err
+	}
+	if err := os.Chown(dir, uid, gid); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o711) // the tests reach the socket in it
+}
+
+func asUser(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the tests, which then end the server
+	if os.Getuid() != 0 {
+		return
+	}
+	uid, gid, err := owner()
+	if err != nil {
+		return // giveAway has said so
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func interrupt(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }
+
+// killTree kills a server's first process and then its children, which otherwise
+// would end by themselves a little later.
+func killTree(pid int) error {
+	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=").Output()
+	if err != nil {
+		return fmt.Errorf("ps: %w", err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(out)) {
+		var child, parent int
+		if _, err := fmt.Sscan(line, &child, &parent); err == nil && parent == pid {
+			_ = syscall.Kill(child, syscall.SIGKILL) // one that has ended meanwhile is none the worse
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Package reply writes what a model reads of a tool: compact JSON, in valid
+// UTF-8, of a bounded size.
+package reply
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+// JSON encodes v on one line and leaves <, > and & as they are: nothing here is
+// put into HTML unescaped, and escapes cost tokens. v must be encodable.
+func JSON(v any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("reply: %T cannot be encoded: %v", v, err)) // a programmer's mistake
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// Head writes the first rows of a result as a JSON array: at most rows of them,
+// at most size bytes, each text cell at most cell bytes long. It returns the
+// array, how many rows it holds, and whether a cell was cut.
+func Head(all [][]any, rows, size, cell int) (array []byte, shown int, cut bool) {
+	array = append(array, '[')
+	for _, row := range all[:min(rows, len(all))] {
+		start := len(array)
+		if shown > 0 {
+			array = append(array, ',')
+		}
+		var c bool
+		array, c = appendRow(array, row, cell)
+		if len(array)+1 > size {
+			array = array[:start]
+			break
+		}
+		shown++
+		cut = cut || c
+	}
+	return append(array, ']'), shown, cut
+}
+
+func appendRow(dst []byte, row []any, limit int) (_ []byte, cut bool) {
+	dst = append(dst, '[')
+	for i, cell := range row {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		s, ok := cell.(string)
+		if !ok {
+			dst = footnote.AppendCell(dst, cell)
+			continue
+		}
+		text, c := Clip(s, limit)
+		cut = cut || c
+		dst = append(dst, JSON(text)...)
+	}
+	return append(dst, ']'), cut
+}
+
+// Clip returns the first n bytes of s, not cutting through a character, with a
+// note of how long it was; a shorter s is returned as it is.
+func Clip(s string, n int) (text string, cut bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	head := s[:n]
+	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	return fmt.Sprintf("%s… [%d bytes in all]", head, len(s)), true
+}

@@ -1,0 +1,309 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The descriptors of the program that is executed again, beside the standard ones.
+const (
+	controlFD = 3 // what to do comes in; its end is the end
+	reportFD  = 4 // how it went goes out
+)
+
+// world is what the first stage needs, task the second.
+type world struct {
+	Dir    string   `json:"dir"`
+	System []string `json:"system"`
+}
+
+type task struct {
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+	Limits Limits `json:"limits"`
+}
+
+// report is how a command ended, as the second stage saw it.
+type report struct {
+	Error string `json:"error,omitempty"` // it was not run at all
+	Exit  int    `json:"exit"`
+	Ended string `json:"ended,omitempty"`
+	Full  bool   `json:"full,omitempty"`
+}
+
+// How long a command may go on after its time, and how long a dead one's pipes may
+// take to drain.
+const (
+	lateTime  = 2 * time.Second
+	drainTime = 2 * time.Second
+)
+
+// mostReport bounds what is read of a report, in bytes.
+const mostReport = 64 << 10
+
+// capabilities of the first stage, in its own user namespace.
+const (
+	capSetpcap  = 8
+	capSysAdmin = 21
+)
+
+// inside is the user that commands are, as they see it.
+const inside = 1000
+
+// Run runs a command to its end. The error is ctx's cause when ctx ended first, and
+// an ErrUnavailable when it could not be confined and therefore was not run.
+func Run(ctx context.Context, c Command) (Result, error) {
+	c.Limits = c.Limits.withDefaults()
+	shell := Shell()
+	if shell == "" {
+		return Result{}, fmt.Errorf("%w: there is no shell", ErrUnavailable)
+	}
+	dir, err := filepath.EvalSymlinks(c.Dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("folder of the command: %w", err)
+	}
+	run, stop := context.WithTimeout(ctx, c.Limits.Time+lateTime)
+	defer stop()
+	p, err := start(run, stop, c.Limits)
+	if err != nil {
+		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	begun := time.Now()
+	tell := errors.Join(
+		writeFrame(p.control, world{Dir: dir, System: system}),
+		writeFrame(p.control, task{Shell: shell, Script: c.Script, Limits: c.Limits}),
+	)
+	res, rep, err := p.wait()
+	res.Elapsed, res.Full = time.Since(begun), rep.Full
+	switch {
+	case ctx.Err() != nil:
+		return res, context.Cause(ctx)
+	case rep.Error != "":
+		return res, fmt.Errorf("%w: %s", ErrUnavailable, rep.Error)
+	case res.Ended != "":
+		return res, nil
+	case run.Err() != nil:
+		res.Ended, res.Exit = ByTime, 128+int(unix.SIGKILL)
+		return res, nil
+	case err != nil && rep.Ended == "":
+		return res, fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(err, tell))
+	}
+	res.Exit, res.Ended = rep.Exit, rep.Ended
+	return res, nil
+}
+
+// running is the first process of a sandbox, as the server sees it.
+type running struct {
+	cmd     *exec.Cmd
+	control *os.File
+	report  *os.File
+	out     flood
+	err     bytes.Buffer
+}
+
+// start starts the first stage. Flooded output calls stop.
+func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, err error) {
+	controlIn, control, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer controlIn.Close()
+	reported, reportOut, err := os.Pipe()
+	if err != nil {
+		control.Close()
+		return nil, err
+	}
+	defer reportOut.Close()
+	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), most: l.Flood, stop: stop}}
+	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
+	p.cmd.Args = []string{"footnote-sandbox"}
+	p.cmd.Env = []string{marker + "=" + stageWorld} // nothing of the server's own
+	p.cmd.Dir = "/"
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &bounded{w: &p.err, room: 4 << 10}
+	p.cmd.ExtraFiles = []*os.File{controlIn, reportOut}
+	p.cmd.WaitDelay = drainTime
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid: true, // a Ctrl-C at the server's terminal is not for it
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{capSetpcap, capSysAdmin},
+	}
+	if err := p.cmd.Start(); err != nil {
+		control.Close()
+		reported.Close()
+		return nil, forbidden(err)
+	}
+	return p, nil
+}
+
+// forbidden says why a process with namespaces of its own was not started.
+func forbidden(err error) error {
+	for _, no := range []error{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL} {
+		if errors.Is(err, no) {
+			return fmt.Errorf("this system lets nobody make user namespaces (%w); sysctl user.max_user_namespaces, AppArmor or the container's seccomp profile forbids them", no)
+		}
+	}
+	return fmt.Errorf("namespaces: %w", err)
+}
+
+// wait waits for the end and reads the report.
+func (p *running) wait() (Result, report, error) {
+	defer p.control.Close()
+	defer p.report.Close()
+	var rep report
+	told := make(chan error, 1)
+	go func() { // ends with the process, which has the only other end
+		data, err := io.ReadAll(io.LimitReader(p.report, mostReport))
+		if err == nil && len(data) == 0 {
+			err = errors.New("it ended without a report")
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &rep)
+		}
+		told <- err
+	}()
+	ended := p.cmd.Wait()
+	err := <-told
+	if err != nil {
+		err = errors.Join(err, ended, words(p.err.String()))
+	}
+	var res Result
+	res.Output, res.Dropped, res.Cut = p.out.ring.text()
+	if p.out.over {
+		res.Ended, res.Exit = ByOutput, 128+int(unix.SIGKILL)
+	}
+	return res, rep, err
+}
+
+func words(s string) error {
+	if s = strings.TrimSpace(s); s == "" {
+		return nil
+	}
+	return errors.New(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// flood keeps the ends of the output and ends a command that never stops printing.
+type flood struct {
+	ring *ring
+	most int64
+	over bool
+	stop context.CancelFunc
+}
+
+func (f *flood) Write(b []byte) (int, error) {
+	if f.ring.total > f.most && !f.over {
+		f.over = true
+		f.stop()
+	}
+	return f.ring.Write(b)
+}
+
+// bounded drops what is written after room bytes.
+type bounded struct {
+	w    io.Writer
+	room int
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	take := min(b.room, len(data))
+	b.room -= take
+	if _, err := b.w.Write(data[:take]); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+func writeFrame(w io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...))
+	return err
+}
+
+// mostFrame is longer than any script that Run is given.
+const mostFrame = 4 << 20
+
+// readFrame reads one frame and not a byte more: another program goes on reading.
+func readFrame(r io.Reader, v any) error {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > mostFrame {
+		return errors.New("frame too large")
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// Probe proves that commands can be confined: it runs one that tries to reach what
+// it must not. Temp is where a folder for it is made; hidden are files and folders
+// that no command may see. The error says what is missing.
+func Probe(ctx context.Context, temp string, hidden ...string) error {
+	if err := Exposed(hidden...); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(temp, "probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	secret := dir + "-beside"
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		return err
+	}
+	defer os.Remove(secret)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	script := &strings.Builder{}
+	attempt := func(name, command string) {
+		fmt.Fprintf(script, "if (%s) >/dev/null 2>&1; then echo %s; fi\n", command, name)
+	}
+	attempt("file", "cat -- "+quote(secret)+" || ls -- "+quote(filepath.Dir(dir)))
+	attempt("shadow", "cat /etc/shadow")
+	attempt("environment", "cat /proc/1/environ")
+	attempt("network", "exec 3<>/dev/tcp/127.0.0.1/"+port)
+	attempt("write", "echo x >/usr/footnote-probe || echo x >/footnote-probe || echo x >/proc/sys/kernel/domainname")
+	attempt("mount", "unshare -Ur true || mount -t tmpfs none /tmp")
+	script.WriteString("echo x >probe && cat probe && echo done\n")
+	res, err := Run(ctx, Command{Dir: dir, Script: script.String(), Limits: Limits{Time: 20 * time.Second}})
+	if err != nil {
+		return err
+	}
+	if got := string(res.Output); got != "x\ndone\n" || res.Exit != 0 {
+		return fmt.Errorf("%w: the trial of the sandbox gave %.200q (exit code %d, ended by %q)", ErrUnavailable, got, res.Exit, res.Ended)
+	}
+	return nil
+}
+
+// quote makes one word of a text for the shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

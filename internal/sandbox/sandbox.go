@@ -1,0 +1,173 @@
+// Package sandbox runs a shell command in a folder and lets it see nothing else:
+// no network, no other files than read-only system folders, no other processes,
+// no environment of the server's, and limits on memory, processors, processes,
+// files, output and time. When a command ends, so does everything it started.
+//
+// The program executes itself twice. The first time it has namespaces of its own
+// (users, mounts, processes, network, IPC, names) in which it puts a file system
+// together, and then gives up every capability. The second time, as the first
+// process of that world, it takes away what is left with Landlock, seccomp and
+// resource limits, starts the shell, and watches it. Its own end is the end of
+// every process in there, whatever they did; and it ends when the server does.
+//
+// Where any of this cannot be had, Probe says so, and nothing is run: there is no
+// weaker mode.
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Folder is where a command finds its folder; it is its home and where it starts.
+const Folder = "/workspace"
+
+// Command is one command to run.
+type Command struct {
+	Dir    string // the host's folder that it may change
+	Script string // for the shell
+	Limits Limits
+}
+
+// Limits bound a command. Zero fields take the defaults.
+type Limits struct {
+	Time      time.Duration // until it is ended; default 2 min
+	Memory    int64         // bytes of all its processes together; default 512 MB
+	Processes int           // and threads, at a time; default 128
+	File      int64         // bytes of one file; default 64 MB
+	Disk      int64         // bytes of all files in the folder; default 256 MB. One that has more is not written to
+	Output    int           // bytes of output that are kept, from its beginning and its end; default 30,000
+	Flood     int64         // bytes of output after which it is ended; default 64 MB
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Time <= 0 {
+		l.Time = 2 * time.Minute
+	}
+	if l.Memory <= 0 {
+		l.Memory = 512 << 20
+	}
+	if l.Processes <= 0 {
+		l.Processes = 128
+	}
+	if l.File <= 0 {
+		l.File = 64 << 20
+	}
+	if l.Disk <= 0 {
+		l.Disk = 256 << 20
+	}
+	if l.Output <= 0 {
+		l.Output = 30_000
+	}
+	if l.Flood <= 0 {
+		l.Flood = 64 << 20
+	}
+	return l
+}
+
+// Why a command was ended.
+const (
+	ByTime      = "time"
+	ByMemory    = "memory"
+	ByProcesses = "processes"
+	ByDisk      = "disk"
+	ByOutput    = "output"
+	ByFault     = "fault" // its first process died; the kernel was short of memory, perhaps
+)
+
+// Result is how a command ended.
+type Result struct {
+	Output  []byte // standard output and error together, as they came
+	Dropped int64  // bytes left out of the middle of Output
+	Cut     int    // where in Output they are missing; 0 when none are
+	Exit    int    // the shell's exit code; 128 + the signal when one ended it
+	Ended   string // which limit ended it; empty when it ended by itself
+	Full    bool   // the folder was over its limit before: it could only be read, and files in it removed
+	Elapsed time.Duration
+}
+
+// ErrUnavailable is the error of a system on which commands cannot be confined.
+var ErrUnavailable = errors.New("commands cannot be confined here")
+
+// system are the folders of the host that commands see, read-only.
+var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
+
+// Exposed returns an error that names the first of some paths which commands could
+// read because it lies in a system folder.
+func Exposed(paths ...string) error {
+	for _, p := range paths {
+		if p == "" {
+			continue
+		}
+		real, err := filepath.Abs(p)
+		if err != nil {
+			return err
+		}
+		if r, err := filepath.EvalSymlinks(real); err == nil {
+			real = r
+		}
+		for _, dir := range system {
+			if real == dir || strings.HasPrefix(real, dir+"/") {
+				return fmt.Errorf("%w: %s lies in %s, which commands may read; move it", ErrUnavailable, p, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// Shell is the shell that commands run in; empty when there is none.
+func Shell() string {
+	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// ring keeps the beginning and the end of what is written to it.
+type ring struct {
+	head, tail []byte
+	size       int // of each
+	at         int // where the tail begins, once it is full
+	total      int64
+}
+
+func newRing(size int) *ring { return &ring{size: max(size/2, 1)} }
+
+func (r *ring) Write(b []byte) (int, error) {
+	n := len(b)
+	r.total += int64(n)
+	if room := r.size - len(r.head); room > 0 {
+		take := min(room, len(b))
+		r.head, b = append(r.head, b[:take]...), b[take:]
+	}
+	if len(b) > r.size {
+		b = b[len(b)-r.size:]
+	}
+	for len(b) > 0 {
+		if len(r.tail) < r.size {
+			take := min(r.size-len(r.tail), len(b))
+			r.tail, b = append(r.tail, b[:take]...), b[take:]
+			continue
+		}
+		took := copy(r.tail[r.at:], b)
+		b, r.at = b[took:], (r.at+took)%r.size
+	}
+	return n, nil
+}
+
+// text is what was kept, and how much is missing after the first cut bytes of it.
+func (r *ring) text() (all []byte, dropped int64, cut int) {
+	all = append(all, r.head...)
+	all = append(all, r.tail[r.at:]...)
+	all = append(all, r.tail[:r.at]...)
+	if dropped = r.total - int64(len(all)); dropped > 0 {
+		cut = len(r.head)
+	}
+	return all, dropped, cut
+}

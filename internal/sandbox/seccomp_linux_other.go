@@ -1,0 +1,8 @@
+//go:build linux && !amd64
+
+package sandbox
+
+import "github.com/footnotehq/footnote/internal/confine"
+
+// refusedHere are calls that only some architectures have.
+var refusedHere []confine.Rule

@@ -1,0 +1,292 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote/internal/confine"
+)
+
+// work is the second stage, and the first process of the new world: it confines
+// itself, starts the shell, and watches. It returns only when nothing was run.
+func work() error {
+	if os.Getpid() != 1 {
+		return fmt.Errorf("it is process %d of its namespace, not the first", os.Getpid())
+	}
+	control, out := os.NewFile(controlFD, "control"), os.NewFile(reportFD, "report")
+	unix.CloseOnExec(controlFD)
+	unix.CloseOnExec(reportFD)
+	var t task
+	if err := readFrame(control, &t); err != nil {
+		return fmt.Errorf("read the task: %w", err)
+	}
+	full := used(Folder) > t.Limits.Disk
+	if err := restrict(t.Limits, full); err != nil {
+		return err
+	}
+	i := &initial{limits: t.Limits, out: out, full: full}
+	pid, err := i.spawn(t)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", t.Shell, err)
+	}
+	go func() { // until the server is gone, or wants the command to be
+		_, _ = io.Copy(io.Discard, control)
+		i.end(report{Exit: 128 + int(unix.SIGKILL)})
+	}()
+	go i.watch()
+	for { // orphans come here to be waited for
+		var status unix.WaitStatus
+		got, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return fmt.Errorf("wait: %w", err)
+		case got == pid:
+			i.end(report{Exit: exitCode(status)})
+		}
+	}
+}
+
+func exitCode(s unix.WaitStatus) int {
+	if s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return s.ExitStatus()
+}
+
+// initial is the first process. When it ends, the kernel ends all others.
+type initial struct {
+	limits Limits
+	out    *os.File
+	once   sync.Once
+	full   bool // the folder was over its limit before
+	late   bool // the time is over, and processes were asked to end
+}
+
+// end reports and ends. The first report counts.
+func (i *initial) end(r report) {
+	i.once.Do(func() {
+		if i.late {
+			r.Ended = ByTime
+		}
+		r.Full = i.full
+		data, _ := json.Marshal(r)
+		_, _ = i.out.Write(data)
+		os.Exit(0)
+	})
+	select {} // somebody else is ending
+}
+
+// emptying is what may be done to a folder that is full already: each command could
+// otherwise put in more, for as long as the watch takes to notice.
+const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir
+
+// restrict takes away what the world still allows: it holds for this process and
+// for all it starts.
+func restrict(l Limits, full bool) error {
+	// Nobody in here may look into this process.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("hide the first process: %w", err)
+	}
+	if err := confine.NoNewPrivileges(); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	for _, lim := range []struct {
+		resource int
+		n        uint64
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_NOFILE, 256},
+		{unix.RLIMIT_FSIZE, uint64(l.File)},
+		{unix.RLIMIT_NPROC, uint64(l.Processes) + 64}, // behind the watch, which counts the host's root, too
+		{unix.RLIMIT_CPU, uint64(l.Time/time.Second) + 1},
+		{unix.RLIMIT_MSGQUEUE, 0},
+		{unix.RLIMIT_MEMLOCK, 64 << 10},
+	} {
+		if err := confine.Limit(lim.resource, lim.n); err != nil {
+			return fmt.Errorf("limit %d: %w", lim.resource, err)
+		}
+	}
+	if confine.Landlock() == 0 {
+		return fmt.Errorf("the kernel has no Landlock")
+	}
+	folder := landlock.RWDirs(Folder).WithRefer()
+	if full {
+		folder = landlock.PathAccess(emptying, Folder)
+	}
+	if err := landlock.V11.BestEffort().Restrict(
+		landlock.RODirs(append([]string{"/etc"}, system...)...).IgnoreIfMissing(),
+		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, "/proc", "/dev"),
+		landlock.PathAccess(ll.AccessFSReadDir, "/"),
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"),
+		folder,
+		landlock.RWDirs("/tmp", "/dev/shm").WithRefer(),
+	); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	if err := confine.Filter(refused); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	return nil
+}
+
+// spawn starts the shell in a session of its own, nicer than others, with an
+// environment that holds nothing of the server's.
+func (i *initial) spawn(t task) (pid int, err error) {
+	type started struct {
+		pid int
+		err error
+	}
+	done := make(chan started)
+	go func() {
+		runtime.LockOSThread() // for good: the thread's priority goes to the child, and ends with it
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19)
+		var s started
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			done <- started{err: err}
+			return
+		}
+		// Beyond ulimit is one process's memory; the watch counts them together.
+		shell := filepath.Base(t.Shell)
+		limited := fmt.Sprintf(`ulimit -d %d && exec %s -c "$1"`, t.Limits.Memory>>10, shell)
+		p, err := os.StartProcess(t.Shell, []string{shell, "-c", limited, shell, t.Script}, &os.ProcAttr{
+			Dir:   Folder,
+			Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + Folder, "LANG=C.UTF-8"},
+			Files: []*os.File{null, os.Stdout, os.Stdout},
+			Sys:   &unix.SysProcAttr{Setsid: true},
+		})
+		if s.err = err; err == nil {
+			s.pid = p.Pid
+		}
+		done <- s
+	}()
+	s := <-done
+	return s.pid, s.err
+}
+
+// How often the watch looks.
+const (
+	lookEvery = 25 * time.Millisecond
+	diskEvery = 10 // looks
+	softEnd   = 300 * time.Millisecond
+	mostSocks = 512
+	mostFiles = 50_000 // entries of the folder
+)
+
+// watch ends the command at its limits.
+func (i *initial) watch() {
+	deadline := time.NewTimer(i.limits.Time)
+	tick := time.NewTicker(lookEvery)
+	for n := 0; ; n++ {
+		select {
+		case <-deadline.C:
+			if i.late {
+				i.end(report{Exit: 128 + int(unix.SIGKILL), Ended: ByTime})
+			}
+			i.late = true
+			_ = unix.Kill(-1, unix.SIGTERM)
+			deadline.Reset(softEnd)
+		case <-tick.C:
+			why := i.look()
+			if why == "" && !i.full && n%diskEvery == 0 && used(Folder) > i.limits.Disk {
+				why = ByDisk
+			}
+			if why != "" {
+				i.end(report{Exit: 128 + int(unix.SIGKILL), Ended: why})
+			}
+		}
+	}
+}
+
+// look says which limit the processes are over, or nothing.
+func (i *initial) look() string {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return ByFault
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil {
+		return ByFault
+	}
+	var pids []string
+	for _, name := range names {
+		if name[0] >= '1' && name[0] <= '9' && name != "1" {
+			pids = append(pids, name)
+		}
+	}
+	if len(pids) > i.limits.Processes {
+		return ByProcesses
+	}
+	threads, memory := 0, int64(0)
+	for _, pid := range pids {
+		data, err := os.ReadFile("/proc/" + pid + "/status")
+		if err != nil {
+			continue // it has ended
+		}
+		status := string(data)
+		memory += confine.StatusBytes(status, "RssAnon:") + confine.StatusBytes(status, "RssShmem:") + confine.StatusBytes(status, "VmSwap:")
+		threads += number(status, "\nThreads:")
+	}
+	switch {
+	case memory > i.limits.Memory:
+		return ByMemory
+	case threads > i.limits.Processes:
+		return ByProcesses
+	}
+	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil && number("\n"+string(data), "\nsockets: used") > mostSocks {
+		return ByMemory // what waits in them is memory, too
+	}
+	return ""
+}
+
+// number is the whole number after a name; 0 when there is none.
+func number(text, name string) int {
+	_, rest, ok := strings.Cut(text, name)
+	if !ok {
+		return 0
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// used is the size of all files below a folder; more files than are counted are
+// more than any limit.
+func used(dir string) (total int64) {
+	n := 0
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if n++; n > mostFiles {
+			total = 1 << 62
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil // changed while it was read
+		}
+		if info, err := d.Info(); err == nil {
+			if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+				total += sys.Blocks * 512
+			}
+		}
+		return nil
+	})
+	return total
+}

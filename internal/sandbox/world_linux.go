@@ -1,0 +1,292 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const marker = "FOOTNOTE_SANDBOX" // set in the environment of the stages, and nothing else is
+
+// The stages.
+const (
+	stageWorld = "world"
+	stageTask  = "task"
+)
+
+// Main does the work of a stage and does not return when the process was started
+// as one; otherwise it returns at once. It must be called before anything else
+// looks at the arguments or opens files.
+func Main() {
+	stage := os.Getenv(marker)
+	if stage == "" {
+		return
+	}
+	runtime.LockOSThread() // capabilities are those of a thread
+	// What the server may have left open is not for what runs in here.
+	_ = unix.CloseRange(reportFD+1, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
+	var err error
+	switch stage {
+	case stageWorld:
+		err = enter()
+	case stageTask:
+		err = work()
+	default:
+		err = errors.New("no such stage")
+	}
+	data, _ := json.Marshal(report{Error: stage + ": " + err.Error()})
+	_, _ = os.NewFile(reportFD, "report").Write(data)
+	os.Exit(1)
+}
+
+// enter is the first stage: it builds the world and executes the second in it. It
+// returns only when that cannot be done.
+func enter() error {
+	var w world
+	control := os.NewFile(controlFD, "control")
+	// The second stage reads on: a collection must not close it before it begins.
+	defer runtime.KeepAlive(control)
+	if err := readFrame(control, &w); err != nil {
+		return fmt.Errorf("read the task: %w", err)
+	}
+	if err := build(w); err != nil {
+		return err
+	}
+	if err := unix.Sethostname([]byte("workspace")); err != nil {
+		return fmt.Errorf("set the host name: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return fmt.Errorf("execute the second stage: %w",
+		syscall.Exec("/proc/self/exe", []string{"footnote-sandbox"}, []string{marker + "=" + stageTask}))
+}
+
+// build puts a file system together, of mounts that only this process and its
+// children see, and makes it the root.
+func build(w world) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	// Any folder would do to mount the new root on; it comes out again below old.
+	if err := unix.Mount("root", w.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m,nr_inodes=1000"); err != nil {
+		return fmt.Errorf("mount the new root: %w", err)
+	}
+	const old = "/old"
+	if err := os.Mkdir(w.Dir+old, 0o700); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(w.Dir, w.Dir+old); err != nil {
+		return fmt.Errorf("change the root: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return systemFolders(old, w.System) },
+		func() error { return devices(old) },
+		func() error { return etc(old) },
+		func() error { return bind(old+w.Dir, Folder, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV) },
+		proc,
+		func() error { return scratch("/tmp", "64m") },
+		func() error { return scratch("/dev/shm", "16m") },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Unmount(old, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave the old root: %w", err)
+	}
+	if err := os.Remove(old); err != nil {
+		return err
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &attr); err != nil {
+		return fmt.Errorf("make the new root read-only: %w", err)
+	}
+	return os.Chdir(Folder)
+}
+
+// bind shows a file or folder of the host at a path of the new root.
+func bind(from, to string, attrs uint64) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return fmt.Errorf("bind %s: %w", to, err)
+	}
+	if err := os.MkdirAll(path.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if info.IsDir() {
+		err = os.MkdirAll(to, 0o755)
+	} else {
+		err = os.WriteFile(to, nil, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("bind %s: %w", to, err)
+	}
+	attr := unix.MountAttr{Attr_set: attrs}
+	if err := unix.MountSetattr(unix.AT_FDCWD, to, unix.AT_RECURSIVE, &attr); err != nil {
+		return fmt.Errorf("restrict %s: %w", to, err)
+	}
+	return nil
+}
+
+const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+
+// systemFolders shows the folders of programs and libraries. A link among them
+// (/bin → usr/bin) stays one.
+func systemFolders(old string, dirs []string) error {
+	for _, dir := range dirs {
+		info, err := os.Lstat(old + dir)
+		if err != nil {
+			continue // not on this system
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			target, err := os.Readlink(old + dir)
+			if err != nil {
+				return err
+			}
+			if err := os.Symlink(target, dir); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := bind(old+dir, dir, readOnly); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func devices(old string) error {
+	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
+		if err := bind(old+"/dev/"+name, "/dev/"+name, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
+			return err
+		}
+	}
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		if err := os.Symlink(target, "/dev/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// etc has what programs need to start and to say who they are, and nothing that
+// tells of the host.
+func etc(old string) error {
+	for _, name := range []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone"} {
+		from, err := filepath.EvalSymlinks(old + "/etc/" + name)
+		if err != nil || !strings.HasPrefix(from, old+"/") {
+			continue // an absolute link, which leads into the new root, is left out
+		}
+		if err := bind(from, "/etc/"+name, readOnly); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll("/etc", 0o755); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"passwd":        fmt.Sprintf("coder:x:%d:%d::%s:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", inside, inside, Folder),
+		"group":         fmt.Sprintf("coder:x:%d:\nnogroup:x:65534:\n", inside),
+		"hosts":         "127.0.0.1 localhost workspace\n",
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+	} {
+		if err := os.WriteFile("/etc/"+name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hiddenProc tell of the host or of the kernel.
+var hiddenProc = []string{"kcore", "keys", "key-users", "kallsyms", "kmsg", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "config.gz", "modules", "iomem", "ioports"}
+
+// proc shows the processes of this namespace. It is read-only: a process of the
+// host's root could otherwise set the host's kernel parameters through it.
+func proc() error {
+	if err := os.Mkdir("/proc", 0o555); err != nil {
+		return err
+	}
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("proc", "/proc", "proc", flags, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	capPIDs()
+	if err := unix.Mount("", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""); err != nil {
+		return fmt.Errorf("make /proc read-only: %w", err)
+	}
+	for _, name := range hiddenProc {
+		if _, err := os.Lstat("/proc/" + name); err != nil {
+			continue
+		}
+		if err := unix.Mount("/dev/null", "/proc/"+name, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("hide /proc/%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// mostPIDs is how many processes this world can have at all. The kernel takes no
+// number below 301; the first process must still find room for its own threads.
+const mostPIDs = 1024
+
+// capPIDs lets the kernel itself refuse processes: the watch only looks now and then,
+// and RLIMIT_NPROC does not hold for the host's root. Kernels before 6.14 have one
+// pid_max for the whole host, which must not be touched.
+func capPIDs() {
+	var name unix.Utsname
+	var major, minor int
+	if unix.Uname(&name) != nil {
+		return
+	}
+	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 || major == 6 && minor < 14 {
+		return
+	}
+	_ = os.WriteFile("/proc/sys/kernel/pid_max", strconv.AppendInt(nil, mostPIDs, 10), 0) // else the watch alone
+}
+
+// scratch is memory that files can be put into, and that ends with the command.
+func scratch(at, size string) error {
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,nr_inodes=10000,size="+size); err != nil {
+		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	return nil
+}
+
+// dropCapabilities leaves this thread, and what it executes, without any.
+func dropCapabilities() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	for c := uintptr(0); c < 64; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); errors.Is(err, unix.EINVAL) {
+			break // the last one
+		} else if err != nil {
+			return err
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}

@@ -1,0 +1,361 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/catalog"
+)
+
+var (
+	ada = footnote.Principal{Org: "acme", User: "ada"}
+	bob = footnote.Principal{Org: "acme", User: "bob"}
+	// Another org's ada, whose org and user read the same when they are put together.
+	adb = footnote.Principal{Org: "acm", User: "eada"}
+)
+
+// file is a source that holds the text of a file.
+type file struct {
+	source.Source
+	text   string
+	closed atomic.Bool
+}
+
+func (f *file) Dialect() string { return "sqlite" }
+func (f *file) Schema(context.Context) (source.Schema, error) {
+	return source.Schema{Tables: []source.Table{{Name: "t", Rows: int64(len(f.text))}}}, nil
+}
+func (f *file) Close() error { f.closed.Store(true); return nil }
+
+// open reads files; one that says "bad" is none.
+func open(_ context.Context, name, path, scratch string) (source.Source, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if string(data) == "bad" {
+		return nil, footnote.Errorf(footnote.DatabaseUnavailable, "database %s: it is bad.", name)
+	}
+	return &file{text: string(data)}, os.WriteFile(filepath.Join(scratch, "loaded"), data, 0o600)
+}
+
+func newCatalog(t *testing.T, folder string, change ...func(*catalog.Options)) *catalog.Catalog {
+	t.Helper()
+	o := catalog.Options{Fixed: map[string]source.Source{"shop": &file{}}, Open: open, Folder: folder, Shared: true}
+	for _, f := range change {
+		f(&o)
+	}
+	c, err := catalog.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func add(t *testing.T, c *catalog.Catalog, p footnote.Principal, name, text string) catalog.Entry {
+	t.Helper()
+	e, err := c.Add(t.Context(), p, name, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func names(c *catalog.Catalog, p footnote.Principal) string {
+	var list []string
+	for _, e := range c.List(p) {
+		list = append(list, e.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+// files lists what is below a folder.
+func files(t *testing.T, folder string) string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			list = append(list, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestAnUploadIsItsOwnersAlone(t *testing.T) {
+	c := newCatalog(t, t.TempDir())
+	e := add(t, c, ada, "Sales 2026.csv", "a,b")
+	if !e.Uploaded || e.Engine != "sqlite" || e.Tables != 1 || e.Rows != 3 || !strings.HasPrefix(e.Name, "sales_2026_") {
+		t.Errorf("%+v", e)
+	}
+	if got := names(c, ada); got != "shop "+e.Name {
+		t.Error(got)
+	}
+	for _, p := range []footnote.Principal{bob, adb} {
+		if got := names(c, p); got != "shop" {
+			t.Errorf("%v sees %s", p, got)
+		}
+		_, errFound := c.Find(p, e.Name)
+		_, errMissing := c.Find(p, "nothing")
+		if footnote.CodeOf(errFound) != footnote.NotFound || strings.ReplaceAll(errFound.Error(), e.Name, "nothing") != errMissing.Error() {
+			t.Errorf("%v finds it: %v, and what is not there: %v", p, errFound, errMissing)
+		}
+		if _, err := c.Choose(p, []string{e.Name}); footnote.CodeOf(err) != footnote.InvalidRequest || strings.Contains(err.Error(), "are: shop, ") {
+			t.Errorf("%v chooses it: %v", p, err)
+		}
+		if err := c.Remove(p, e.Name); footnote.CodeOf(err) != footnote.NotFound {
+			t.Errorf("%v removes it: %v", p, err)
+		}
+		if other := add(t, c, p, "Sales 2026.csv", "x"); other.Name == e.Name || strings.HasSuffix(other.Name, "_2") {
+			t.Errorf("the name %s tells of another's", other.Name)
+		}
+	}
+	if src, err := c.Find(ada, e.Name); err != nil || src.(*file).text != "a,b" {
+		t.Errorf("ada finds %v, %v", src, err)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Shared = false })
+	add(t, c, ada, "a.csv", "1")
+	for _, tc := range []struct{ asked, want string }{{"", "shop"}, {"a", "a"}, {"a shop a", "a shop"}} {
+		got, err := c.Choose(ada, strings.Fields(tc.asked))
+		if err != nil || strings.Join(got, " ") != tc.want {
+			t.Errorf("%q gives %v, %v; want %s", tc.asked, got, err, tc.want)
+		}
+	}
+	c = newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Fixed, o.Shared = nil, false })
+	add(t, c, ada, "a.csv", "1")
+	if got, err := c.Choose(ada, nil); err != nil || strings.Join(got, " ") != "a" {
+		t.Errorf("without configured sources: %v, %v", got, err)
+	}
+}
+
+func TestUploadsSurviveARestart(t *testing.T) {
+	folder := t.TempDir()
+	first := newCatalog(t, folder)
+	e := add(t, first, ada, "a.csv", "abc")
+	gone := add(t, first, ada, "b.csv", "abc")
+	if err := first.Remove(ada, gone.Name); err != nil {
+		t.Fatal(err)
+	}
+	// What broke off: a file without its description.
+	torn := filepath.Join(filepath.Dir(filepath.Dir(folderOf(t, folder, e.Name))), "x", "torn")
+	if err := os.MkdirAll(torn, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(torn, "torn.csv"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var opened atomic.Int32
+	second := newCatalog(t, folder, func(o *catalog.Options) {
+		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
+			opened.Add(1)
+			return open(ctx, name, path, scratch)
+		}
+	})
+	if got := second.List(ada); len(got) != 2 || got[1] != e || opened.Load() != 0 {
+		t.Errorf("%+v, %d opened", got, opened.Load())
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if src, err := second.Source(e.Name); err != nil || src.(*file).text != "abc" {
+				t.Error(src, err)
+			}
+		})
+	}
+	wg.Wait()
+	if opened.Load() != 1 {
+		t.Errorf("opened %d times", opened.Load())
+	}
+	if got := files(t, folder); strings.Contains(got, "torn") || strings.Contains(got, "b.csv") {
+		t.Errorf("there still is %s", got)
+	}
+	if strings.Contains(fmt.Sprint(filepathsOf(t, folder)), "ada") {
+		t.Error("a user's name is a path")
+	}
+}
+
+func filepathsOf(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		list = append(list, strings.TrimPrefix(path, folder))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func folderOf(t *testing.T, root, name string) string {
+	t.Helper()
+	for _, path := range filepathsOf(t, root) {
+		if filepath.Base(path) == name {
+			return filepath.Join(root, path)
+		}
+	}
+	t.Fatal("no folder of", name)
+	return ""
+}
+
+func TestHostileNames(t *testing.T) {
+	folder := t.TempDir()
+	c := newCatalog(t, folder, func(o *catalog.Options) { o.Shared = false; o.MaxFiles = 100 })
+	for name, want := range map[string]string{
+		"../../etc/passwd.csv": "passwd", `..\..\boot.csv`: "boot", "a\x00b.csv": "a_b", ".csv": "data", "....csv": "data",
+		"a?b#c%2f:d.csv": "a_b_c_2f_d", strings.Repeat("x", 300) + ".csv": strings.Repeat("x", 48), "SHOP.csv": "shop_2",
+		"日本.csv": "日本", "\xff\xfe.csv": "data_2", "con fig.CSV": "con_fig", "-rf.csv": "rf", "about.json": "about",
+	} {
+		e, err := c.Add(t.Context(), ada, name, strings.NewReader("1"))
+		if err != nil || e.Name != want && !strings.HasPrefix(e.Name, "data") {
+			t.Errorf("%q: %+v, %v; want %s", name, e, err, want)
+		}
+	}
+	for _, path := range filepathsOf(t, folder) {
+		if strings.Contains(path, "..") || strings.ContainsAny(path, "?#%:\\") {
+			t.Errorf("there is %q", path)
+		}
+	}
+	for _, name := range []string{"", "x", "x.exe", "x.csv.sh", "x.csv/"} {
+		if _, err := c.Add(t.Context(), ada, name, strings.NewReader("1")); footnote.CodeOf(err) != footnote.InvalidRequest {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestNoFileReplacesItsDescription holds that a file may be called anything.
+func TestNoFileReplacesItsDescription(t *testing.T) {
+	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Shared = false })
+	for _, name := range []string{"about.json", "upload.json", "loaded.json"} {
+		e := add(t, c, ada, name, "mine")
+		if src, err := c.Source(e.Name); err != nil || src.(*file).text != "mine" || e.Rows != 4 {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
+func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+	folder := t.TempDir()
+	c := newCatalog(t, folder, func(o *catalog.Options) { o.MaxBytes, o.MaxTotal, o.MaxFiles, o.Shared = 10, 15, 2, false })
+	broken := errors.New("the client has gone")
+	for _, tc := range []struct {
+		what    string
+		content io.Reader
+		want    footnote.Code
+	}{
+		{"bad", strings.NewReader("bad"), footnote.InvalidRequest},
+		{"large", strings.NewReader("12345678901"), footnote.TooLarge},
+		{"broken", io.MultiReader(strings.NewReader("123"), failing{broken}), footnote.Internal},
+	} {
+		_, err := c.Add(t.Context(), ada, "a.csv", tc.content)
+		if footnote.CodeOf(err) != tc.want || tc.want == footnote.Internal && !errors.Is(err, broken) {
+			t.Errorf("%s: %v", tc.what, err)
+		}
+		if got := files(t, folder); got != "" || names(c, ada) != "shop" {
+			t.Errorf("%s leaves %s, %s", tc.what, got, names(c, ada))
+		}
+	}
+	add(t, c, ada, "a.csv", "1234567890")
+	if _, err := c.Add(t.Context(), ada, "b.csv", strings.NewReader("123456")); footnote.CodeOf(err) != footnote.TooLarge {
+		t.Errorf("beyond all that is kept: %v", err)
+	}
+	add(t, c, ada, "b.csv", "12345")
+	if _, err := c.Add(t.Context(), ada, "c.csv", strings.NewReader("1")); footnote.CodeOf(err) != footnote.Conflict {
+		t.Errorf("a third file: %v", err)
+	}
+	add(t, c, bob, "a.csv", "1") // has a place of his own
+	if err := c.Remove(ada, "a"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, ada, "c.csv", "1")
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestRemoveClosesAndForgets(t *testing.T) {
+	folder := t.TempDir()
+	c := newCatalog(t, folder)
+	e := add(t, c, ada, "a.csv", "1")
+	src, err := c.Find(ada, e.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(ada, e.Name); err != nil {
+		t.Fatal(err)
+	}
+	if !src.(*file).closed.Load() || files(t, folder) != "" {
+		t.Errorf("closed: %v; there still is %s", src.(*file).closed.Load(), files(t, folder))
+	}
+	if _, err := c.Source(e.Name); footnote.CodeOf(err) != footnote.NotFound {
+		t.Error(err)
+	}
+}
+
+func TestWithoutUploads(t *testing.T) {
+	c := newCatalog(t, "")
+	if _, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("1")); footnote.CodeOf(err) != footnote.Forbidden {
+		t.Error(err)
+	}
+	if _, ok := c.Uploads(); ok || names(c, ada) != "shop" {
+		t.Error("it says that files can be added")
+	}
+}
+
+func TestAWritableUploadIsNoFaultOfTheFile(t *testing.T) {
+	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
+		o.Open = func(context.Context, string, string, string) (source.Source, error) {
+			return nil, fmt.Errorf("source x: %w", source.ErrWritable)
+		}
+	})
+	if _, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("1")); !errors.Is(err, source.ErrWritable) || footnote.CodeOf(err) != footnote.Internal {
+		t.Error(err)
+	}
+}
+
+// TestCloseEndsAnOpening holds that a catalogue which is closed does not wait for a
+// file that takes long to open.
+func TestCloseEndsAnOpening(t *testing.T) {
+	folder := t.TempDir()
+	first := newCatalog(t, folder)
+	name := add(t, first, ada, "slow.csv", "a,b").Name
+	begun := make(chan struct{})
+	c, err := catalog.New(catalog.Options{Folder: folder, Shared: true, Open: func(ctx context.Context, _, _, _ string) (source.Source, error) {
+		close(begun)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() { _, err := c.Source(name); opened <- err }()
+	<-begun
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-opened; footnote.CodeOf(err) != footnote.DatabaseUnavailable {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,378 @@
+package catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/source"
+)
+
+// upload is one file of a user.
+type upload struct {
+	owner   owner
+	folder  string
+	about   about
+	pending bool  // it is still being received; guarded by the catalogue's mu
+	size    int64 // that it may have, while it is pending; its bytes afterwards
+
+	mu   sync.Mutex // guards below
+	src  source.Source
+	gone bool
+}
+
+// about is what upload.about says.
+type about struct {
+	Name   string `json:"name"`
+	File   string `json:"file"`
+	Engine string `json:"engine"`
+	Tables int    `json:"tables"`
+	Rows   int64  `json:"rows"` // -1: not known
+	Bytes  int64  `json:"bytes"`
+}
+
+// owner stands for a principal in paths.
+type owner struct{ org, user string }
+
+func ownerOf(p footnote.Principal) owner { return owner{digest(p.Org), digest(p.User)} }
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (o owner) folder(root string) string { return filepath.Join(root, o.org, o.user) }
+
+// The kinds of files that can be uploaded, by the ends of their names. What a file
+// is, the engine that opens it decides by its content.
+var kinds = map[string]bool{
+	".csv": true, ".tsv": true, ".txt": true, ".json": true, ".ndjson": true, ".jsonl": true, ".parquet": true,
+	".xlsx": true, ".sqlite": true, ".sqlite3": true, ".db": true, ".duckdb": true,
+}
+
+const aboutFile = "upload.about" // no file of data is called so
+
+// Add stores a file and opens it. Filename is what its owner calls it; only what is
+// harmless of it is kept.
+//
+// The error's code is InvalidRequest for a file that cannot be read as data,
+// TooLarge for one above the limits, Conflict when its owner has too many, and
+// StorageUnavailable when it cannot be written.
+func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (Entry, error) {
+	if c.opts.Folder == "" {
+		return Entry{}, footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
+	}
+	base, ext := fileName(filename)
+	if !kinds[ext] {
+		return Entry{}, footnote.Errorf(footnote.InvalidRequest, "A file of data is .csv, .tsv, .json, .parquet, .xlsx, .sqlite or .duckdb; this one is called %.80q.", filename)
+	}
+	u, err := c.reserve(p, base, ext)
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := c.receive(ctx, u, content); err != nil {
+		c.drop(u)
+		return Entry{}, errors.Join(err, u.remove())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u.pending, u.size = false, u.about.Bytes
+	if c.closed { // Close did not see what was opened
+		return u.entry(), u.close()
+	}
+	return u.entry(), nil
+}
+
+var notPlain = regexp.MustCompile(`[^\pL\pN_-]+`)
+
+// fileName takes a name apart that somebody else chose: letters, digits, _ and - of
+// it, and the end that says what it is.
+func fileName(name string) (base, ext string) {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	ext = strings.ToLower(filepath.Ext(name))
+	base = strings.Trim(notPlain.ReplaceAllString(strings.ToValidUTF8(strings.TrimSuffix(name, filepath.Ext(name)), ""), "_"), "_-")
+	for len(base) > 48 {
+		base = base[:len(base)-1]
+	}
+	if base = strings.ToValidUTF8(base, ""); base == "" {
+		base = "data"
+	}
+	return base, ext
+}
+
+// reserve gives a file a name and a place, within the limits of its owner.
+func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, error) {
+	u := &upload{owner: ownerOf(p), pending: true, size: c.opts.MaxBytes, about: about{File: base + ext}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files, bytes := 0, int64(0)
+	for _, other := range c.uploads {
+		if other.owner == u.owner {
+			files++
+			bytes += other.size
+		}
+	}
+	switch {
+	case c.closed:
+		return nil, footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down. Try again in a moment.")
+	case files >= c.opts.MaxFiles:
+		return nil, footnote.Errorf(footnote.Conflict, "You have %d uploaded files, which is as many as are kept. Delete one first.", files)
+	case bytes >= c.opts.MaxTotal:
+		return nil, footnote.Errorf(footnote.Conflict, "Your uploaded files have %d MB, which is as much as is kept. Delete one first.", bytes>>20)
+	}
+	u.size = min(u.size, c.opts.MaxTotal-bytes)
+	u.about.Name = c.free(u.owner, base)
+	u.folder = filepath.Join(u.owner.folder(c.opts.Folder), u.about.Name)
+	c.uploads[u.about.Name] = u
+	return u, nil
+}
+
+// free is a name that no source has, in whatever case. c.mu must be held.
+func (c *Catalog) free(o owner, base string) string {
+	base = strings.ToLower(base)
+	if c.opts.Shared {
+		base += "_" + digest(o.org + o.user)[:6]
+	}
+	taken := map[string]bool{}
+	for name := range c.opts.Fixed {
+		taken[strings.ToLower(name)] = true
+	}
+	name := base
+	for n := 2; taken[name] || c.uploads[name] != nil; n++ {
+		name = base + "_" + strconv.Itoa(n)
+	}
+	return name
+}
+
+func (c *Catalog) drop(u *upload) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.uploads, u.about.Name)
+}
+
+// receive writes the file, opens it and describes it.
+func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Join(u.folder, "loaded"), 0o700); err != nil {
+		return unwritable(err)
+	}
+	n, err := write(filepath.Join(u.folder, u.about.File), content, u.size)
+	if err != nil {
+		return err
+	}
+	u.about.Bytes = n
+	ctx, cancel := context.WithTimeout(ctx, c.opts.OpenTime)
+	defer cancel()
+	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
+	if err != nil {
+		return c.unreadable(ctx, err)
+	}
+	u.src = src
+	s, err := src.Schema(ctx)
+	if err != nil {
+		return c.unreadable(ctx, err)
+	}
+	u.describe(src, s)
+	data, err := json.Marshal(u.about)
+	if err == nil {
+		err = plainfile.Replace(filepath.Join(u.folder, aboutFile), data)
+	}
+	if err != nil {
+		return unwritable(err)
+	}
+	return nil
+}
+
+func (u *upload) describe(src source.Source, s source.Schema) {
+	u.about.Engine, u.about.Tables = src.Dialect(), len(s.Tables)
+	for _, t := range s.Tables {
+		if t.Rows < 0 || u.about.Rows < 0 {
+			u.about.Rows = -1
+			return
+		}
+		u.about.Rows += t.Rows
+	}
+}
+
+// write copies at most limit bytes to a new file, and makes sure they stay.
+func write(path string, content io.Reader, limit int64) (int64, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, unwritable(err)
+	}
+	from := &reader{r: io.LimitReader(content, limit+1)}
+	n, err := io.Copy(f, from)
+	if from.err != nil {
+		return 0, errors.Join(from.err, f.Close())
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return 0, unwritable(err)
+	}
+	if n > limit {
+		return 0, footnote.Errorf(footnote.TooLarge, "The file may have at most %d bytes.", limit)
+	}
+	return n, nil
+}
+
+// reader remembers an error of what is read, to tell it from one of writing.
+type reader struct {
+	r   io.Reader
+	err error
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+func unwritable(err error) error {
+	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be stored.", Err: err}
+}
+
+// unreadable is why a file cannot be opened, as its owner is told.
+func (c *Catalog) unreadable(ctx context.Context, err error) error {
+	if errors.Is(err, source.ErrWritable) {
+		return err // no fault of the file
+	}
+	if ctx.Err() != nil {
+		return footnote.Errorf(footnote.TooLarge, "The file could not be read within %s.", c.opts.OpenTime)
+	}
+	words := ""
+	if e, ok := errors.AsType[*footnote.Error](err); ok {
+		words = e.Message
+	} else if e, ok := errors.AsType[*source.Error](err); ok {
+		words = e.Reason
+	} else {
+		return err
+	}
+	return &footnote.Error{Code: footnote.InvalidRequest, Message: "The file cannot be used: " + words, Err: err}
+}
+
+func (u *upload) entry() Entry {
+	return Entry{Name: u.about.Name, Uploaded: true, Engine: u.about.Engine, Tables: u.about.Tables, Rows: u.about.Rows}
+}
+
+// source opens the upload, unless it is open.
+func (u *upload) source(c *Catalog) (source.Source, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.gone {
+		return nil, missing(u.about.Name)
+	}
+	if u.src != nil {
+		return u.src, nil
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.opts.OpenTime)
+	defer cancel()
+	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
+	if err != nil {
+		c.opts.Logger.Warn("upload not opened", "source", u.about.Name, "err", err)
+		return nil, &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The uploaded file " + u.about.Name + " cannot be opened now.", Err: err}
+	}
+	u.src = src
+	return src, nil
+}
+
+// close closes the upload for good.
+func (u *upload) close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.gone = true
+	if u.src == nil {
+		return nil
+	}
+	err := u.src.Close()
+	u.src = nil
+	return err
+}
+
+// remove closes the upload and deletes what belongs to it, its description first:
+// what is left of a removal that breaks off goes at the next start.
+func (u *upload) remove() error {
+	err := u.close()
+	if rerr := os.Remove(filepath.Join(u.folder, aboutFile)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	if err = errors.Join(err, os.RemoveAll(u.folder)); err != nil {
+		return fmt.Errorf("remove the upload %s: %w", u.about.Name, err)
+	}
+	return nil
+}
+
+// Remove deletes an upload of a principal. Other sources, and those of others, are
+// NotFound.
+func (c *Catalog) Remove(p footnote.Principal, name string) error {
+	u := c.upload(name)
+	if u == nil || u.owner != ownerOf(p) {
+		return missing(name)
+	}
+	if err := u.remove(); err != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be deleted.", Err: err}
+	}
+	c.drop(u) // last: until then nobody else gets its name, and its folder
+	return nil
+}
+
+// restore finds the uploads of earlier times, and clears away what broke off.
+func (c *Catalog) restore() error {
+	if err := os.MkdirAll(c.opts.Folder, 0o700); err != nil {
+		return fmt.Errorf("folder of uploads: %w", err)
+	}
+	folders, err := filepath.Glob(filepath.Join(escaped(c.opts.Folder), "*", "*", "*"))
+	if err != nil {
+		return fmt.Errorf("folder of uploads: %w", err)
+	}
+	for _, folder := range folders {
+		u, err := read(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = os.RemoveAll(folder)
+		case err == nil && c.opts.Fixed[u.about.Name] != nil:
+			err = fmt.Errorf("the configuration has a source named %s, too", u.about.Name)
+		case err == nil:
+			c.uploads[u.about.Name] = u
+		}
+		if err != nil {
+			c.opts.Logger.Warn("upload left out", "folder", folder, "err", err)
+		}
+	}
+	return nil
+}
+
+var special = regexp.MustCompile(`[*?[\\]`)
+
+// escaped is a path in which nothing means anything to Glob.
+func escaped(path string) string { return special.ReplaceAllString(path, `\$0`) }
+
+// read reads what a folder says it holds.
+func read(folder string) (*upload, error) {
+	data, err := plainfile.Read(filepath.Join(folder, aboutFile), 64<<10)
+	if err != nil {
+		return nil, err
+	}
+	user := filepath.Dir(folder)
+	u := &upload{owner: owner{filepath.Base(filepath.Dir(user)), filepath.Base(user)}, folder: folder}
+	if err := json.Unmarshal(data, &u.about); err != nil {
+		return nil, err
+	}
+	if u.about.Name != filepath.Base(folder) || u.about.File != filepath.Base(u.about.File) {
+		return nil, errors.New("its description is of another one")
+	}
+	u.size = u.about.Bytes
+	return u, nil
+}

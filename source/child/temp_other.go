@@ -1,0 +1,11 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package child
+
+import "os"
+
+// holdDir does nothing: this system has no such lock.
+func holdDir(string) (*os.File, error) { return nil, nil }
+
+// sweep does nothing: it is not known which directories are in use.
+func sweep(string) {}

@@ -1,0 +1,24 @@
+//go:build cgo && unix
+
+package duckdb
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestPathsThatBecamePipes holds that a path which has become a named pipe after it
+// was looked at is refused, and not waited for.
+func TestPathsThatBecamePipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.csv")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := recognize(path); err == nil {
+		t.Error("recognized")
+	}
+	if _, err := beginning(path); err == nil {
+		t.Error("read")
+	}
+}

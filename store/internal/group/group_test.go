@@ -1,0 +1,85 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+func all(int) bool { return true }
+
+// items are the items of a batch, which it finishes.
+func items(batch []*Request[int]) (got []int) {
+	for _, r := range batch {
+		got = append(got, r.Item)
+		r.Finish(nil)
+	}
+	return got
+}
+
+// TestHeldBack keeps what does not go together, and loses nothing when closed.
+func TestHeldBack(t *testing.T) {
+	q := New[int](16)
+	done := make(chan error)
+	for _, n := range []int{2, 3, 4, 6} {
+		go func() {
+			_, err := q.Do(t.Context(), n)
+			done <- err
+		}()
+	}
+	even := func(n int) bool { return n%2 == 0 }
+	var got []int
+	for len(got) < 3 {
+		got = append(got, items(q.Next(2, even))...)
+	}
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, []int{2, 4, 6}) {
+		t.Errorf("even: %v", got)
+	}
+	q.Close()
+	if rest := items(q.Next(2, all)); !slices.Equal(rest, []int{3}) {
+		t.Errorf("held back: %v", rest)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if rest := q.Next(2, all); rest != nil {
+		t.Errorf("a closed queue has %d more", len(rest))
+	}
+}
+
+// TestGone drops a write whose caller left before it was taken, and finishes one
+// whose caller leaves afterwards.
+func TestGone(t *testing.T) {
+	q := New[int](16)
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	errs := make(chan error, 1)
+	go func() {
+		_, err := q.Do(ctx, 1)
+		errs <- err
+	}()
+	batch := q.Next(10, all)
+	cancel(gone)
+	batch[0].Finish(nil)
+	if err := <-errs; err != nil {
+		t.Errorf("a write that was taken: %v", err)
+	}
+	if _, err := q.Do(ctx, 2); !errors.Is(err, gone) {
+		t.Errorf("a caller who was gone: %v", err)
+	}
+	q.Close()
+	q.Close()
+	if ok, err := q.Do(t.Context(), 3); ok || err != nil {
+		t.Errorf("a closed queue: %v, %v", ok, err)
+	}
+	if rest := items(q.Next(10, all)); rest != nil {
+		t.Errorf("left: %v", rest)
+	}
+}

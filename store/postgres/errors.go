@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/footnotehq/footnote"
+)
+
+// retryAfter is what a client is told while the database is away.
+const retryAfter = 5 * time.Second
+
+// The messages for users; the driver's error, with host and user, goes to the log.
+const (
+	msgAway      = "The database that holds the conversations cannot be reached."
+	msgRefuses   = "The database that holds the conversations refuses this server: its user, password or rights are wrong."
+	msgMissing   = "The database that is to hold the conversations does not exist, or lacks what Footnote made in it."
+	msgFull      = "The disk of the database that holds the conversations is full. Nothing was lost."
+	msgReadOnly  = "The database that holds the conversations takes no writes."
+	msgBusy      = "The database that holds the conversations is too busy."
+	msgCrowded   = "The database that holds the conversations takes no further connections."
+	msgDamaged   = "The database that holds the conversations reports damaged data."
+	msgUncertain = "The database that holds the conversations went away while it was writing. What was written last may be there or not."
+)
+
+// translate gives an error of the driver a code; what is already classified keeps
+// its own. doing says what failed.
+func translate(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		return err
+	}
+	err = fmt.Errorf("%s: %w", doing, err)
+	if ctx.Err() != nil { // the driver's words say less than the cause
+		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+	}
+	msg, retry := message(err)
+	if msg == "" {
+		return err
+	}
+	return &footnote.Error{Code: footnote.StorageUnavailable, Message: msg, RetryAfter: retry, Err: err}
+}
+
+// message returns the words for an error, and how long to wait when it may pass by
+// itself. It returns "" for an error that is the program's own.
+func message(err error) (string, time.Duration) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", 0
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return msgAway, retryAfter // the network, or a server that does not speak
+	}
+	switch e.Code {
+	case "25006", "0A000": // read-only: a standby, or told so
+		return msgReadOnly, retryAfter
+	case "53100":
+		return msgFull, retryAfter
+	case "53300":
+		return msgCrowded, retryAfter
+	case "57014", "55P03", "40001", "40P01", "25P03", "25P04", "53200", "53000", "53400":
+		return msgBusy, retryAfter
+	case "3D000", "3F000", "42P01", "42703":
+		return msgMissing, 0
+	case "42501":
+		return msgRefuses, 0
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "28":
+		return msgRefuses, 0
+	case "08", "57":
+		return msgAway, retryAfter
+	case "58":
+		return msgFull, retryAfter
+	case "XX":
+		return msgDamaged, 0
+	}
+	return "", 0
+}
+
+// readOnly reports whether the server at hand takes no writes, so that another one
+// should be looked for.
+func readOnly(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "25006"
+}

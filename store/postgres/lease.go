@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote/store"
+)
+
+const (
+	sqlRenew = `UPDATE footnote.streams SET lease_expires = clock_timestamp() + $3 * interval '1 microsecond'
+		WHERE id = $1 AND lease_token = $2 AND $2 <> 0`
+	sqlRelease = `UPDATE footnote.streams SET lease_token = 0, lease_owner = '', lease_expires = NULL
+		WHERE id = $1 AND lease_token = $2 AND $2 <> 0`
+	sqlSetCursor = `INSERT INTO footnote.cursors (name, position) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET position = excluded.position`
+)
+
+// Renew implements store.Store. It waits for no disk: a renewal that a crash of the
+// database undoes ends the lease early, and then the next append says so.
+func (s *Store) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	if err := store.CheckTTL(ttl); err != nil {
+		return err
+	}
+	changed, err := s.changeLease(ctx, "renew the lease of "+stream, stream, sqlRenew, stream, token, ttl.Microseconds())
+	if err == nil && !changed {
+		return store.ErrHeld(stream)
+	}
+	return err
+}
+
+// Release implements store.Store. It waits for no disk.
+func (s *Store) Release(ctx context.Context, stream string, token int64) error {
+	_, err := s.changeLease(ctx, "release "+stream, stream, sqlRelease, stream, token)
+	return err
+}
+
+func (s *Store) changeLease(ctx context.Context, doing, stream, sql string, args ...any) (changed bool, err error) {
+	if err := s.usable(ctx); err != nil || !text(stream) {
+		return false, err
+	}
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		b := &pgx.Batch{} // an implicit transaction
+		b.Queue("SELECT set_config('synchronous_commit', 'off', true)")
+		b.Queue(sql, args...).Exec(func(tag pgconn.CommandTag) error {
+			changed = tag.RowsAffected() > 0
+			return nil
+		})
+		return c.SendBatch(ctx, b).Close()
+	})
+	return changed, err
+}
+
+// SetCursor implements store.Store.
+func (s *Store) SetCursor(ctx context.Context, name string, position int64) error {
+	if err := store.CheckCursor(name, position); err != nil {
+		return err
+	}
+	return s.do(ctx, "set cursor "+name, func(ctx context.Context, c *pgxpool.Conn) error {
+		_, err := c.Exec(ctx, sqlSetCursor, name, position)
+		return err
+	})
+}
+
+// deleteTime bounds a Delete on the server: a long conversation has many rows.
+const deleteTime = 2 * time.Minute
+
+// Delete implements store.Store. The bytes of what is deleted stay in the database's
+// files until VACUUM has used their place again.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if !text(id) {
+		return store.ErrNoStream(id)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, deleteTime, errSlow)
+	defer cancel()
+	again := false // an attempt whose commit was lost sight of may have been done
+	err := s.do(ctx, "delete "+id, func(_ context.Context, c *pgxpool.Conn) error {
+		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return remove(ctx, tx, id) })
+		if errors.Is(err, pgx.ErrNoRows) && again {
+			return nil
+		}
+		again = true
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.ErrNoStream(id)
+	}
+	return err
+}
+
+func remove(ctx context.Context, tx pgx.Tx, id string) error {
+	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true)", strconv.FormatInt(deleteTime.Milliseconds(), 10)); err != nil {
+		return err
+	}
+	var n int64
+	if err := tx.QueryRow(ctx, "SELECT n FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		"DELETE FROM footnote.blobs WHERE stream = $1", "DELETE FROM footnote.events WHERE stream = $1", "DELETE FROM footnote.streams WHERE n = $1",
+	} {
+		if _, err := tx.Exec(ctx, sql, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

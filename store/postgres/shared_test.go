@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/store"
+)
+
+// TestStopsAsked asks from one process for stops of runs that others drive.
+func TestStopsAsked(t *testing.T) {
+	target := pgtest.Database(t)
+	a, b := openAt(t, target, Options{}), openAt(t, target, Options{})
+	ctx := t.Context()
+	for _, id := range []string{"c1", "c2"} {
+		must(t, a.Create(ctx, conversation(id)))
+		must(t, second(a.Append(ctx, store.Append{Stream: id, Run: "run of " + id, Bodies: []footnote.Body{footnote.RunStarted{}},
+			Take: &footnote.Take{Owner: "owner of " + id, TTL: time.Hour}})))
+	}
+	asked := func(owner string, want ...footnote.StopAsked) {
+		t.Helper()
+		got, err := a.StopsAsked(ctx, owner)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("asked of %s: %+v, %v; want %+v", owner, got, err, want)
+		}
+	}
+	asked("owner of c1")
+	for range 2 { // twice is once
+		must(t, b.AskStop(ctx, "c1", "run of c1", "user"))
+	}
+	must(t, b.AskStop(ctx, "c2", "a run before", "user"))
+	must(t, b.AskStop(ctx, "no such", "no such", "user"))
+	stop := footnote.StopAsked{Stream: "c1", Run: "run of c1", By: "user"}
+	asked("owner of c1", stop)
+	asked("owner of c2")
+	// Whoever takes the run over stops it, too; and a run that has ended is nobody's.
+	must(t, a.Release(ctx, "c1", 1))
+	asked("owner of c1")
+	must(t, second(b.Append(ctx, store.Append{Stream: "c1", After: 1, Run: "run of c1", Bodies: []footnote.Body{footnote.RunResumed{}},
+		Take: &footnote.Take{Owner: "heir", TTL: time.Hour}})))
+	asked("heir", stop)
+	must(t, second(b.Append(ctx, store.Append{Stream: "c1", After: 2, Lease: 2, Run: "run of c1", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}, Release: true})))
+	asked("heir")
+	if err := a.AskStop(ctx, "c1", "\x00", "user"); footnote.CodeOf(err) != footnote.NotFound {
+		t.Errorf("a run that cannot be: %v", err)
+	}
+}

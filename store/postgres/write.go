@@ -1,0 +1,322 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// write is a Create, an Append or both on its way: encoded by the caller's
+// goroutine, so that the writer only writes.
+type write struct {
+	make   *store.Stream // to be made; nil for an append to one that is there
+	a      store.Append
+	kinds  []string
+	data   []string
+	change store.Change
+	size   int   // bytes of bodies and blobs
+	id     int64 // by which it is recognised; random
+	unsure bool  // an earlier attempt may have been committed
+
+	// What the transaction finds out.
+	n       int64 // the stream's number in the tables
+	time    time.Time
+	refused error // why nothing of it was written
+	done    bool  // by an earlier attempt
+	events  []footnote.Event
+}
+
+func newWrite(st *store.Stream, a store.Append) (*write, error) {
+	kinds, data, err := store.EncodeBodies(a.Bodies)
+	if err != nil {
+		return nil, err
+	}
+	p := &write{make: st, a: a, kinds: kinds, change: store.ChangeOf(a.Run, a.Bodies), id: rand.Int64()}
+	for _, b := range data {
+		// Text holds no invalid UTF-8; the reader of such a string sees U+FFFD anyway.
+		p.data = append(p.data, strings.ToValidUTF8(string(b), "\uFFFD"))
+		p.size += len(b)
+	}
+	for _, b := range a.Blobs {
+		p.size += len(b)
+	}
+	return p, nil
+}
+
+// Create implements store.Store.
+func (s *Store) Create(ctx context.Context, st store.Stream) error {
+	if err := store.CheckStream(st); err != nil {
+		return err
+	}
+	p, err := newWrite(&st, store.Append{Stream: st.ID})
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, "create "+st.ID, p)
+}
+
+// CreateAppend implements store.Store.
+func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Append) ([]footnote.Event, error) {
+	a, err := store.FirstAppend(st, a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newWrite(&st, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.put(ctx, "create "+st.ID, p); err != nil {
+		return nil, err
+	}
+	return p.events, nil
+}
+
+// Append implements store.Store. An error StorageUnavailable after the connection
+// was lost for longer than the store's patience may hide that the events are there.
+func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, error) {
+	if err := store.CheckAppend(a); err != nil {
+		return nil, err
+	}
+	p, err := newWrite(nil, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.put(ctx, "append to "+a.Stream, p); err != nil {
+		return nil, err
+	}
+	return p.events, nil
+}
+
+const (
+	// READ COMMITTED, so that each statement sees what was committed while the one
+	// before it waited for a lock.
+	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
+	// All transactions lock in the order of ids, so that none wait for each other.
+	sqlLock = `SELECT id, n, last, lease_token, lease_owner, lease_expires FROM footnote.streams WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+
+	sqlNow = `SELECT clock_timestamp()`
+
+	sqlMake = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold, last, run, run_state, deadline,
+			lease_token, lease_owner, lease_expires, write_id, created_at, updated_at)
+		SELECT u.id, u.kind, u.org, u.usr, u.client, u.assistant, u.title, u.fold, u.last, u.run, u.state, u.deadline,
+			u.token, u.owner, now() + u.ttl * interval '1 microsecond', u.write, now(), now()
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[],
+			$12::timestamptz[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[])
+			AS u(id, kind, org, usr, client, assistant, title, fold, last, run, state, deadline, token, owner, ttl, write)
+		ON CONFLICT DO NOTHING
+		RETURNING id, n, created_at`
+
+	sqlAdvance = `UPDATE footnote.streams s SET
+			last = s.last + u.count,
+			updated_at = CASE WHEN u.count > 0 THEN u.time ELSE s.updated_at END,
+			run = CASE WHEN u.set_run THEN u.run ELSE s.run END,
+			run_state = CASE WHEN u.set_run THEN u.state ELSE s.run_state END,
+			deadline = CASE WHEN u.set_run THEN u.deadline ELSE s.deadline END,
+			title = coalesce(u.title, s.title),
+			title_fold = coalesce(u.fold, s.title_fold),
+			lease_token = coalesce(u.token, s.lease_token),
+			lease_owner = CASE WHEN u.token IS NULL THEN s.lease_owner ELSE u.owner END,
+			lease_expires = CASE WHEN u.token IS NULL THEN s.lease_expires ELSE u.time + u.ttl * interval '1 microsecond' END
+		FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::bool[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
+			$10::bigint[], $11::text[], $12::bigint[])
+			AS u(n, count, time, set_run, run, state, deadline, title, fold, token, owner, ttl)
+		WHERE s.n = u.n`
+
+	sqlBlobs = `INSERT INTO footnote.blobs (stream, digest, data)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[]) ON CONFLICT DO NOTHING`
+
+	// The lock on positions is within the statement: it is taken when all of the
+	// statement has arrived, and COMMIT comes with it, so that no process that is
+	// stopped or cut off keeps it.
+	sqlEvents = `INSERT INTO footnote.events (position, stream, seq, write_id, time, run, kind, body)
+		SELECT nextval('footnote.positions'), e.stream, e.seq, e.write, e.time, e.run, e.kind, e.body
+		FROM (SELECT pg_advisory_xact_lock($8)) AS locked,
+			unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
+			WITH ORDINALITY AS e(stream, seq, write, time, run, kind, body, ord)
+		ORDER BY e.ord`
+
+	// A commit that waits for a standby is not given up: what was acknowledged then
+	// would not be on the standby.
+	sqlPatient = `SET LOCAL statement_timeout = 0`
+
+	sqlMadeBy  = `SELECT n, created_at FROM footnote.streams WHERE id = $1 AND write_id = $2`
+	sqlWritten = `SELECT e.time FROM footnote.events e JOIN footnote.streams s ON s.n = e.stream WHERE s.id = $1 AND e.seq = $2 AND e.write_id = $3`
+)
+
+// decide is the first half of a transaction: it locks the streams, makes those that
+// are to be made, and says in each write why it is refused, if it is.
+func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
+	byID := make(map[string]*write, len(writes))
+	var ids []string
+	for _, p := range writes {
+		p.refused, p.done, p.n = nil, false, 0
+		byID[p.a.Stream] = p
+		if p.make == nil {
+			ids = append(ids, p.a.Stream)
+		}
+	}
+	b := &pgx.Batch{}
+	b.Queue(sqlBegin)
+	var heads []head
+	var now time.Time
+	if len(ids) > 0 {
+		b.Queue(sqlLock, ids).Query(func(rows pgx.Rows) (err error) {
+			heads, err = pgx.CollectRows(rows, pgx.RowToStructByPos[head])
+			return err
+		})
+		b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
+	}
+	if news := newStreams(writes); len(news.id) > 0 {
+		b.Queue(sqlMake, news.args()...).Query(func(rows pgx.Rows) error { return readMade(rows, byID) })
+	}
+	if err := conn.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	for _, h := range heads {
+		byID[h.ID].judge(h, now.UTC())
+	}
+	for _, p := range writes {
+		if p.n == 0 {
+			p.refused = p.missing()
+		}
+		if p.refused != nil && p.unsure {
+			if err := p.recognise(ctx, conn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// head is what an append is checked against.
+type head struct {
+	ID             string
+	N, Last, Token int64
+	Owner          string
+	Expires        *time.Time
+}
+
+// judge says whether an append to a stream may be, now that its head is locked.
+func (p *write) judge(h head, now time.Time) {
+	p.n, p.time = h.N, now
+	held := h.Expires != nil && h.Expires.After(now)
+	switch {
+	case h.Last != p.a.After:
+		p.refused = store.ErrMoved(h.ID, p.a.After, h.Last)
+	case !allows(p.a, held, h.Token, h.Owner):
+		p.refused = store.ErrHeld(h.ID)
+	}
+}
+
+// missing is the refusal of a write whose stream was not found, or not made.
+func (p *write) missing() error {
+	if p.make != nil {
+		return store.ErrTaken(p.make.ID)
+	}
+	return store.ErrNoStream(p.a.Stream)
+}
+
+// allows reports whether an append is right about the lease of its stream.
+func allows(a store.Append, held bool, token int64, owner string) bool {
+	switch {
+	case a.Take != nil:
+		return !held || owner == a.Take.Owner
+	case a.Lease != 0:
+		return held && token == a.Lease
+	default:
+		return !held
+	}
+}
+
+func readMade(rows pgx.Rows, byID map[string]*write) error {
+	for rows.Next() {
+		var id string
+		var n int64
+		var now time.Time
+		if err := rows.Scan(&id, &n, &now); err != nil {
+			return err
+		}
+		byID[id].n, byID[id].time = n, now.UTC()
+	}
+	return rows.Err()
+}
+
+// recognise finds out whether a write is refused because it was done before.
+func (p *write) recognise(ctx context.Context, conn *pgx.Conn) error {
+	var err error
+	switch {
+	case p.make != nil:
+		err = conn.QueryRow(ctx, sqlMadeBy, p.make.ID, p.id).Scan(&p.n, &p.time)
+	case len(p.a.Bodies) > 0:
+		err = conn.QueryRow(ctx, sqlWritten, p.a.Stream, p.a.After+1, p.id).Scan(&p.time)
+	default:
+		return nil // the refusal is the truth of now; blobs that are there do no harm
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		p.refused, p.done, p.time = nil, true, p.time.UTC()
+		p.number()
+	}
+	return err
+}
+
+// number gives the events their sequence and time.
+func (p *write) number() {
+	p.events = make([]footnote.Event, len(p.a.Bodies))
+	for i, b := range p.a.Bodies {
+		p.events[i] = footnote.Event{Stream: p.a.Stream, Seq: p.a.After + int64(i) + 1, Time: p.time, Run: p.a.Run, Body: b}
+	}
+}
+
+// perform is the second half of a transaction: it writes what was not refused, and
+// commits.
+func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
+	var heads headRows
+	var blobs blobRows
+	var events eventRows
+	todo := false
+	for _, p := range writes {
+		if p.refused != nil || p.done {
+			continue
+		}
+		todo = true
+		p.number()
+		heads.add(p)
+		blobs.add(p)
+		events.add(p)
+	}
+	if !todo { // there is nothing to wait for
+		_, err := conn.Exec(ctx, "ROLLBACK")
+		return err
+	}
+	b := &pgx.Batch{}
+	if len(heads.n) > 0 {
+		b.Queue(sqlAdvance, heads.args()...)
+	}
+	if len(blobs.stream) > 0 {
+		b.Queue(sqlBlobs, blobs.stream, blobs.digest, blobs.data)
+	}
+	if len(events.stream) > 0 {
+		b.Queue(sqlEvents, events.args()...)
+	}
+	b.Queue(sqlPatient)
+	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != "COMMIT" {
+			return fmt.Errorf("the server says %q to COMMIT", tag)
+		}
+		return nil
+	})
+	return conn.SendBatch(ctx, b).Close()
+}

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/store"
+)
+
+// Bounds of what is kept of the newest events. Those of the last seconds may be
+// larger: readers of the tail wait a little for more to read at once, and reading
+// long answers back from the file costs more than writing them did.
+const (
+	recentEvents = 2048
+	recentBytes  = 2 << 20 // encoded
+	freshBytes   = 32 << 20
+	freshTime    = 2 * time.Second
+)
+
+// recent is the newest committed events of all streams: readers of the tail, which
+// are seldom far behind, need not read and decode them. The writer adds to it; its
+// methods may be called from several goroutines.
+type recent struct {
+	mu     sync.Mutex // guards below
+	begun  bool
+	from   int64 // every event after this position that still exists is here
+	events []recentEvent
+	bytes  int
+}
+
+type recentEvent struct {
+	store.Positioned
+	size int
+}
+
+// add takes the events of a durable append.
+func (r *recent) add(p *pending) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, ev := range p.events {
+		if !r.begun {
+			r.begun, r.from = true, p.positions[i]-1
+		}
+		r.events = append(r.events, recentEvent{
+			store.Positioned{Event: ev, Position: p.positions[i], Org: p.head.org, User: p.head.user}, len(p.data[i]),
+		})
+		r.bytes += len(p.data[i])
+	}
+	r.trim(p.now)
+}
+
+// trim forgets the oldest events that are too many, too large or too old. r.mu must
+// be held.
+func (r *recent) trim(now time.Time) {
+	n := 0
+	for len(r.events)-n > recentEvents || r.bytes > freshBytes ||
+		r.bytes > recentBytes && now.Sub(r.events[n].Time) > freshTime {
+		r.from = r.events[n].Position
+		r.bytes -= r.events[n].size
+		r.events[n] = recentEvent{} // the array stays for a while
+		n++
+	}
+	r.events = r.events[n:]
+}
+
+// drop forgets the events of a stream that was deleted.
+func (r *recent) drop(stream string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = slices.DeleteFunc(r.events, func(ev recentEvent) bool {
+		gone := ev.Stream == stream
+		if gone {
+			r.bytes -= ev.size
+		}
+		return gone
+	})
+}
+
+// after gives at most limit events after a position, or reports that they are not
+// all here.
+func (r *recent) after(now time.Time, position int64, limit int) (events []store.Positioned, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trim(now)
+	if !r.begun || position < r.from {
+		return nil, false
+	}
+	first, _ := slices.BinarySearchFunc(r.events, position+1, func(ev recentEvent, at int64) int {
+		return int(ev.Position - at)
+	})
+	for _, ev := range r.events[first:min(len(r.events), first+limit)] {
+		events = append(events, ev.Positioned)
+	}
+	return events, true
+}
