@@ -47,8 +47,14 @@ func KindOf(b Body) string {
 		return "titled"
 	case Feedback:
 		return "feedback"
+	case QueryRun:
+		return "query_run"
 	case DrawingChanged:
 		return "drawing_changed"
+	case WorkspaceChanged:
+		return "workspace_changed"
+	case Spent:
+		return "spent"
 	default:
 		panic(fmt.Sprintf("footnote: body type %T has no kind", b)) // a programmer's mistake
 	}
@@ -56,6 +62,13 @@ func KindOf(b Body) string {
 
 // EncodeBody gives the kind and the JSON of a body.
 func EncodeBody(b Body) (kind string, data []byte, err error) {
+	data, ok, err := appendBody(make([]byte, 0, sizeOf(b)), b)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode %s: %w", KindOf(b), err)
+	}
+	if ok {
+		return KindOf(b), data, nil
+	}
 	// Without HTML escaping: the blocks of a model's message keep their bytes.
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -108,8 +121,14 @@ func DecodeBody(kind string, data []byte) (Body, error) {
 		return decode[Titled](kind, data)
 	case "feedback":
 		return decode[Feedback](kind, data)
+	case "query_run":
+		return decode[QueryRun](kind, data)
 	case "drawing_changed":
 		return decode[DrawingChanged](kind, data)
+	case "workspace_changed":
+		return decode[WorkspaceChanged](kind, data)
+	case "spent":
+		return decode[Spent](kind, data)
 	default:
 		return nil, fmt.Errorf("decode event: unknown kind %q; was the log written by a newer version?", kind)
 	}

@@ -21,6 +21,9 @@ const (
 	NotFound             Code = "not_found"
 	ModelNotFound        Code = "model_not_found"
 	Conflict             Code = "conflict"
+	CallUnknown          Code = "call_unknown"  // an answer to a call that was never open
+	CallAnswered         Code = "call_answered" // an answer to a call that has another one
+	CallClosed           Code = "call_closed"   // an answer that came too late, or is not the client's to give
 	TooLarge             Code = "too_large"
 	RateLimited          Code = "rate_limited"
 	BudgetExceeded       Code = "budget_exceeded"

@@ -28,16 +28,22 @@ type Digest = string
 type Opened struct {
 	Assistant string   `json:"assistant"`
 	Model     string   `json:"model"`
+	Tier      string   `json:"tier,omitempty"`   // one of the assistant's, when it was chosen
+	Effort    string   `json:"effort,omitempty"` // of the tier: EffortOff, or a level the model knows; empty: the process's own
 	Sources   []string `json:"sources,omitempty"`
 	System    Digest   `json:"system"` // blob: the JSON array of system blocks, frozen
 	Tools     Digest   `json:"tools"`  // blob: the JSON array of tool definitions, frozen
 }
+
+// EffortOff is the effort of a model that is to answer without thinking first.
+const EffortOff = "off"
 
 // UserMessage is what a person said. Context is text of our own that stands
 // after it for the model and is not shown (a changed schema, today's date).
 type UserMessage struct {
 	Text    string `json:"text"`
 	Context string `json:"context,omitempty"`
+	ID      string `json:"id,omitempty"` // the client's own name for it, where it has one
 }
 
 // Imported is what was said before a conversation came to us, as its client tells
@@ -71,12 +77,24 @@ type ToolResult struct {
 	Name     string          `json:"name"`
 	Content  string          `json:"content"` // what the model reads
 	IsError  bool            `json:"is_error,omitempty"`
+	Fault    string          `json:"fault,omitempty"` // of a statement: FaultRefused, FaultFailed or FaultLimited
 	Millis   int64           `json:"millis,omitempty"`
 	CacheHit bool            `json:"cache_hit,omitempty"`
 	Result   *StoredResult   `json:"result,omitempty"` // the rows, where there are any
 	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
+	Detail   json.RawMessage `json:"detail,omitempty"` // more for a page to show, such as a diff; the model does not read it
 	By       string          `json:"by,omitempty"`     // "server", "client", "user" or "recovery"
+	// Told names the bytes of a client's answer as it came, so that the same answer
+	// is known again. Only set when By is "client".
+	Told Digest `json:"told,omitempty"`
 }
+
+// What kept a tool's statement from giving its rows.
+const (
+	FaultRefused = "refused" // it was not let through
+	FaultFailed  = "failed"  // the database could not run it
+	FaultLimited = "limited" // it ran into a limit
+)
 
 // ApprovalAsked says that a call waits for a person.
 type ApprovalAsked struct {
@@ -91,6 +109,9 @@ type ApprovalGiven struct {
 	Approved   bool   `json:"approved"`
 	Reason     string `json:"reason,omitempty"`
 	User       string `json:"user,omitempty"`
+	// Always approves the later calls of Tool in this conversation, too.
+	Always bool   `json:"always,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 }
 
 // RunStarted opens a run. The log holds what recovery needs to go on with it.
@@ -98,6 +119,14 @@ type RunStarted struct {
 	Door         string `json:"door"`                    // which protocol asked
 	OnDisconnect string `json:"on_disconnect,omitempty"` // "cancel" or "continue"
 	RequestID    string `json:"request_id,omitempty"`
+	// Unattended says that nobody can answer calls or approve them: instead of
+	// parking, the run tells the model so.
+	Unattended bool `json:"unattended,omitempty"`
+	// Roles and Attributes of who asked, as they were then: who goes on with a run
+	// whose owner died acts for the same principal.
+	Roles      []string          `json:"roles,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	MaxTokens  int               `json:"max_tokens,omitempty"` // output limit for each model call; 0: the model's own
 }
 
 // RunParked says that a run waits for answers to Calls, at most until Deadline.
@@ -138,7 +167,7 @@ type RunFailed struct {
 // RunStopped ends a run that somebody ended: a person, a client that left, or a
 // server that was going down.
 type RunStopped struct {
-	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted"
+	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted", "stop_string"
 	Steps  int    `json:"steps,omitempty"`
 	Usage  Usage  `json:"usage"`
 	Cost   Cost   `json:"cost"`
@@ -176,9 +205,13 @@ type Answered struct {
 	Chart      json.RawMessage `json:"chart,omitempty"`
 }
 
-// Titled names the conversation.
+// Titled names the conversation. Auto is set on the titles that nobody chose; the
+// usage is that of the model call which made one.
 type Titled struct {
 	Title string `json:"title"`
+	Auto  bool   `json:"auto,omitempty"`
+	Usage Usage  `json:"usage,omitzero"`
+	Cost  Cost   `json:"cost,omitzero"`
 }
 
 // Feedback is a person's verdict on an answer.
@@ -188,6 +221,23 @@ type Feedback struct {
 	Words string `json:"words,omitempty"`
 }
 
+// Spent is what a model call has used that belongs to no conversation: a statement
+// that was written, a side job of a client's.
+type Spent struct {
+	Model string `json:"model"`
+	Usage Usage  `json:"usage"`
+	Cost  Cost   `json:"cost"`
+}
+
+// QueryRun is a query that a person ran beside the conversation: one of a model's,
+// edited, or one of their own. Its rows are a result like any other.
+type QueryRun struct {
+	Result   StoredResult `json:"result"`
+	Replaces string       `json:"replaces,omitempty"` // id of the result whose query was edited
+	By       string       `json:"by,omitempty"`       // the user
+	Millis   int64        `json:"millis,omitempty"`
+}
+
 // DrawingChanged changes a document of drawings; Drawing is nil when it was
 // removed. Cause names the conversation and call, or the human, behind it.
 type DrawingChanged struct {
@@ -195,6 +245,25 @@ type DrawingChanged struct {
 	Drawing json.RawMessage `json:"drawing,omitempty"`
 	Cause   string          `json:"cause"`
 	Reason  string          `json:"reason,omitempty"`
+}
+
+// WorkspaceChanged changes a file of a workspace document. The contents before and
+// after are blobs of its stream, so that a change can be shown and taken back; those
+// of files over the size that is kept have a digest and no blob.
+type WorkspaceChanged struct {
+	Path   string `json:"path"` // relative to the workspace, with slashes
+	Op     string `json:"op"`   // "create", "write" or "delete"
+	Before Digest `json:"before,omitempty"`
+	After  Digest `json:"after,omitempty"`
+	Size   int64  `json:"size"`           // bytes of the file after the change
+	Kept   bool   `json:"kept,omitempty"` // the content after the change is a blob
+	Diff   string `json:"diff,omitempty"` // unified; empty for binary and large files
+	// Tool is what changed it: "Write", "Edit", "Bash", "template" for the files a
+	// workspace begins with, "revert" for a person who went back to an earlier
+	// content, or "outside" for what was found changed.
+	Tool         string `json:"tool"`
+	Conversation string `json:"conversation"`
+	CallID       string `json:"call_id,omitempty"`
 }
 
 func (Opened) isBody()           {}
@@ -216,7 +285,10 @@ func (Rewound) isBody()          {}
 func (Answered) isBody()         {}
 func (Titled) isBody()           {}
 func (Feedback) isBody()         {}
+func (QueryRun) isBody()         {}
 func (DrawingChanged) isBody()   {}
+func (WorkspaceChanged) isBody() {}
+func (Spent) isBody()            {}
 
 // Terminal reports whether b ends a run. A run has exactly one such event.
 func Terminal(b Body) bool {

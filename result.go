@@ -87,9 +87,18 @@ type StoredResult struct {
 	Source    string   `json:"source,omitempty"`
 	SQL       string   `json:"sql,omitempty"`
 	Columns   []Column `json:"columns"`
-	RowCount  int      `json:"row_count"`
+	RowCount  int      `json:"row_count"` // of the query; the chunks of a client's result may hold fewer
 	Truncated bool     `json:"truncated,omitempty"`
 	Chunks    []Chunk  `json:"chunks,omitempty"`
+}
+
+// Kept is how many rows the chunks hold.
+func (s StoredResult) Kept() int {
+	n := 0
+	for _, c := range s.Chunks {
+		n += c.Rows
+	}
+	return n
 }
 
 // Chunk is a run of rows of a stored result: a blob that holds a JSON array of

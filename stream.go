@@ -20,6 +20,23 @@ type Stream struct {
 	Updated   time.Time
 }
 
+// Page asks for part of a listing of streams, newest change first.
+type Page struct {
+	Org, User string
+	Kind      string // empty for all
+	Query     string // part of the title, any case; empty for all
+	Before    string // cursor from the page before; empty for the first
+	Limit     int    // 1 to 200
+}
+
+// Positioned is an event with its place in the order of the whole store, and whose
+// it is.
+type Positioned struct {
+	Event
+	Position  int64
+	Org, User string
+}
+
 // Append is one atomic write to a stream.
 type Append struct {
 	Stream string
@@ -30,9 +47,10 @@ type Append struct {
 	// A token that is not the stream's current, unexpired one is a Conflict; so is
 	// 0 while somebody holds an unexpired lease.
 	Lease int64
-	// Take acquires the stream's lease with this append: Lease must then be 0,
-	// and nobody may hold an unexpired one. The new token is After + 1, the
-	// sequence of the first event written.
+	// Take acquires the stream's lease with this append: Lease must then be 0, and
+	// no other owner may hold an unexpired one. The same owner may take it anew,
+	// which voids its older token. The new token is After + 1, the sequence of the
+	// first event written.
 	Take *Take
 	// Release gives the lease back with this append.
 	Release bool
@@ -55,4 +73,11 @@ type Lease struct {
 	Token   int64 // fencing token; each acquisition has a larger one
 	Owner   string
 	Expires time.Time
+}
+
+// StopAsked is a run that somebody asked to stop at another server than the one
+// that drives it.
+type StopAsked struct {
+	Stream, Run string
+	By          string
 }

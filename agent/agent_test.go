@@ -58,7 +58,7 @@ func newRig(t *testing.T, model *agenttest.Model, tools []agent.Tool, change ...
 func (r *rig) start(tools []agent.Tool, change ...func(*agent.Assistant, *agent.Options)) {
 	r.t.Helper()
 	a := &agent.Assistant{Name: "analyst", ModelName: "scripted", Model: r.model, Tools: tools,
-		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
 		}}
 	opts := agent.Options{Log: r.log, Hub: r.hub, Assistants: []*agent.Assistant{a}}
@@ -74,7 +74,7 @@ func (r *rig) start(tools []agent.Tool, change ...func(*agent.Assistant, *agent.
 // submit sends a turn that must be taken.
 func (r *rig) submit(t agent.Turn) agent.Ticket {
 	r.t.Helper()
-	t.Principal = alice
+	t.Principal.Org, t.Principal.User = alice.Org, alice.User
 	ticket, err := r.engine.Submit(context.Background(), t)
 	if err != nil {
 		r.t.Fatal(err)
@@ -125,7 +125,7 @@ func rows(name string) agent.Tool {
 }
 
 func client(name string) agent.Tool {
-	return agenttest.NewTool(agent.Spec{Name: name, Side: agent.Client}, func(context.Context, agent.Call) (agent.Output, error) {
+	return agenttest.NewTool(agent.Spec{Name: name, Side: agent.Client, ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
 		panic("a client tool was called on the server")
 	})
 }
@@ -255,11 +255,11 @@ func TestAParkedRunGoesOnInANewProcess(t *testing.T) {
 			t.Fatalf("the same answer again: duplicate = %v, %v", again.Duplicate, err)
 		}
 		r.engine.Subscribe(again).Close()
-		if _, err := answer("c", "something else"); footnote.CodeOf(err) != footnote.Conflict {
-			t.Errorf("another answer: CodeOf(%v), want conflict", err)
+		if _, err := answer("c", "something else"); footnote.CodeOf(err) != footnote.CallAnswered {
+			t.Errorf("another answer: CodeOf(%v), want call_answered", err)
 		}
-		if _, err := answer("zzz", "x"); footnote.CodeOf(err) != footnote.Conflict {
-			t.Errorf("an unknown call: CodeOf(%v), want conflict", err)
+		if _, err := answer("zzz", "x"); footnote.CodeOf(err) != footnote.CallUnknown {
+			t.Errorf("an unknown call: CodeOf(%v), want call_unknown", err)
 		}
 		two, err := answer("b", "42")
 		if err != nil {

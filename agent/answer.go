@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -23,6 +25,8 @@ const (
 	chunkBytes   = 4 << 20
 	citedResults = 20     // how many results footnotes look at, newest first
 	citedRows    = 50_000 // how many rows of them in all
+
+	readTime = 5 * time.Second // for the rows of one of them
 )
 
 // storeRows turns the rows of a query into chunks and the record that names them.
@@ -62,7 +66,7 @@ func storeRows(id, source, sql string, res footnote.Result) (*footnote.StoredRes
 // answered is the answer of the run with its footnotes, or nil when it has none.
 func (r *run) answered(hints []footnote.Cite) *footnote.Answered {
 	r.mu.Lock()
-	text, question, chart := r.s.answer, r.s.question, r.s.chart
+	text, question, chart := r.s.answer, r.s.question(), r.s.chart
 	r.mu.Unlock()
 	if text == "" {
 		return nil
@@ -121,9 +125,12 @@ func (r *run) tables() []Table {
 }
 
 func (r *run) readRows(s footnote.StoredResult) ([][]any, error) {
+	// A run that was stopped may still have an answer with footnotes.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), readTime)
+	defer cancel()
 	var rows [][]any
 	for _, c := range s.Chunks {
-		data, err := r.e.opts.Log.Blob(r.ctx, r.stream, c.Digest)
+		data, err := r.e.opts.Log.Blob(ctx, r.stream, c.Digest)
 		if err != nil {
 			return nil, fmt.Errorf("read rows of %s: %w", s.ID, err)
 		}

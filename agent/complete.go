@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 	"unicode/utf8"
@@ -15,12 +16,13 @@ const (
 	sideSize = 10               // times the longest message: its prompt quotes a conversation
 )
 
-// Complete makes one model call without tools and without storing anything: for
-// side jobs such as titles. At most a few run side by side; it waits for its turn.
+// Complete makes one model call without tools, of which only what it has used is
+// stored: for side jobs such as statements. At most a few run side by side; it waits for its turn.
 //
 // The error's code is InputTooLong for a prompt of more than ten times the longest
-// message, AgentTimeout after a minute, ModelUnavailable when the engine drains,
-// or the model's.
+// message, BudgetExceeded before the model is called, AgentTimeout after a minute,
+// ModelUnavailable when the engine drains, StorageUnavailable when what was used
+// cannot be stored, or the model's.
 func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error) {
 	a := e.opts.Assistants[0]
 	if n, most := utf8.RuneCountInString(prompt), sideSize*a.Limits.InputSize; n > most {
@@ -31,33 +33,95 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Usage{}, err
 	}
 	defer leave()
+	release, err := e.opts.Budget.Reserve(ctx, p, "")
+	if err != nil {
+		return "", footnote.Usage{}, err
+	}
+	defer release()
+	m, err := e.aside(ctx, a, Request{
+		Principal: p,
+		Model:     a.ModelName,
+		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
+		MaxCost:   a.Limits.MicroUSD,
+	})
+	if err != nil {
+		return "", footnote.Usage{}, err
+	}
+	if err := e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}); err != nil {
+		return "", footnote.Usage{}, err
+	}
+	return Text(m.Blocks), m.Usage, nil
+}
+
+// accountID is the client's id of the stream that holds what a person's side jobs
+// have used.
+const accountID = "spent"
+
+const (
+	spentTime  = 10 * time.Second
+	spentTries = 20 // other processes may write to the same account
+)
+
+// spent stores what a side job has used, whether or not its caller still waits.
+func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent) error {
+	if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spentTime)
+	defer cancel()
+	unlock, err := e.lock(ctx, "spent\x00"+p.Org+"\x00"+p.User)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for range spentTries {
+		if err = e.account(ctx, p, b); footnote.CodeOf(err) != footnote.Conflict {
+			break
+		}
+	}
+	return err
+}
+
+// account appends to the stream of a person's side jobs, which the first of them
+// creates. The error's code is Conflict when another process was quicker.
+func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.Spent) error {
+	head, err := e.opts.Log.Find(ctx, p.Org, p.User, "account", accountID)
+	switch {
+	case footnote.CodeOf(err) == footnote.NotFound:
+		head = footnote.Stream{ID: "acct_" + rand.Text(), Kind: "account", Org: p.Org, User: p.User, ClientID: accountID}
+		_, err = e.opts.Log.CreateAppend(ctx, head, footnote.Append{Bodies: []footnote.Body{b}})
+	case err == nil:
+		_, err = e.opts.Log.Append(ctx, footnote.Append{Stream: head.ID, After: head.Last, Bodies: []footnote.Body{b}})
+	}
+	return err
+}
+
+// aside makes one model call beside the runs, when it is its turn. What a failed one
+// has used is stored.
+func (e *Engine) aside(ctx context.Context, a *Assistant, req Request) (footnote.AssistantMessage, error) {
 	ctx, cancel := e.sideContext(ctx)
 	defer cancel()
 	select {
 	case e.side <- struct{}{}:
 		defer func() { <-e.side }()
 	case <-ctx.Done():
-		return "", footnote.Usage{}, sideError(ctx, nil)
+		return footnote.AssistantMessage{}, sideError(ctx, nil)
 	}
+	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
 	begun := e.opts.Now()
-	reply, err := e.call(ctx, a, Request{
-		Principal: p,
-		Model:     a.ModelName,
-		System:    []byte(`[]`),
-		Tools:     []byte(`[]`),
-		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
-		NoTools:   true,
-		MaxCost:   a.Limits.MicroUSD,
-	}, deaf{})
+	reply, err := e.call(ctx, a, &req, deaf{})
 	took := e.opts.Now().Sub(begun)
 	if err != nil {
 		se := stepError(err)
-		e.opts.Metrics.StepEnded(a.ModelName, se.Usage, se.Cost, took, true)
-		return "", footnote.Usage{}, sideError(ctx, err)
+		e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
+		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost}); lost != nil {
+			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
+		}
+		return footnote.AssistantMessage{}, sideError(ctx, err)
 	}
 	m := reply.Message
 	e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
-	return Text(m.Blocks), m.Usage, nil
+	return m, nil
 }
 
 // sideContext ends with the caller, with the engine, or when the time is over.

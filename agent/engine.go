@@ -30,6 +30,10 @@ var (
 	errRunTime  = errors.New("the run's time is over")
 )
 
+// ByStopString is who stops a run that has said what its client takes for the end.
+// What it said until then is its answer.
+const ByStopString = "stop_string"
+
 // stopped is the cause of a run that somebody stopped.
 type stopped struct{ by string }
 
@@ -44,12 +48,16 @@ type Options struct {
 	Resolve Resolver
 	// Validate checks a tool's input against its schema; nil accepts any object.
 	Validate func(name string, input []byte) error
+	// Budget is asked before each model call; nil: there is no limit.
+	Budget Budget
+	// Shared is the log's side of several engines; nil: no other engine uses the log.
+	Shared   Shared
 	Before   []BeforeTool
 	After    []AfterTool
 	Metrics  Metrics
 	Logger   *slog.Logger
 	Owner    string        // of leases; default random
-	LeaseTTL time.Duration // default 30 s
+	LeaseTTL time.Duration // default 30 s; 6 s when the log is shared
 	Now      func() time.Time
 }
 
@@ -59,6 +67,23 @@ type Metrics interface {
 	StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool)
 	ToolEnded(name, outcome string, d time.Duration)
 }
+
+// Budget keeps people within what they may use. Reserve gives an error with code
+// BudgetExceeded when nothing is left; otherwise release ends the call.
+type Budget interface {
+	Reserve(ctx context.Context, p footnote.Principal, tier string) (release func(), err error)
+}
+
+type noBudget struct{}
+
+func (noBudget) Reserve(context.Context, footnote.Principal, string) (func(), error) {
+	return func() {}, nil
+}
+
+// dayOver is why a run ends whose user has nothing left for today.
+type dayOver struct{ error }
+
+func (d dayOver) Unwrap() error { return d.error }
 
 type noMetrics struct{}
 
@@ -71,6 +96,7 @@ func (noMetrics) ToolEnded(string, string, time.Duration)                       
 type Engine struct {
 	opts   Options
 	byName map[string]*Assistant
+	infos  []AssistantInfo
 	frozen map[*Assistant]json.RawMessage // the definitions of its tools
 	ctx    context.Context                // parent of all runs
 	cancel context.CancelCauseFunc
@@ -101,6 +127,9 @@ func New(opts Options) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Budget == nil {
+		opts.Budget = noBudget{}
+	}
 	if opts.Metrics == nil {
 		opts.Metrics = noMetrics{}
 	}
@@ -108,7 +137,9 @@ func New(opts Options) (*Engine, error) {
 		opts.Owner = rand.Text()
 	}
 	if opts.LeaseTTL <= 0 {
-		opts.LeaseTTL = 30 * time.Second
+		if opts.LeaseTTL = soleTTL; opts.Shared != nil {
+			opts.LeaseTTL = sharedTTL
+		}
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -131,12 +162,18 @@ func New(opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
+	for _, a := range opts.Assistants {
+		e.infos = append(e.infos, a.info())
+	}
 	if len(opts.Assistants) == 0 {
 		return nil, errors.New("an engine needs at least one assistant")
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	e.own.Go(e.tend)
 	e.own.Go(e.keepLeases)
+	if opts.Shared != nil {
+		e.own.Go(e.heed)
+	}
 	return e, nil
 }
 
@@ -161,8 +198,17 @@ func (e *Engine) register(a *Assistant) error {
 			return fmt.Errorf("assistant %s: the tool name %q is not 1 to 64 letters, digits, - and _", a.Name, s.Name)
 		case !json.Valid(s.InputSchema):
 			return fmt.Errorf("assistant %s: the input schema of the tool %s is not JSON", a.Name, s.Name)
+		case s.Final != (s.Name == FinalAnswer):
+			return fmt.Errorf("assistant %s: the tool %s and no other gives the final answer", a.Name, FinalAnswer)
 		}
 		seen[s.Name] = true
+	}
+	tiers := map[string]bool{}
+	for _, t := range a.Tiers {
+		if t.Name == "" || t.Model == "" || tiers[t.Name] {
+			return fmt.Errorf("assistant %s: the tier %q needs a name of its own and a model", a.Name, t.Name)
+		}
+		tiers[t.Name] = true
 	}
 	e.frozen[a] = Freeze(a.Tools, a.Policy)
 	for _, name := range append([]string{a.Name}, a.Aliases...) {
@@ -175,20 +221,30 @@ func (e *Engine) register(a *Assistant) error {
 }
 
 // Assistants describes the assistants, the default one first.
-func (e *Engine) Assistants() []AssistantInfo {
-	infos := make([]AssistantInfo, 0, len(e.opts.Assistants))
-	for _, a := range e.opts.Assistants {
-		infos = append(infos, AssistantInfo{Name: a.Name, Aliases: a.Aliases, Model: a.ModelName, Created: a.Created})
+// They are those of New, and must not be changed.
+func (e *Engine) Assistants() []AssistantInfo { return e.infos }
+
+func (a *Assistant) info() AssistantInfo {
+	info := AssistantInfo{
+		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
+		Tiers: a.Tiers, Unavailable: a.Unavailable, Created: a.Created,
 	}
-	return infos
+	for _, t := range a.Tools {
+		s := t.Spec()
+		info.Tools = append(info.Tools, ToolInfo{Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s)})
+	}
+	return info
 }
 
 // Submit takes a turn and returns once its run is under way; its first events may
 // not be committed yet. The ticket's reader, from Subscribe, must be closed.
 //
-// The error's code is InvalidRequest or InputTooLong for a turn that cannot be
-// taken, NotFound for a conversation that is not the principal's, Conflict when
-// the conversation is busy or the answers do not fit what is open.
+// The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
+// cannot be taken, NotFound for a conversation that is not the principal's,
+// Conflict when the conversation is busy. Answers and approvals that do not fit
+// what is open are refused as a whole: with CallUnknown when the call was never
+// open to the client, CallAnswered when it has another answer, and CallClosed when
+// its time was over or the conversation went on without it.
 func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -196,9 +252,12 @@ func (e *Engine) Submit(ctx context.Context, t Turn) (Ticket, error) {
 	}
 	defer leave()
 	if len(t.Answers)+len(t.Approvals) > 0 {
+		if err := t.bounds(); err != nil {
+			return Ticket{}, err
+		}
 		return e.answer(ctx, t)
 	}
-	return e.ask(ctx, t)
+	return e.ask(ctx, &t)
 }
 
 // Subscribe gives the reader of a ticket: everything with Seq > After.
@@ -217,7 +276,7 @@ func (e *Engine) enter() (leave func(), err error) {
 }
 
 // ask starts a run for a message.
-func (e *Engine) ask(ctx context.Context, t Turn) (Ticket, error) {
+func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	head, found, err := e.find(ctx, t)
 	if err != nil {
 		return Ticket{}, err
@@ -229,9 +288,29 @@ func (e *Engine) ask(ctx context.Context, t Turn) (Ticket, error) {
 	if err := a.Limits.message(t); err != nil {
 		return Ticket{}, err
 	}
+	if t.rewinds() && !found {
+		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	if a.Unavailable != "" {
+		return Ticket{}, footnote.Errorf(footnote.ModelUnavailable, "%s", a.Unavailable)
+	}
+	tier := t.Tier
+	if found {
+		tier = "" // whether anything is left is the same for all
+	}
+	release, err := e.opts.Budget.Reserve(ctx, t.Principal, tier)
+	if err != nil {
+		return Ticket{}, err
+	}
+	release()
 	if !found {
 		return e.open(ctx, a, t)
 	}
+	return e.goOn(ctx, a, head, t)
+}
+
+// goOn starts a run in a conversation that exists.
+func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
 	unlock, err := e.lock(ctx, head.ID)
 	if err != nil {
 		return Ticket{}, err
@@ -244,16 +323,27 @@ func (e *Engine) ask(ctx context.Context, t Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
+	var bodies []footnote.Body
+	if t.rewinds() {
+		to, err := s.takeBack(t)
+		if err != nil {
+			return Ticket{}, err
+		}
+		bodies = append(bodies, footnote.Rewound{ToSeq: to})
+	}
 	if s.parked {
 		if head, err = e.supersede(ctx, head, s); err != nil {
 			return Ticket{}, err
 		}
 	}
-	return e.start(head, a, s, t)
+	for _, b := range bodies {
+		s.rewind(b.(footnote.Rewound).ToSeq)
+	}
+	return e.begin(e.newRun(head, a, s, *t), nil, bodies)
 }
 
 // find returns the stream a turn is about, if it has one already.
-func (e *Engine) find(ctx context.Context, t Turn) (head footnote.Stream, found bool, err error) {
+func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found bool, err error) {
 	p := t.Principal
 	switch {
 	case t.Conversation != "":
@@ -386,8 +476,9 @@ func (e *Engine) adopt(ctx context.Context, stream string) error {
 		return err
 	}
 	if err == nil && head.Run != "" && head.RunState == "running" {
-		if err := e.interrupt(ctx, head); err != nil {
-			return err
+		err := e.interrupt(ctx, head)
+		if err != nil && !e.raced(err) {
+			return err // after a conflict it is another engine's by now
 		}
 	}
 	e.mu.Lock()
@@ -409,9 +500,13 @@ func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
 }
 
 // Stop ends the run of a conversation. One that has ended already, or that does
-// not exist, is left as it is.
+// not exist, is left as it is. One that another engine drives is asked to end, which
+// is not waited for.
 func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
 	if done, err := e.stopRunning(ctx, conversation, by); done {
+		return err
+	}
+	if done, err := e.stopElsewhere(ctx, conversation, by); done {
 		return err
 	}
 	leave, err := e.enter()

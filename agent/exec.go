@@ -30,8 +30,12 @@ const (
 	stopGrace = 500 * time.Millisecond
 )
 
-// mostContent is how much of a result a model ever reads, in bytes.
-const mostContent = 1 << 20
+// mostContent is how much of a result a model ever reads, and mostDetail how much
+// is kept beside it for a page, in bytes.
+const (
+	mostContent = 1 << 20
+	mostDetail  = 256 << 10
+)
 
 // plan is what is to be done with one open call.
 type plan struct {
@@ -41,6 +45,8 @@ type plan struct {
 	refusal string // words for the model, instead of running it
 	ask     bool   // a person must approve it first
 	wait    bool   // somebody outside answers it
+	// declined is set when a person was asked, and said no.
+	declined bool
 }
 
 // settle answers the open calls of the newest message: it runs those that are
@@ -97,8 +103,8 @@ func (r *run) plan(c openCall) plan {
 	case verdict == Deny || verdict == Unlisted:
 		p.refusal = "The tool " + p.spec.Name + " may not be used here."
 	case decided && !decision.Approved:
-		p.refusal = strings.TrimSpace("The user did not approve this call. " + decision.Reason)
-	case verdict == Ask && !decided:
+		p.refusal, p.declined = declined(decision.Reason), true
+	case verdict == Ask && !decided && !r.s.isAlways(p.spec.Name):
 		p.ask = !r.s.asked[c.ID]
 		p.wait = !p.ask
 	case p.spec.Side == Client:
@@ -106,12 +112,42 @@ func (r *run) plan(c openCall) plan {
 	case r.recovered && !p.spec.ReadOnly:
 		p.refusal = "This call was interrupted and may have run. Check before you make it again."
 	}
-	if p.refusal == "" && !p.wait {
-		if err := r.e.opts.Validate(p.spec.Name, p.call.Input); err != nil {
-			p.refusal = err.Error()
+	if r.s.started.Unattended && (p.ask || p.wait) {
+		p.refusal, p.ask, p.wait = nobody(p), false, false
+	}
+	if p.refusal == "" && (!p.wait || p.spec.Side == Client) {
+		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
+			p.refusal, p.ask, p.wait = err.Error(), false, false
 		}
 	}
 	return p
+}
+
+func (r *run) validate(name string, input []byte) error {
+	if r.a.Validate != nil {
+		return r.a.Validate(name, input)
+	}
+	return r.e.opts.Validate(name, input)
+}
+
+func declined(reason string) string {
+	if reason = strings.TrimSpace(reason); reason != "" {
+		return "The user declined: " + reason
+	}
+	return "The user declined this call."
+}
+
+// nobody is what the model reads of a call that somebody outside must act on, when
+// there is nobody.
+func nobody(p plan) string {
+	switch {
+	case p.spec.Kind == Question:
+		return "Nobody can answer a question here. Make the most likely assumption, go on, and say in your answer what you assumed."
+	case p.spec.Side == Client:
+		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Go on without it."
+	default:
+		return "A person must approve calls of " + p.spec.Name + ", and nobody can do so here. Go on without it."
+	}
 }
 
 // tool finds the tool of a call, by name or alias; an alias's arguments get their
@@ -186,7 +222,7 @@ type outcome struct {
 func (r *run) group(plans []plan) error {
 	if plans[0].ask {
 		c := plans[0].call
-		r.put(nil, footnote.ApprovalAsked{ApprovalID: "appr_" + c.ID, CallID: c.ID})
+		r.put(nil, footnote.ApprovalAsked{ApprovalID: approvalID(c.ID), CallID: c.ID})
 		return nil
 	}
 	if r.ctx.Err() != nil {
@@ -195,6 +231,10 @@ func (r *run) group(plans []plan) error {
 	if !plans[0].free() {
 		// The record of the call comes before what it changes outside.
 		if err := r.w.flush(); err != nil {
+			return err
+		}
+		// So does a look whether the run is still ours, after a pause.
+		if err := r.w.secure(r.ctx); err != nil {
 			return err
 		}
 	}
@@ -253,6 +293,9 @@ func (r *run) call(p plan) outcome {
 	if p.refusal != "" {
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "refused", 0)
 		res.Content, res.IsError = p.refusal, true
+		if p.declined {
+			res.By = "user"
+		}
 		return outcome{result: res}
 	}
 	out, err := r.hooked(p)
@@ -268,9 +311,15 @@ func (r *run) call(p plan) outcome {
 	}
 	r.e.opts.Metrics.ToolEnded(p.spec.Name, word, took)
 	res.Content, res.IsError, res.Chart, res.CacheHit = bounded(out.Content), out.IsError, out.Chart, out.CacheHit
+	res.Fault = out.Fault
 	if out.Chart != nil && !json.Valid(out.Chart) {
 		r.e.opts.Logger.Error("tool gave a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
 		res.Chart = nil
+	}
+	if len(out.Detail) <= mostDetail && json.Valid(out.Detail) {
+		res.Detail = out.Detail
+	} else if out.Detail != nil {
+		r.e.opts.Logger.Warn("a tool's detail is dropped", "tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
 	o := outcome{result: res, rows: out.Rows}
 	if out.Rows != nil {
@@ -346,11 +395,12 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 		done <- answer{out, err}
 	})
 	late := func(err error) bool { return errors.Is(context.Cause(ctx), errToolTime) && err != nil }
-	words := fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit)
+	over := Fail(fmt.Sprintf("The call took longer than %s and was ended. Ask for less.", limit))
+	over.Fault = footnote.FaultLimited
 	select {
 	case a := <-done:
 		if late(a.err) {
-			return Fail(words), nil
+			return over, nil
 		}
 		return a.out, a.err
 	case <-ctx.Done():
@@ -364,7 +414,7 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 	select {
 	case a := <-done:
 		if late(a.err) {
-			return Fail(words), nil
+			return over, nil
 		}
 		return a.out, a.err
 	case <-grace.C:
@@ -372,7 +422,7 @@ func (r *run) limited(p plan, c Call) (Output, error) {
 		if r.ctx.Err() != nil {
 			return Output{}, context.Cause(r.ctx)
 		}
-		return Fail(words), nil
+		return over, nil
 	}
 }
 
@@ -406,42 +456,4 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 		return Ticket{}, true, err
 	}
 	return ticket, true, nil
-}
-
-// answers turns the answers of a turn, checked before, into events.
-func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
-	calls := map[string]openCall{}
-	for _, c := range r.s.open() {
-		calls[c.ID] = c
-	}
-	var bodies []footnote.Body
-	blobs := map[footnote.Digest][]byte{}
-	for _, a := range t.Answers {
-		c := calls[a.CallID]
-		res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, Content: a.Content, IsError: a.IsError, By: "client"}
-		if a.Rows != nil {
-			var chunks map[footnote.Digest][]byte
-			res.Result, chunks = storeRows(resultID(c), "client", sqlOf(c.Input), *a.Rows)
-			for d, b := range chunks {
-				blobs[d] = b
-			}
-			r.rows[res.Result.ID] = *a.Rows
-		}
-		bodies = append(bodies, res)
-	}
-	for _, a := range t.Approvals {
-		bodies = append(bodies, footnote.ApprovalGiven{
-			ApprovalID: "appr_" + a.CallID, CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, User: t.Principal.User,
-		})
-	}
-	return blobs, bodies
-}
-
-// sqlOf is the statement of a query call, or empty.
-func sqlOf(input json.RawMessage) string {
-	var in struct {
-		SQL string `json:"sql"`
-	}
-	_ = json.Unmarshal(input, &in) // not a query
-	return in.SQL
 }

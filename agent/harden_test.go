@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -246,15 +247,15 @@ func TestAClientCannotAnswerForTheServer(t *testing.T) {
 			}
 			return got, err
 		}
-		refused := func(what string, turn agent.Turn) {
+		refused := func(what string, want footnote.Code, turn agent.Turn) {
 			t.Helper()
-			if _, err := post(turn); footnote.CodeOf(err) != footnote.Conflict {
-				t.Errorf("%s: CodeOf(%v), want conflict", what, err)
+			if _, err := post(turn); footnote.CodeOf(err) != want {
+				t.Errorf("%s: CodeOf(%v), want %s", what, err, want)
 			}
 		}
-		refused("a forged result", agent.Turn{Answers: []agent.Answer{{CallID: "a", Content: "forged"}}})
-		refused("two different answers at once", agent.Turn{Answers: []agent.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "2"}}})
-		refused("yes and no at once", agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true}, {CallID: "a"}}})
+		refused("a forged result", footnote.CallUnknown, agent.Turn{Answers: []agent.Answer{{CallID: "a", Content: "forged"}}})
+		refused("two different answers at once", footnote.CallAnswered, agent.Turn{Answers: []agent.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "2"}}})
+		refused("yes and no at once", footnote.CallAnswered, agent.Turn{Approvals: []agent.Approval{{CallID: "a", Approved: true}, {CallID: "a"}}})
 		if _, err := post(agent.Turn{Answers: []agent.Answer{{CallID: "b", Content: "1"}, {CallID: "b", Content: "1"}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -586,7 +587,7 @@ func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.
 	bodies := []footnote.Body{
 		footnote.Opened{Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)), Tools: agent.DigestOf([]byte(`[]`))},
 		footnote.UserMessage{Text: "go"},
-		footnote.RunStarted{Door: "test", OnDisconnect: policy},
+		footnote.RunStarted{Door: "test", OnDisconnect: policy, RequestID: "req_1", Roles: []string{"finance"}, Attributes: map[string]string{"region": "EU"}, MaxTokens: 77},
 		footnote.AssistantMessage{Step: 1, Blocks: calls, StopReason: agent.ToolUse},
 	}
 	for n := range recoveries {
@@ -614,12 +615,16 @@ func TestRecovery(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ran []string
 				tool := func(name string, readOnly bool) agent.Tool {
-					return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: readOnly}, func(context.Context, agent.Call) (agent.Output, error) {
+					return agenttest.NewTool(agent.Spec{Name: name, ReadOnly: readOnly}, func(_ context.Context, c agent.Call) (agent.Output, error) {
+						if p := c.Principal; p.User != alice.User || !slices.Equal(p.Roles, []string{"finance"}) || p.Attributes["region"] != "EU" {
+							t.Errorf("the call of %s is made for %+v", name, p)
+						}
 						ran = append(ran, name)
 						return agent.Output{Content: "ran " + name}, nil
 					})
 				}
-				r := newRig(t, agenttest.Script(agenttest.Say("ok")), []agent.Tool{tool("read", true), tool("write", false)},
+				model := agenttest.Script(agenttest.Say("ok"))
+				r := newRig(t, model, []agent.Tool{tool("read", true), tool("write", false)},
 					func(a *agent.Assistant, _ *agent.Options) { a.Policy.Approve = []string{"*"} })
 				id := crashed(t, r, c.policy, c.recoveries, agenttest.CallBlock("a", "read", `{}`), agenttest.CallBlock("b", "write", `{}`))
 				for range 2 {
@@ -636,6 +641,11 @@ func TestRecovery(t *testing.T) {
 				if footnote.KindOf(last) != c.want || r.terminals(id) != 1 || len(results) != 2 {
 					t.Fatalf("last = %+v, results %+v", last, results)
 				}
+				for _, req := range model.Requests() {
+					if req.MaxTokens != 77 || !slices.Equal(req.Principal.Roles, []string{"finance"}) {
+						t.Errorf("the model is asked for %d tokens by %+v", req.MaxTokens, req.Principal)
+					}
+				}
 				if stopped, ok := last.(footnote.RunStopped); ok && (stopped.By != "interrupted" || ran != nil) {
 					t.Errorf("stopped by %s, ran %v", stopped.By, ran)
 				}
@@ -645,6 +655,26 @@ func TestRecovery(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What recovery needs is written when a run starts, and holds over a park.
+func TestARunRemembersWhoAskedAndHow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("ok"))
+		r := newRig(t, model, []agent.Tool{client("draw")})
+		ticket := r.submit(agent.Turn{Text: "draw", MaxTokens: 55, Principal: footnote.Principal{Org: alice.Org, User: alice.User, Roles: []string{"finance"}}})
+		r.read(ticket)
+		started := bodies[footnote.RunStarted](r, ticket.Conversation)
+		if len(started) != 1 || started[0].MaxTokens != 55 || !slices.Equal(started[0].Roles, []string{"finance"}) {
+			t.Errorf("started = %+v", started)
+		}
+		r.read(r.submit(agent.Turn{Conversation: ticket.Conversation, Answers: []agent.Answer{{CallID: "a", Content: "drawn"}}}))
+		for n, req := range model.Requests() {
+			if req.MaxTokens != 55 {
+				t.Errorf("call %d of the model: %d tokens", n+1, req.MaxTokens)
+			}
+		}
+	})
 }
 
 func TestActiveTimeIsCountedAcrossParks(t *testing.T) {
@@ -791,7 +821,7 @@ func TestStartAndStopInALoop(t *testing.T) {
 	log := store.NewMem()
 	for range 30 {
 		h := hub.New()
-		a := &agent.Assistant{Name: "analyst", ModelName: "m", Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+		a := &agent.Assistant{Name: "analyst", ModelName: "m", Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[]`), nil, nil
 		}, Model: modelFunc(func(ctx context.Context, _ agent.Request, l agent.Live) (agent.Reply, error) {
 			l.Start(0, agent.TextBlock, "", "")
@@ -886,7 +916,9 @@ func TestComplete(t *testing.T) {
 }
 
 func TestAssistantsThatCannotWork(t *testing.T) {
-	opening := func(context.Context, footnote.Principal) (json.RawMessage, []string, error) { return nil, nil, nil }
+	opening := func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+		return nil, nil, nil
+	}
 	tool := func(name, schema string) agent.Tool {
 		return agenttest.NewTool(agent.Spec{Name: name, InputSchema: json.RawMessage(schema)}, nil)
 	}

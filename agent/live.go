@@ -21,6 +21,7 @@ type live struct {
 	begun   bool // anything was shown
 	blocks  map[int]hub.Block
 	isText  map[int]bool
+	finals  map[int]*final  // calls that give the final answer: shown as its text
 	ids     map[int]string  // call ids that were given out, by block
 	shown   map[string]bool // call ids that were given out in this step
 }
@@ -35,7 +36,24 @@ func (l *live) Start(index int, kind, id, name string) {
 	l.Stop(index) // it was started twice
 	if kind == ToolUseBlock {
 		id = l.callID(index, id)
+		if l.r.isFinal(name) {
+			if l.finals == nil {
+				l.finals = map[int]*final{}
+			}
+			l.finals[index] = &final{}
+			return // what there is to show of it is its text
+		}
 	}
+	l.start(index, kind, id, name)
+}
+
+// final is a final call while it grows.
+type final struct {
+	answerReader
+	text []byte // for the next piece
+}
+
+func (l *live) start(index int, kind, id, name string) {
 	l.begun = true
 	l.isText[index] = kind == TextBlock
 	l.blocks[index] = l.r.topic.Start(footnote.Delta{
@@ -60,6 +78,15 @@ func (l *live) callID(index int, id string) string {
 }
 
 func (l *live) Delta(index int, escaped []byte) {
+	if f := l.finals[index]; f != nil {
+		if f.text = f.add(f.text[:0], escaped); len(f.text) == 0 {
+			return
+		}
+		if _, begun := l.blocks[index]; !begun {
+			l.start(index, TextBlock, "", "")
+		}
+		escaped = f.text
+	}
 	if b, ok := l.blocks[index]; ok {
 		l.said = l.said || l.isText[index] && len(escaped) > 0
 		b.Grow(escaped)
@@ -67,6 +94,7 @@ func (l *live) Delta(index int, escaped []byte) {
 }
 
 func (l *live) Stop(index int) {
+	delete(l.finals, index)
 	if b, ok := l.blocks[index]; ok {
 		b.End()
 		delete(l.blocks, index)

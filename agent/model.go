@@ -25,6 +25,7 @@ type Request struct {
 	Conversation string
 	Principal    footnote.Principal
 	Model        string          // as the assistant names it
+	Effort       string          // footnote.EffortOff, a level, or empty: the model's own setting
 	Sources      []string        // names of the conversation's sources
 	System       json.RawMessage // array of system blocks, frozen when the conversation opened
 	Tools        json.RawMessage // array of tool definitions, frozen likewise

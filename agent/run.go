@@ -8,6 +8,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,6 +111,9 @@ func (r *run) execute() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	if err == nil {
+		r.retitle(terminal)
+	}
 	r.topic.Trim()
 	r.e.over(r, err)
 	r.topic.Close()
@@ -148,7 +152,7 @@ func (r *run) ending() bool {
 func (r *run) record(terminal footnote.Body, err error) {
 	outcome := "parked"
 	if terminal != nil {
-		outcome = footnote.KindOf(terminal)
+		outcome = strings.TrimPrefix(footnote.KindOf(terminal), "run_") // the audit's words
 	}
 	if err != nil {
 		outcome = "not_stored"
@@ -214,25 +218,31 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	} else if parked {
 		return nil, nil
 	}
+	r.recovered = false // what is called from here on is new
+	if r.final() {
+		return r.ended(EndTurn, &Reply{})
+	}
 	var t turns
 	for {
 		last := r.s.steps >= r.a.Limits.Turns
 		reply, err := r.step(last)
 		if err != nil {
-			return r.failed(err), nil
+			return r.broken(err)
 		}
-		switch m := reply.Message; {
-		case m.StopReason == Refusal:
+		switch {
+		case reply.Message.StopReason == Refusal:
 			return r.ended(Refusal, reply)
 		case last:
 			return r.ended("max_turns", reply)
 		}
-		parked, more, err := r.follow(reply.Message, &t)
+		parked, more, err := r.follow(&reply.Message, &t)
 		switch {
 		case err != nil:
 			return r.failed(err), nil
 		case parked:
 			return nil, nil
+		case !more && r.final():
+			return r.ended(EndTurn, reply)
 		case !more:
 			return r.ended(reply.Message.StopReason, reply)
 		}
@@ -250,14 +260,14 @@ type turns struct {
 
 // follow does what a message that is not the last one asks for. There is more when
 // the model is to be called again.
-func (r *run) follow(m footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
+func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
 	calls := r.openCalls()
 	cut := m.StopReason == MaxTokens || m.StopReason == ContextExceeded
 	switch {
 	case len(calls) > 0 && !cut:
 		// Whatever the stop reason says: some servers call tools and say end_turn.
 		parked, err = r.settle()
-		return parked, true, err
+		return parked, !r.final(), err
 	case m.StopReason == MaxTokens && len(calls) > 0 && t.cuts == 0:
 		t.cuts++
 		r.refuse(calls, "The call was cut off at the output limit and was not run. Make it again, shorter.")
@@ -292,17 +302,32 @@ func (r *run) outOfMoney() footnote.Body {
 }
 
 // ended is the end of a run that has its answer.
-func (r *run) ended(reason string, reply Reply) (footnote.Body, *footnote.Answered) {
+func (r *run) ended(reason string, reply *Reply) (footnote.Body, *footnote.Answered) {
 	if reason == "" {
 		reason = EndTurn
 	}
 	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
 }
 
+// broken is the end of a run whose step gave an error. One that was stopped because
+// it had said all that its client wants has its answer.
+func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
+	if r.stoppedBy() == ByStopString && r.s.answer != "" {
+		return footnote.RunFinished{Reason: StopSequence}, r.answered(nil)
+	}
+	return r.failed(err), nil
+}
+
+// stoppedBy is who stopped the run, or empty.
+func (r *run) stoppedBy() string {
+	s, _ := errors.AsType[stopped](context.Cause(r.ctx))
+	return s.by
+}
+
 // failed is the end of a run that an error ended.
 func (r *run) failed(err error) footnote.Body {
-	if s, ok := errors.AsType[stopped](context.Cause(r.ctx)); ok {
-		return footnote.RunStopped{By: s.by}
+	if by := r.stoppedBy(); by != "" {
+		return footnote.RunStopped{By: by}
 	}
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, ErrShutdown):
@@ -312,7 +337,9 @@ func (r *run) failed(err error) footnote.Body {
 	case cause != nil:
 		err = cause
 	}
-	if footnote.CodeOf(err) == footnote.BudgetExceeded {
+	if over, ok := errors.AsType[dayOver](err); ok && r.s.answer == "" {
+		err = over.error
+	} else if footnote.CodeOf(err) == footnote.BudgetExceeded {
 		return r.outOfMoney()
 	}
 	if footnote.CodeOf(err) == footnote.Internal {
@@ -342,56 +369,97 @@ func (r *run) thaw() error {
 
 // step makes one model call and puts its message. A call that broke off before
 // anything was said is made again, as a new attempt.
-func (r *run) step(last bool) (Reply, error) {
-	n := r.s.steps + 1
-	req := Request{
-		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Sources: r.s.opened.Sources,
+//
+// While the model speaks, a run waits within step: what is large is not kept on
+// the stack here, which would double for it.
+func (r *run) step(last bool) (*Reply, error) {
+	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: Request{
+		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
 		System: r.system, Tools: r.tools, Messages: history.Messages(r.events()), NoTools: last,
-		MaxTokens: r.turn.MaxTokens,
-	}
-	shown := map[string]bool{} // call ids of all attempts
+		MaxTokens: r.s.started.MaxTokens,
+	}}
 	for attempt := 1; ; attempt++ {
 		if r.ctx.Err() != nil {
-			return Reply{}, context.Cause(r.ctx)
+			return nil, context.Cause(r.ctx)
 		}
-		req.MaxCost = max(1, r.a.Limits.MicroUSD-r.s.cost.MicroUSD)
-		live := &live{r: r, step: n, attempt: attempt, shown: shown}
-		begun := r.e.opts.Now()
-		reply, err := r.e.call(r.ctx, r.a, req, live)
+		s.req.MaxCost = max(1, r.a.Limits.MicroUSD-r.s.cost.MicroUSD)
+		release, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, r.s.opened.Tier)
+		if err != nil {
+			return nil, dayOver{err}
+		}
+		live := &live{r: r, step: s.n, attempt: attempt, shown: s.shown}
+		s.begun = r.e.opts.Now()
+		reply, err := r.e.call(r.ctx, r.a, &s.req, live)
 		live.end()
-		took := r.e.opts.Now().Sub(begun)
+		release() // the log says what was used
 		if err == nil {
-			r.e.opts.Metrics.StepEnded(reply.Message.Model, reply.Message.Usage, reply.Message.Cost, took, false)
-			r.message(n, &reply, live)
+			s.said(reply, live)
 			return reply, nil
 		}
-		se := stepError(err)
-		r.e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
-		r.broke(live, se)
-		if r.ctx.Err() != nil {
-			return Reply{}, context.Cause(r.ctx)
-		}
-		wait := max(backoff(attempt), se.RetryAfter)
-		if !se.Again || live.said || attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
-			r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id, "step", n, "attempt", attempt, "code", se.Code, "err", err)
-			return Reply{}, err
-		}
-		live.Retrying(attempt, se.Code, wait)
-		if err := r.sleep(wait); err != nil {
-			return Reply{}, err
+		if err := s.again(err, live); err != nil {
+			return nil, err
 		}
 	}
 }
 
+// stepping is a step that is being made.
+type stepping struct {
+	r     *run
+	n     int // the step's number within the run
+	req   Request
+	begun time.Time
+	shown map[string]bool // call ids of all attempts
+}
+
+// said takes the message of a call.
+func (s *stepping) said(reply *Reply, live *live) {
+	m := &reply.Message
+	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, s.r.e.opts.Now().Sub(s.begun), false)
+	s.r.message(s.n, reply, live)
+}
+
+// again records a call that failed and waits until it can be made again. It
+// returns why it cannot.
+func (s *stepping) again(err error, live *live) error {
+	r, se := s.r, stepError(err)
+	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
+	if r.stoppedBy() == ByStopString && se.Partial != "" {
+		// What was said until then is the answer, as if the model had ended there.
+		reply := halted(s.req.Model, se)
+		r.message(s.n, &reply, live)
+		return err
+	}
+	r.broke(live, se)
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	wait := max(backoff(live.attempt), se.RetryAfter)
+	if !se.Again || live.said || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
+		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id, "step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
+		return err
+	}
+	live.Retrying(live.attempt, se.Code, wait)
+	return r.sleep(wait)
+}
+
 // call makes one model call. A model that panics has failed; the process goes on.
-func (e *Engine) call(ctx context.Context, a *Assistant, req Request, l Live) (reply Reply, err error) {
+func (e *Engine) call(ctx context.Context, a *Assistant, req *Request, l Live) (_ *Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack", string(debug.Stack()))
-			reply, err = Reply{}, fmt.Errorf("model panicked: %v", p)
+			err = fmt.Errorf("model panicked: %v", p)
 		}
 	}()
-	return a.Model.Step(ctx, req, l)
+	reply, err := a.Model.Step(ctx, *req, l)
+	return &reply, err
+}
+
+// halted is the message of a call that was ended when it had said enough.
+func halted(model string, se *StepError) Reply {
+	return Reply{Message: footnote.AssistantMessage{
+		Model: model, StopReason: StopSequence, Usage: se.Usage, Cost: se.Cost,
+		Blocks: []json.RawMessage{marshal(map[string]string{"type": TextBlock, "text": se.Partial})},
+	}}
 }
 
 // stepError is an error of a model call in the form that says most.
@@ -432,7 +500,8 @@ func (r *run) sleep(d time.Duration) error {
 }
 
 // message puts a model's message. The last one of a run is written together with
-// the answer that follows it.
+// the answer that follows it, and one with calls, if they are answered at once, with
+// their results. Before a call that changes something it is flushed.
 func (r *run) message(n int, reply *Reply, l *live) {
 	m := &reply.Message
 	m.Step = n
@@ -442,7 +511,7 @@ func (r *run) message(n int, reply *Reply, l *live) {
 	defer r.mu.Unlock()
 	bodies := []footnote.Body{*m}
 	if len(toolCalls(m.Blocks)) > 0 {
-		r.note(r.w.put(nil, bodies...), bodies)
+		r.note(r.w.later(bodies...), bodies)
 	} else {
 		r.note(r.w.hold(bodies...), bodies)
 	}
@@ -453,7 +522,7 @@ func (r *run) message(n int, reply *Reply, l *live) {
 func readable(blocks []json.RawMessage) []json.RawMessage {
 	out := make([]json.RawMessage, len(blocks))
 	for i, raw := range blocks {
-		if out[i] = raw; !json.Valid(raw) {
+		if out[i] = raw; !isPlain(raw) && !json.Valid(raw) {
 			out[i] = json.RawMessage(`{"type":"text","text":""}`)
 		}
 	}

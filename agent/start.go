@@ -2,12 +2,14 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,18 +60,25 @@ func DigestOf(data []byte) footnote.Digest {
 }
 
 // open starts the first run of a new conversation.
-func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error) {
-	system, sources, err := a.Opening(ctx, t.Principal)
+func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error) {
+	tier, err := a.tier(t.Tier)
+	if err != nil {
+		return Ticket{}, err
+	}
+	system, sources, err := a.Opening(ctx, t.Principal, t.Sources)
 	if err != nil {
 		return Ticket{}, err
 	}
 	tools := e.frozen[a]
-	opened := footnote.Opened{Assistant: a.Name, Model: a.ModelName, Sources: sources, System: DigestOf(system), Tools: DigestOf(tools)}
+	opened := footnote.Opened{
+		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
+		System: DigestOf(system), Tools: DigestOf(tools),
+	}
 	head := footnote.Stream{
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
 		ClientID: t.ClientID, Assistant: a.Name,
 	}
-	r := e.newRun(head, a, &state{}, t)
+	r := e.newRun(head, a, &state{}, *t)
 	r.system, r.tools = system, tools
 	r.w.fresh = true
 	if !e.claim(r) {
@@ -79,12 +88,30 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t Turn) (Ticket, error)
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	bodies := []footnote.Body{opened}
 	if title := title(t.Text); title != "" {
-		bodies = append(bodies, footnote.Titled{Title: title})
+		bodies = append(bodies, footnote.Titled{Title: title, Auto: true})
 	}
 	if len(t.History) > 0 {
 		bodies = append(bodies, footnote.Imported{Turns: t.History})
 	}
-	return e.begin(r, t, blobs, bodies)
+	return e.begin(r, blobs, bodies)
+}
+
+// tier is what a new conversation is held with: a tier that was asked for, or the
+// assistant's own model.
+func (a *Assistant) tier(name string) (Tier, error) {
+	if name == "" {
+		return Tier{Model: a.ModelName}, nil
+	}
+	names := make([]string, len(a.Tiers))
+	for i, t := range a.Tiers {
+		if names[i] = t.Name; t.Name == name {
+			return t, nil
+		}
+	}
+	if len(names) == 0 {
+		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "The assistant %s has no tiers to choose from.", a.Name)
+	}
+	return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no tier %.40q; there are %s.", name, strings.Join(names, ", "))
 }
 
 // claim keeps a client's name for a conversation to one run while its first event
@@ -124,96 +151,190 @@ func title(text string) string {
 	return out
 }
 
-// start begins a run in a conversation that exists. The stream must be locked.
-func (e *Engine) start(head footnote.Stream, a *Assistant, s *state, t Turn) (Ticket, error) {
-	return e.begin(e.newRun(head, a, s, t), t, nil, nil)
+// takeBack finds the message that a turn replaces, and gives the turn what it takes
+// over of it. The events after to no longer count then.
+func (s *state) takeBack(t *Turn) (to int64, err error) {
+	old := s.message(t.Edit)
+	switch {
+	case old == nil && t.Edit == 0:
+		return 0, footnote.Errorf(footnote.InvalidRequest, "There is no message to ask again.")
+	case old == nil:
+		return 0, footnote.Errorf(footnote.InvalidRequest, "Event %d is not a message that still counts.", t.Edit)
+	case t.Regenerate:
+		t.Text = old.Text
+	}
+	if t.MessageID == "" {
+		t.MessageID = old.ID
+	}
+	if t.Context == "" {
+		t.Context = withoutDate(old.Context)
+	}
+	return old.seq - 1, nil
 }
 
-// begin puts the first events of a run and lets it go.
-func (e *Engine) begin(r *run, t Turn, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
+// begin puts the first events of a run and lets it go. In a conversation that
+// exists the stream must be locked.
+func (e *Engine) begin(r *run, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
+	t := &r.turn
 	bodies = append(bodies,
-		footnote.UserMessage{Text: t.Text, Context: r.context(t.Context)},
-		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID})
+		footnote.UserMessage{Text: t.Text, Context: r.context(t.Context), ID: t.MessageID},
+		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended,
+			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens})
 	ticket := r.ticket()
 	r.put(blobs, bodies...)
 	e.launch(r)
 	return ticket, nil
 }
 
+// The date, as the model reads it on a line of its own.
+const (
+	dateBegins = "Today is "
+	dateEnds   = " (UTC)."
+)
+
 // context is what the model reads after a message: the date, when it has not read
-// it in this conversation yet, and what the door added.
+// it in this conversation yet, what the user ran meanwhile, and what the door
+// added.
 func (r *run) context(more string) string {
-	today := "Today is " + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + " (UTC)."
-	for _, ev := range r.s.events {
-		if m, ok := ev.Body.(footnote.UserMessage); ok && strings.Contains(m.Context, today) {
-			today = ""
-			break
-		}
+	var lines []string
+	today := dateBegins + r.e.opts.Now().UTC().Format("Monday, 2006-01-02") + dateEnds
+	if !slices.ContainsFunc(r.s.said, func(m said) bool { return strings.Contains(m.Context, today) }) {
+		lines = append(lines, today)
 	}
-	return strings.TrimSpace(today + "\n" + more)
+	for _, a := range r.s.asides[max(0, len(r.s.asides)-mostAsides):] {
+		lines = append(lines, a.words())
+	}
+	return strings.TrimSpace(strings.Join(append(lines, more), "\n"))
+}
+
+// withoutDate is a context without the date it begins with.
+func withoutDate(context string) string {
+	line, rest, _ := strings.Cut(context, "\n")
+	if strings.HasPrefix(line, dateBegins) && strings.HasSuffix(line, dateEnds) {
+		return rest
+	}
+	return context
+}
+
+// mostAsides is how many of the user's own queries the model is told about, and
+// asideSQL how many bytes of each.
+const (
+	mostAsides = 5
+	asideSQL   = 2_000
+)
+
+// words tells the model of a query that the user ran.
+func (a aside) words() string {
+	sql := a.Result.SQL
+	if len(sql) > asideSQL {
+		sql = strings.ToValidUTF8(sql[:asideSQL], "") + " …"
+	}
+	said := "Meanwhile the user ran a query"
+	if a.Replaces != "" {
+		said += ", an edited form of that of " + a.Replaces
+	}
+	return fmt.Sprintf("%s; it gave %d rows, which are result %s: %s", said, a.Result.RowCount, a.Result.ID, strings.Join(strings.Fields(sql), " "))
 }
 
 // answer takes results and approvals for calls that a run left open.
 func (e *Engine) answer(ctx context.Context, t Turn) (Ticket, error) {
-	head, found, err := e.find(ctx, t)
+	head, found, err := e.find(ctx, &t)
 	if err != nil {
 		return Ticket{}, err
 	}
 	if !found {
 		return Ticket{}, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
+	for tries := noteTries; ; tries-- {
+		ticket, err := e.answerElsewhere(ctx, head.ID, t)
+		if err != nil || ticket.Duplicate {
+			return ticket, err
+		}
+		ticket, raced, err := e.answerHere(ctx, head, t)
+		if !raced || tries == 0 {
+			return ticket, err
+		}
+	}
+}
+
+// answerHere takes results and approvals for a run of this engine, or a parked one.
+// It is raced when another engine has written meanwhile.
+func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (_ Ticket, raced bool, err error) {
 	unlock, err := e.lock(ctx, head.ID)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	defer unlock()
 	if r := e.running(head.ID); r != nil {
 		if ticket, done, err := r.deliver(t); done || err != nil {
-			return ticket, err
+			return ticket, false, err
 		}
 		select {
 		case <-r.done: // it is just about to park, or to end
 		case <-ctx.Done():
-			return Ticket{}, context.Cause(ctx)
+			return Ticket{}, false, context.Cause(ctx)
 		}
 	}
 	if err := e.adopt(ctx, head.ID); err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	if head.RunState == "running" {
-		return Ticket{}, busy() // somebody else drives it, or it waits for its recovery
+		return Ticket{}, e.opts.Shared != nil, busy() // somebody else drives it, or it waits for its recovery
 	}
 	s, err := e.load(ctx, head.ID)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	a, err := e.assistant(t.Assistant, s.opened.Assistant)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	fresh, err := s.check(a, t)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
-	return e.resume(e.newRun(head, a, s, t), fresh)
+	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) && len(fresh.Answers)+len(fresh.Approvals) > 0 {
+		// Nobody has noticed yet, but the time is over.
+		if err := e.expire(ctx, head, a, s); err != nil {
+			return Ticket{}, e.raced(err), err
+		}
+		return Ticket{}, false, callClosed(append(fresh.callIDs(), "")[0])
+	}
+	ticket, err := e.resume(ctx, e.newRun(head, a, s, t), fresh)
+	return ticket, e.raced(err), err
+}
+
+// callIDs are the calls that a turn brings answers or decisions for.
+func (t Turn) callIDs() []string {
+	var ids []string
+	for _, a := range t.Answers {
+		ids = append(ids, a.CallID)
+	}
+	for _, a := range t.Approvals {
+		ids = append(ids, a.CallID)
+	}
+	return ids
 }
 
 // resume appends answers to a parked run and, when they were the last it waited
 // for, goes on with it. The stream must be locked.
-func (e *Engine) resume(r *run, fresh Turn) (Ticket, error) {
+func (e *Engine) resume(ctx context.Context, r *run, fresh Turn) (Ticket, error) {
 	ticket := r.ticket()
 	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
 		ticket.Duplicate = true
+		if r.s.run == "" {
+			ticket.Run = r.s.lastRun
+		}
 		r.drop()
 		return ticket, nil
 	}
 	// One append: answers without the resumption would leave the run parked, and
-	// the client, trying again, would be told that all is well.
-	last := r.take(fresh)
-	err := r.w.flush() // an answer is acknowledged only when it cannot be lost any more
+	// the client, trying again, would be told that all is well. An answer is
+	// acknowledged only when it cannot be lost any more.
+	last, err := r.take(ctx, fresh)
 	if err != nil || !last {
 		r.drop()
 	} else {
@@ -226,21 +347,19 @@ func (e *Engine) resume(r *run, fresh Turn) (Ticket, error) {
 	return ticket, nil
 }
 
-// take puts answers, and what follows from them: the run goes on, or stays parked
+// take writes answers, and what follows from them: the run goes on, or stays parked
 // and its lease is given back. It reports whether it goes on.
-func (r *run) take(fresh Turn) bool {
+func (r *run) take(ctx context.Context, fresh Turn) (resumes bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	blobs, bodies := r.answers(fresh)
 	r.note(r.w.next, bodies)
-	resumes := len(r.s.waiting()) == 0
-	if resumes {
+	if resumes = len(r.s.waiting()) == 0; resumes {
 		resumed := footnote.RunResumed{Attempt: r.s.resumes + 1, Reason: "answered"}
 		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
 		bodies = append(bodies, resumed)
 	}
-	r.w.enqueue(write{bodies: bodies, blobs: blobs, release: !resumes}, true)
-	return resumes
+	return resumes, r.first(ctx, blobs, bodies, !resumes)
 }
 
 // drop gives up a run that was not launched.
@@ -249,63 +368,6 @@ func (r *run) drop() {
 	r.topic.Close()
 	r.stopTimer()
 	r.cancel(nil)
-}
-
-// check sorts the answers of a turn against the log: those already given in the
-// same words are dropped, anything that does not fit is refused. Only calls of
-// client tools can be answered: what a tool of ours gave is for nobody to say.
-func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
-	open := map[string]openCall{}
-	for _, c := range s.open() {
-		open[c.ID] = c
-	}
-	answers := map[string]Answer{}
-	for _, an := range t.Answers {
-		an.Content = bounded(an.Content)
-		twin, twice := answers[an.CallID]
-		given, ok := s.results[an.CallID]
-		c, isOpen := open[an.CallID]
-		denied := s.approvals[an.CallID].CallID != "" && !s.approvals[an.CallID].Approved
-		switch {
-		case twice && twin.Content == an.Content && twin.IsError == an.IsError:
-		case ok && given.By == "client" && given.Content == an.Content && given.IsError == an.IsError:
-		case ok || twice:
-			return fresh, footnote.Errorf(footnote.Conflict, "The call %.100q has been answered already, differently.", an.CallID)
-		case !isOpen || s.run == "":
-			return fresh, footnote.Errorf(footnote.Conflict, "There is no open call %.100q in this conversation.", an.CallID)
-		case denied || a.side(c.Name) != Client:
-			return fresh, footnote.Errorf(footnote.Conflict, "The call %.100q is not for the client to answer.", an.CallID)
-		default:
-			answers[an.CallID] = an
-			fresh.Answers = append(fresh.Answers, an)
-		}
-	}
-	fresh.Principal = t.Principal
-	fresh.Approvals, err = s.decisions(open, t.Approvals)
-	return fresh, err
-}
-
-// decisions is check for approvals.
-func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh []Approval, err error) {
-	decided := map[string]bool{}
-	for id, given := range s.approvals {
-		decided[id] = given.Approved
-	}
-	for _, a := range approvals {
-		given, ok := decided[a.CallID]
-		_, isOpen := open[a.CallID]
-		switch {
-		case ok && given == a.Approved:
-		case ok:
-			return nil, footnote.Errorf(footnote.Conflict, "The call %.100q has been decided already, differently.", a.CallID)
-		case !isOpen || !s.asked[a.CallID] || s.run == "":
-			return nil, footnote.Errorf(footnote.Conflict, "No approval is open for the call %.100q.", a.CallID)
-		default:
-			decided[a.CallID] = a.Approved
-			fresh = append(fresh, a)
-		}
-	}
-	return fresh, nil
 }
 
 // side is where the tool of a call runs; empty when there is no such tool.
@@ -375,14 +437,18 @@ func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 
 // Recover goes on with the runs whose owner has died, and with parked ones whose
 // deadline has passed. It is called once at the start; the engine then looks again
-// every few seconds.
+// every few seconds. Of several engines that want the same run one gets it.
 func (e *Engine) Recover(ctx context.Context) error {
 	heads, err := e.opts.Log.Unfinished(ctx, e.opts.Now(), 1000)
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
 	for _, head := range heads {
-		if err := e.recover(ctx, head.ID); err != nil {
+		err := e.recover(ctx, head.ID)
+		if e.raced(err) {
+			continue // another engine was quicker
+		}
+		if err != nil {
 			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
 		}
 	}
@@ -423,30 +489,43 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
 		return e.interrupt(ctx, head) // also when the assistant is gone from the configuration
 	}
-	r := e.newRun(head, a, s, Turn{Principal: footnote.Principal{Org: head.Org, User: head.User}, Door: s.started.Door})
-	r.recovered = orphan
-	resumed := footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"}
-	var bodies []footnote.Body
 	if !orphan {
-		resumed.Reason = "deadline"
-		for _, c := range s.waiting() {
-			bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "This call was not answered in time.", IsError: true, By: "recovery"})
-		}
+		return e.expire(ctx, head, a, s)
 	}
-	r.put(nil, append(bodies, resumed)...)
-	e.launch(r)
-	return nil
+	return e.takeOver(ctx, head, a, s, true, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "recovered"})
+}
+
+// ownTurn is the turn of a run that goes on without one.
+func ownTurn(head footnote.Stream, s *state) Turn {
+	return Turn{
+		Principal: footnote.Principal{Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes},
+		Door:      s.started.Door, RequestID: s.started.RequestID,
+	}
+}
+
+// late is what the model reads of a call whose time was over.
+const late = "This call was not answered in time."
+
+// expire goes on with a parked run whose deadline has passed. The stream must be
+// locked.
+func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
+	var bodies []footnote.Body
+	for _, c := range s.waiting() {
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery"})
+	}
+	return e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
 }
 
 // tend looks for runs to recover until the engine stops.
 func (e *Engine) tend() {
-	tick := time.NewTicker(5 * time.Second)
+	tick := time.NewTimer(e.look())
 	defer tick.Stop()
 	for {
 		select {
 		case <-e.ctx.Done():
 			return
 		case <-tick.C:
+			tick.Reset(e.look())
 			e.retryOrphans()
 			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
 			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
@@ -507,10 +586,7 @@ func (e *Engine) renew() {
 		if token == 0 {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
-		err := e.opts.Log.Renew(ctx, r.stream, token, e.opts.LeaseTTL)
-		cancel()
-		if footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
+		if err := r.w.renew(e.ctx, token); footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
 			r.cancel(fmt.Errorf("lease lost: %w", err))
 		}
 	}

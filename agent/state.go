@@ -3,11 +3,16 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/internal/unescaped"
 )
 
 // state is what a log says about its conversation: a fold over its events.
@@ -15,6 +20,7 @@ type state struct {
 	events     []footnote.Event
 	opened     footnote.Opened
 	run        string // the run that has not ended
+	lastRun    string // the newest run, ended or not
 	started    footnote.RunStarted
 	parked     bool
 	resumes    int
@@ -29,12 +35,30 @@ type state struct {
 	approvals  map[string]footnote.ApprovalGiven // by call id
 	asked      map[string]bool                   // call ids whose approval was asked for
 	results    map[string]footnote.ToolResult    // by call id
-	stored     []footnote.StoredResult
-	ids        map[string]bool // call ids used so far
-	ordinal    int             // tool calls so far
-	question   string          // the newest user message
-	answer     string          // the newest text of the run
-	chart      json.RawMessage // the newest chart of the run
+	always     map[string]int64                  // tools that are approved for good, and since which event
+	stored     []footnote.StoredResult           // those that count
+	storedAt   []int64                           // the event of each
+	asides     []aside                           // what people ran since the newest message
+	ids        map[string]bool                   // call ids used so far
+	ordinal    int                               // tool calls and people's queries so far
+	said       []said                            // the messages that count
+	answer     string                            // the newest text of the run
+	chart      json.RawMessage                   // the newest chart of the run
+	titled     footnote.Titled
+	answers    int // Answered events so far
+}
+
+// said is a message of a person, or of ours in a person's place: then it has no
+// text.
+type said struct {
+	seq int64
+	footnote.UserMessage
+}
+
+// aside is a query that a person ran.
+type aside struct {
+	seq int64
+	footnote.QueryRun
 }
 
 // openCall is a tool call of the run's newest model message.
@@ -52,11 +76,20 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.Opened:
 		s.opened = b
 	case footnote.UserMessage:
-		if b.Text != "" {
-			s.question = b.Text
-		}
+		s.said, s.asides = append(s.said, said{ev.Seq, b}), nil
+	case footnote.Rewound:
+		s.rewind(b.ToSeq)
+	case footnote.Titled:
+		s.titled = b
+	case footnote.Answered:
+		s.answers++
+	case footnote.QueryRun:
+		s.ordinal++
+		s.keep(ev.Seq, b.Result)
+		s.asides = append(s.asides, aside{ev.Seq, b})
 	case footnote.RunStarted:
 		s.run, s.started, s.parked, s.resumes, s.recoveries = ev.Run, b, false, 0, 0
+		s.lastRun = ev.Run
 		s.steps, s.usage, s.cost = 0, footnote.Usage{}, footnote.Cost{}
 		s.answer, s.chart, s.calls = "", nil, nil
 	case footnote.RunResumed:
@@ -69,13 +102,16 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.StepFailed:
 		s.usage, s.cost = s.usage.Add(b.Usage), s.cost.Add(b.Cost)
 	case footnote.AssistantMessage:
-		s.message(b)
+		s.replied(b)
 	case footnote.ApprovalAsked:
 		put(&s.asked, b.CallID, true)
 	case footnote.ApprovalGiven:
 		put(&s.approvals, b.CallID, b)
+		if b.Always && b.Approved && b.Tool != "" {
+			put(&s.always, b.Tool, ev.Seq)
+		}
 	case footnote.ToolResult:
-		s.result(b)
+		s.result(ev.Seq, b)
 	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
 		s.run, s.parked, s.calls = "", false, nil
 	}
@@ -114,14 +150,14 @@ func put[V any](m *map[string]V, k string, v V) {
 	(*m)[k] = v
 }
 
-func (s *state) message(m footnote.AssistantMessage) {
+func (s *state) replied(m footnote.AssistantMessage) {
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)
 	s.calls = nil
 	if m.StopReason == Refusal {
 		return
 	}
-	if text := Text(m.Blocks); text != "" {
+	if text := answerOf(m.Blocks); text != "" {
 		s.answer = text
 	}
 	for _, c := range toolCalls(m.Blocks) {
@@ -132,18 +168,63 @@ func (s *state) message(m footnote.AssistantMessage) {
 	}
 }
 
-func (s *state) result(r footnote.ToolResult) {
+func (s *state) result(seq int64, r footnote.ToolResult) {
 	if _, ok := s.results[r.CallID]; ok {
 		return // only the first counts
 	}
 	put(&s.results, r.CallID, r)
 	if r.Result != nil {
-		s.stored = append(s.stored, *r.Result)
+		s.keep(seq, *r.Result)
 	}
 	if r.Chart != nil {
 		s.chart = r.Chart
 	}
 }
+
+func (s *state) keep(seq int64, r footnote.StoredResult) {
+	s.stored, s.storedAt = append(s.stored, r), append(s.storedAt, seq)
+}
+
+// rewind forgets what came after an event and no longer counts: messages, results
+// and standing approvals. Ids stay taken, and the calls that were answered stay
+// answered: the numbers of results only ever grow, and a late answer is a late one.
+func (s *state) rewind(to int64) {
+	n := len(s.said)
+	for n > 0 && s.said[n-1].seq > to {
+		n--
+	}
+	s.said = s.said[:n:n]
+	n = len(s.stored)
+	for n > 0 && s.storedAt[n-1] > to {
+		n--
+	}
+	// A new array: tools may still hold the old one.
+	s.stored, s.storedAt = s.stored[:n:n], s.storedAt[:n:n]
+	s.asides = slices.DeleteFunc(slices.Clone(s.asides), func(a aside) bool { return a.seq > to })
+	maps.DeleteFunc(s.always, func(_ string, since int64) bool { return since > to })
+}
+
+// question is the newest message that counts and has words.
+func (s *state) question() string {
+	if m := s.message(0); m != nil {
+		return m.Text
+	}
+	return ""
+}
+
+// message is the message with words that a person said: the one with sequence seq,
+// or the newest for 0; nil when there is none that counts.
+func (s *state) message(seq int64) *said {
+	for i := len(s.said) - 1; i >= 0; i-- {
+		if m := &s.said[i]; m.Text != "" && (seq == 0 || m.seq == seq) {
+			return m
+		}
+	}
+	return nil
+}
+
+// isAlways reports whether a person has approved all calls of a tool.
+func (s *state) isAlways(tool string) bool { return s.always[tool] != 0 }
 
 // open lists the calls that have no result yet, in order.
 func (s *state) open() []openCall {
@@ -173,6 +254,10 @@ func Text(blocks []json.RawMessage) string {
 		if !mayBe(raw, TextBlock) {
 			continue
 		}
+		if text, ok := plainText(raw); ok {
+			b.WriteString(text)
+			continue
+		}
 		var head struct {
 			Type string `json:"type"`
 			Text string `json:"text"`
@@ -182,6 +267,60 @@ func Text(blocks []json.RawMessage) string {
 		}
 	}
 	return b.String()
+}
+
+// plainText is the text of a block that has nothing but text, in the usual form. It
+// is for long answers: their text is read several times.
+func plainText(raw json.RawMessage) (text string, ok bool) {
+	inner, escaped, ok := plain(raw)
+	switch {
+	case !ok || !utf8.Valid(inner):
+		return "", false
+	case escaped:
+		return string(strictjson.AppendUnescaped(make([]byte, 0, len(inner)), inner)), true
+	}
+	return string(inner), true
+}
+
+// isPlain reports whether a block is valid JSON because it has nothing but text, in
+// the usual form.
+func isPlain(raw json.RawMessage) bool {
+	_, _, ok := plain(raw)
+	return ok
+}
+
+// plain is the inside of the text of such a block, and whether anything in it is
+// escaped. It need not be UTF-8.
+func plain(raw json.RawMessage) (inner []byte, escaped, ok bool) {
+	const head, tail = `{"type":"text","text":"`, `"}`
+	if len(raw) < len(head)+len(tail) || string(raw[:len(head)]) != head || string(raw[len(raw)-len(tail):]) != tail {
+		return nil, false, false
+	}
+	inner = raw[len(head) : len(raw)-len(tail)]
+	for i := 0; i < len(inner); i++ {
+		if i += unescaped.Prefix(inner[i:]); i == len(inner) {
+			break
+		}
+		if inner[i] >= utf8.RuneSelf {
+			continue
+		}
+		if inner[i] != '\\' {
+			return nil, false, false
+		}
+		if i++; i == len(inner) || !isShortEscape(inner[i]) {
+			return nil, false, false // with \u too: pairs are left to encoding/json
+		}
+		escaped = true
+	}
+	return inner, escaped, true
+}
+
+func isShortEscape(c byte) bool {
+	switch c {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
 }
 
 // mayBe reports whether a block can be of a kind, by how it begins: a long text is

@@ -14,12 +14,23 @@ const (
 	Client = "client" // the browser runs it and posts the result
 )
 
+// The kinds of tools that pages and doors show in a way of their own.
+const (
+	Question = "question" // its input is {question, options?}, for the user to answer
+)
+
+// FinalAnswer is the name of the tool whose input is the answer: {answer, …}. Its
+// text is shown as text, and its call ends the run.
+const FinalAnswer = "final_answer"
+
 // Spec is what is known of a tool without calling it.
 type Spec struct {
 	Name        string          // ^[a-zA-Z0-9_-]{1,64}$
 	Description string          // for the model: three sentences and more
 	InputSchema json.RawMessage // JSON Schema of an object
 	Side        string          // Server or Client
+	Kind        string          // Question, or empty
+	Final       bool            // the tool FinalAnswer: a call of it that succeeds ends the run
 	ReadOnly    bool            // may run beside others, and again after a crash
 	Timeout     time.Duration   // 0: the run's tool timeout
 	// Aliases are other names under which calls are accepted but which are not
@@ -55,12 +66,16 @@ type Call struct {
 type Output struct {
 	Content string // what the model reads
 	IsError bool
+	Fault   string // of a statement, as in footnote.ToolResult; empty for other failures
 	// Rows, with Source and SQL, are kept as a stored result where there are any.
 	Rows   *footnote.Result
 	Source string
 	SQL    string
 	// Chart is a checked chart specification, from show_chart.
-	Chart    json.RawMessage
+	Chart json.RawMessage
+	// Detail is JSON for a page to show beside the content, such as a diff; the
+	// model does not read it. More than 256 KiB of it is dropped.
+	Detail   json.RawMessage
 	CacheHit bool
 }
 

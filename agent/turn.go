@@ -47,20 +47,48 @@ type Turn struct {
 	History   []footnote.TextTurn
 	Text      string
 	Context   string
-	MaxTokens int // output limit for each model call; 0: the model's own
+	MessageID string // the client's own name for the message; at most 128 bytes
+	MaxTokens int    // output limit for each model call; 0: the model's own
+
+	// What a new conversation is opened with; ignored when it exists already.
+	Sources []string // names of the sources it may use; empty: all that the assistant has
+	Tier    string   // one of the assistant's; empty: its own model
+	Effort  string   // as in Tier; empty: the tier's
+
+	// Edit takes back the message with this sequence and all that followed, and puts
+	// Text in its place. Without a Context, the new message keeps that of the old.
+	Edit int64
+	// Regenerate asks the newest message again, or the one that Edit names. Text
+	// and Context must be empty.
+	Regenerate bool
 
 	// Or answers to calls of the parked or running run.
 	Answers   []Answer
 	Approvals []Approval
+
+	// Unattended says that the door cannot bring answers: the run never parks, and
+	// calls that would wait get an error which the model reads.
+	Unattended bool
 }
+
+// rewinds reports whether the turn takes back what was said.
+func (t *Turn) rewinds() bool { return t.Edit != 0 || t.Regenerate }
 
 // Answer is the result of a client tool.
 type Answer struct {
-	CallID  string
+	CallID string
+	// Content is what the model reads. With Rows it may be empty: the model then
+	// reads them as it reads those of run_query, cut to the same size.
 	Content string
 	IsError bool
 	// Rows of a query that the client ran, so that footnotes can point at them.
+	// They may be fewer than the query gave: all of them, and no others, are stored
+	// and may be read by the model.
 	Rows *footnote.Result
+	// RowCount is how many rows the query gave; less than len(Rows.Rows) counts as
+	// that many.
+	RowCount int
+	SQL      string // of the query; empty: the sql of the call's input
 }
 
 // Approval is a person's decision about a call.
@@ -68,6 +96,8 @@ type Approval struct {
 	CallID   string
 	Approved bool
 	Reason   string
+	// Always approves the later calls of the same tool in this conversation, too.
+	Always bool
 }
 
 // Ticket says where a turn went. Its reader must be closed.
@@ -85,25 +115,62 @@ type Ticket struct {
 
 // AssistantInfo describes an assistant to clients.
 type AssistantInfo struct {
-	Name    string
-	Aliases []string
-	Model   string
-	Created time.Time
+	Name        string
+	Title       string // for people; empty: the name
+	Description string
+	Aliases     []string
+	Model       string
+	Tiers       []Tier
+	Tools       []ToolInfo
+	Unavailable string // why it cannot work here; empty when it can
+	Created     time.Time
+}
+
+// ToolInfo describes a tool of an assistant.
+type ToolInfo struct {
+	Name     string
+	Side     string
+	Kind     string
+	ReadOnly bool
+	Verdict  string
+}
+
+// Tier is a choice of model that an assistant offers.
+type Tier struct {
+	Name   string
+	Model  string // what the assistant's Model is asked for
+	Effort string // footnote.EffortOff, a level the model knows, or empty: the process's own
+	// Multiplier is what a token of this tier counts against a limit; 0 counts as 1.
+	Multiplier int
 }
 
 // Assistant is a prompt, a model, tools and limits under a name.
 type Assistant struct {
-	Name    string
-	Aliases []string
-	// Model makes the calls; ModelName is what it is asked for.
+	Name        string
+	Title       string // for people
+	Description string
+	Aliases     []string
+	// Model makes the calls; ModelName is what it is asked for, unless the
+	// conversation was opened with one of the Tiers.
 	Model     Model
 	ModelName string
+	Tiers     []Tier
 	// Opening gives what a new conversation is frozen with: the array of system
-	// blocks, and the names of its sources.
-	Opening func(ctx context.Context, p footnote.Principal) (system json.RawMessage, sources []string, err error)
+	// blocks, and the names of its sources. Sources are those that were asked for;
+	// none means all. One that the principal may not use, or that does not exist,
+	// is an error with code InvalidRequest.
+	Opening func(ctx context.Context, p footnote.Principal, sources []string) (system json.RawMessage, names []string, err error)
 	Tools   []Tool
 	Policy  Policy
 	Limits  Limits
+	// Unavailable says why the assistant cannot work here; turns for it are refused
+	// with these words. Empty when it can.
+	Unavailable string
+	// Validate checks a tool's input, where Options.Validate does not know the
+	// assistant's tools; nil leaves it to that.
+	Validate func(name string, input []byte) error
+	// Titles lets the model give a conversation its title, after the first answer.
+	Titles  bool
 	Created time.Time
 }
 
@@ -123,10 +190,23 @@ const (
 	mostImported  = 5_000   // turns of a client's own history
 	mostImportedB = 4 << 20 // bytes of it
 	mostContext   = 1 << 20 // bytes of what a door adds to a message
+	mostMessageID = 128     // bytes
 )
 
 // message says what is wrong with a message.
-func (l Limits) message(t Turn) error {
+func (l *Limits) message(t *Turn) error {
+	if len(t.MessageID) > mostMessageID {
+		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", mostMessageID)
+	}
+	if t.Regenerate {
+		if t.Text != "" || t.Context != "" || len(t.History) > 0 {
+			return footnote.Errorf(footnote.InvalidRequest, "A message that is asked again brings no words of its own.")
+		}
+		return nil
+	}
+	if t.Edit != 0 && strings.TrimSpace(t.Text) == "" {
+		return footnote.Errorf(footnote.InvalidRequest, "The edited message is empty.")
+	}
 	if n := utf8.RuneCountInString(t.Text); n > l.InputSize {
 		return footnote.Errorf(footnote.InputTooLong, "The message has %d characters; at most %d are allowed.", n, l.InputSize)
 	}

@@ -26,6 +26,7 @@ type writer struct {
 	last  int64      // sequence of the last event committed
 	next  int64      // sequence of the next event put
 	lease int64
+	sure  time.Time // when the lease was certainly ours; see secure
 	queue []write
 	busy  bool
 	idle  chan struct{} // closed when the writer has nothing to do
@@ -37,6 +38,8 @@ type write struct {
 	bodies  []footnote.Body
 	blobs   map[footnote.Digest][]byte
 	release bool
+	outside bool // the events are not of the run
+	held    bool // waits for what is put next
 	slots   hub.Pending
 }
 
@@ -47,10 +50,43 @@ func (w *writer) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) 
 
 // hold is put, without starting to write: what is put next goes with it.
 func (w *writer) hold(bodies ...footnote.Body) int64 {
-	return w.enqueue(write{bodies: bodies}, false)
+	return w.enqueue(write{bodies: bodies, held: true}, false)
 }
 
-// kick starts to write what is held.
+// lateTime is how long what was put with later may wait for company.
+const lateTime = 2 * time.Millisecond
+
+// later is put for events that are likely to be followed by others very soon: they
+// are written together then, and otherwise after lateTime.
+func (w *writer) later(bodies ...footnote.Body) int64 {
+	seq := w.enqueue(write{bodies: bodies}, false)
+	time.AfterFunc(lateTime, w.overdue)
+	return seq
+}
+
+// overdue starts to write what has waited for company. By the end of the run it
+// finds nothing, because flush came first; and what is held waits for its own.
+func (w *writer) overdue() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.queue); !w.busy && n > 0 && !w.queue[n-1].held {
+		w.start()
+	}
+}
+
+// aside is put for events that are not of the run. It does nothing while something
+// is held, which must stay together with what follows it.
+func (w *writer) aside(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) (seq int64, ok bool) {
+	w.mu.Lock()
+	held := len(w.queue) > 0 && w.queue[len(w.queue)-1].held
+	w.mu.Unlock()
+	if held {
+		return 0, false
+	}
+	return w.enqueue(write{bodies: bodies, blobs: blobs, outside: true}, true), true
+}
+
+// kick starts to write what is queued.
 func (w *writer) kick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,33 +124,60 @@ func (w *writer) drain() {
 			w.mu.Unlock()
 			return
 		}
-		batch := w.queue
-		w.queue = nil
+		batch := w.batch()
 		a := w.request(batch)
 		fresh := w.fresh
 		w.mu.Unlock()
 
 		// Without the run's own deadline: what happened must be recorded also
 		// when the run has been cancelled.
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 		var events []footnote.Event
-		var err error
-		if fresh {
+		begun := time.Now()
+		err := w.secure(ctx)
+		switch {
+		case err != nil:
+		case fresh:
 			events, err = w.log.CreateAppend(ctx, w.stream, a)
-		} else {
+		default:
 			events, err = w.log.Append(ctx, a)
 		}
-		if err != nil && ctx.Err() != nil {
-			err = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store does not answer.", Err: err}
-		}
+		err = unanswered(ctx, err)
 		cancel()
-		w.done(batch, a, events, err)
+		w.done(batch, a, begun, events, err)
 	}
+}
+
+// writeTime is how long a write may take.
+const writeTime = 30 * time.Second
+
+// unanswered is err, or that of a write whose time was over.
+func unanswered(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store does not answer.", Err: err}
+	}
+	return err
+}
+
+// batch takes from the queue what can be written at once. w.mu must be held.
+func (w *writer) batch() []write {
+	n := 1
+	for n < len(w.queue) && w.queue[n].outside == w.queue[0].outside {
+		n++
+	}
+	batch := w.queue[:n:n]
+	if w.queue = w.queue[n:]; len(w.queue) == 0 {
+		w.queue = nil
+	}
+	return batch
 }
 
 // request is the append for a batch. w.mu must be held.
 func (w *writer) request(batch []write) footnote.Append {
 	a := footnote.Append{Stream: w.stream.ID, After: w.last, Lease: w.lease, Run: w.run}
+	if batch[0].outside {
+		a.Run = ""
+	}
 	if w.lease == 0 {
 		a.Take = &footnote.Take{Owner: w.owner, TTL: w.ttl}
 	}
@@ -131,9 +194,12 @@ func (w *writer) request(batch []write) footnote.Append {
 	return a
 }
 
-func (w *writer) done(batch []write, a footnote.Append, events []footnote.Event, err error) {
+func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events []footnote.Event, err error) {
 	w.mu.Lock()
 	if err != nil {
+		if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
+			err = &footnote.Error{Code: footnote.Conflict, Message: msgTakenOver, Err: err}
+		}
 		w.err = err
 		w.mu.Unlock()
 		w.topic.Fail(err)
@@ -142,7 +208,7 @@ func (w *writer) done(batch []write, a footnote.Append, events []footnote.Event,
 	}
 	w.fresh = false
 	if a.Take != nil {
-		w.lease = a.After + 1
+		w.lease, w.sure = a.After+1, begun
 	}
 	if a.Release {
 		w.lease = 0
@@ -189,6 +255,45 @@ func (w *writer) seen() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
+}
+
+// took says that events were written before the writer was used, and the lease
+// taken with them, unless it was released at once.
+func (w *writer) took(begun time.Time, events int, released bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sure = begun; !released {
+		w.lease = w.last + 1
+	}
+	w.last += int64(events)
+	w.next = w.last + 1
+}
+
+// renew extends the lease.
+func (w *writer) renew(ctx context.Context, token int64) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	begun := time.Now()
+	err := w.log.Renew(ctx, w.stream.ID, token, w.ttl)
+	if err == nil {
+		w.mu.Lock()
+		w.sure = begun
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// secure renews a lease that may have run out unnoticed, because the process or the
+// store stood still: when nobody has taken it since, the run goes on. The error's
+// code is Conflict when somebody has.
+func (w *writer) secure(ctx context.Context) error {
+	w.mu.Lock()
+	token, late := w.lease, time.Since(w.sure) > w.ttl*2/3
+	w.mu.Unlock()
+	if token == 0 || !late {
+		return nil
+	}
+	return w.renew(ctx, token)
 }
 
 // token is the lease in force, or 0.

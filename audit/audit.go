@@ -5,6 +5,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"iter"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -59,12 +61,13 @@ type Entry struct {
 	User       string     `json:"user"`
 	Door       string     `json:"door"`
 	RequestID  string     `json:"request_id,omitempty"`
-	Outcome    string     `json:"outcome"` // finished, failed or stopped
-	Error      string     `json:"error,omitempty"`
+	Outcome    string     `json:"outcome"`         // finished, failed or stopped
+	Error      string     `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
 	Question   string     `json:"user_question"`
 	Queries    []string   `json:"sql_queries_executed"`
 	Results    []Summary  `json:"query_results_summary"`
-	Response   string     `json:"final_response"` // what was shown of it when the run broke off
+	Response   string     `json:"final_response"`
+	Incomplete bool       `json:"final_response_incomplete,omitempty"` // the run broke off: Response is what the log has of what was shown
 	Unresolved []string   `json:"unresolved_numerals,omitempty"`
 	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
 	Metadata   Metadata   `json:"metadata"`
@@ -102,7 +105,7 @@ type Audit struct {
 	opts Options
 	wake map[string]chan struct{}
 	lag  map[string]*atomic.Int64
-	scan *strings.Replacer
+	scan func(string) string // takes secrets out
 }
 
 // New checks the options.
@@ -171,8 +174,9 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 	poll := time.NewTicker(a.opts.Poll)
 	defer poll.Stop()
 	failing := false
+	under := underway{}
 	for {
-		err := a.catchUp(ctx, name, sink)
+		err := a.catchUp(ctx, name, sink, under)
 		if err != nil && ctx.Err() == nil && !failing {
 			a.opts.Logger.Error("the audit is held up", "sink", name, "err", err)
 		}
@@ -181,7 +185,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 			defer cancel()
-			if err := a.catchUp(last, name, sink); err != nil {
+			if err := a.catchUp(last, name, sink, under); err != nil {
 				a.opts.Logger.Error("the audit ends behind the log; it goes on at the next start", "sink", name, "err", err)
 			}
 			return
@@ -205,8 +209,20 @@ func gather(ctx context.Context, d time.Duration) {
 	}
 }
 
-// catchUp writes the runs that ended since the sink's cursor.
-func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
+// underway is the events, by run, of runs that have not ended at a sink's cursor.
+type underway map[string][]footnote.Event
+
+// mostUnderway bounds the runs of an underway. More are read again when they end.
+const mostUnderway = 2_000
+
+// catchUp writes the runs that ended since the sink's cursor. When it fails, what
+// it read will be read again.
+func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under underway) (err error) {
+	defer func() {
+		if err != nil {
+			clear(under)
+		}
+	}()
 	cursor, err := a.opts.Log.Cursor(ctx, "audit/"+name)
 	if err != nil {
 		return err
@@ -220,7 +236,7 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
 			return err
 		}
 		a.lag[name].Store(int64(len(batch)))
-		lines, err := a.lines(ctx, batch)
+		lines, err := a.lines(ctx, batch, under)
 		if err != nil {
 			return err
 		}
@@ -238,15 +254,25 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink) error {
 
 // lines are those of the runs that ended in a batch, together: they are synced
 // once.
-func (a *Audit) lines(ctx context.Context, batch []store.Positioned) ([]byte, error) {
-	var lines []byte
-	runs := map[string][]footnote.Event{}
+func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underway) ([]byte, error) {
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines) // one line for each
 	for _, ev := range batch {
 		if ev.Run == "" {
 			continue
 		}
+		switch ev.Body.(type) {
+		case footnote.Imported:
+			continue // long, and no part of an entry
+		case footnote.RunParked:
+			delete(runs, ev.Run) // it may wait for long, and costs nothing
+			continue
+		}
 		runs[ev.Run] = append(runs[ev.Run], ev.Event)
 		if !footnote.Terminal(ev.Body) {
+			if len(runs) > mostUnderway {
+				clear(runs)
+			}
 			continue
 		}
 		events := runs[ev.Run]
@@ -268,14 +294,12 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned) ([]byte, er
 				return nil, err
 			}
 		}
-		entry.redact(a.scan.Replace)
-		line, err := json.Marshal(entry)
-		if err != nil {
+		entry.redact(a.scan)
+		if err := enc.Encode(entry); err != nil {
 			return nil, fmt.Errorf("encode the audit of %s: %w", ev.Stream, err)
 		}
-		lines = append(append(lines, line...), '\n')
 	}
-	return lines, nil
+	return lines.Bytes(), nil
 }
 
 // begins reports whether a body is one of those a run's events begin with.
@@ -337,7 +361,7 @@ const openingSize = 10
 // Describe is the entry of one run, from all its events.
 func Describe(events []footnote.Event, verbose bool) Entry {
 	e := Entry{Type: "audit", Queries: []string{}, Results: []Summary{}}
-	answered, partial := false, ""
+	answered := false
 	inputs := map[string]json.RawMessage{}
 	for _, ev := range events {
 		e.SessionID, e.RunID = ev.Stream, ev.Run
@@ -353,9 +377,6 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			e.Door, e.RequestID = b.Door, b.RequestID
 		case footnote.AssistantMessage:
 			e.message(b, inputs)
-			partial = cmp.Or(agent.Text(b.Blocks), partial)
-		case footnote.StepFailed:
-			partial = cmp.Or(b.Partial, partial)
 		case footnote.ToolResult:
 			e.result(b, inputs[b.CallID], verbose)
 		case footnote.Answered:
@@ -375,14 +396,30 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 		}
 	}
 	if !answered {
-		e.Response = partial
+		e.Response, e.Incomplete = partial(events), e.Outcome != "finished"
 	}
 	return e
+}
+
+// partial is the newest text of a run that has no answer.
+func partial(events []footnote.Event) (text string) {
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case footnote.AssistantMessage:
+			text = cmp.Or(agent.Text(b.Blocks), text)
+		case footnote.StepFailed:
+			text = cmp.Or(b.Partial, text)
+		}
+	}
+	return text
 }
 
 func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawMessage) {
 	e.Metadata.Model = cmp.Or(m.Model, e.Metadata.Model)
 	for _, raw := range m.Blocks {
+		if !bytes.Contains(raw, []byte(agent.ToolUseBlock)) {
+			continue // most are text, and some are long
+		}
 		var b struct {
 			Type, ID string
 			Input    json.RawMessage
@@ -469,7 +506,7 @@ func redactAll(list []string, clean func(string) string) {
 // replacer takes secrets out of texts: as they are, and as they stand in JSON that
 // a text quotes. The longest come first, so that of two secrets of which one begins
 // with the other nothing is left.
-func replacer(secrets []string) *strings.Replacer {
+func replacer(secrets []string) func(string) string {
 	var forms []string
 	for _, s := range secrets {
 		if len(s) < 4 {
@@ -486,12 +523,22 @@ func replacer(secrets []string) *strings.Replacer {
 			level = next
 		}
 	}
+	slices.Sort(forms)
+	forms = slices.Compact(forms) // most secrets look the same in JSON
 	sort.SliceStable(forms, func(i, j int) bool { return len(forms[i]) > len(forms[j]) })
 	pairs := make([]string, 0, 2*len(forms))
 	for _, f := range forms {
 		pairs = append(pairs, f, "***")
 	}
-	return strings.NewReplacer(pairs...)
+	all := strings.NewReplacer(pairs...)
+	return func(text string) string {
+		for _, f := range forms {
+			if strings.Contains(text, f) {
+				return all.Replace(text)
+			}
+		}
+		return text // as nearly always; the search is much faster than the replacer
+	}
 }
 
 // htmlEscapes is what encoders of JSON do for the sake of HTML.

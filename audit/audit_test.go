@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -168,6 +169,7 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 		{"stopped before it spoke", "", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, stopped}},
 		{"stopped in a tool", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), stopped}},
 		{"stopped after a tool", "There", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped}},
+		{"killed while it spoke", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.RunStopped{By: "interrupted"}}},
 		{"tried again", "42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There"}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{}}},
 		{"answered with nothing", "", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{}}},
 	} {
@@ -175,8 +177,9 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 		put(t, log, "run_1", tc.bodies...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
 		var e audit.Entry
-		if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Response != tc.response || e.Metadata.Model != tc.model {
-			t.Errorf("%s: response %q, model %q, %v; want %q, %q", tc.name, e.Response, e.Metadata.Model, err, tc.response, tc.model)
+		_, finished := tc.bodies[len(tc.bodies)-1].(footnote.RunFinished)
+		if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Incomplete == finished || e.Response != tc.response || e.Metadata.Model != tc.model {
+			t.Errorf("%s: response %q (incomplete: %v), model %q, %v; want %q, %q", tc.name, e.Response, e.Incomplete, e.Metadata.Model, err, tc.response, tc.model)
 		}
 	}
 }
@@ -420,4 +423,61 @@ func (g gone) Tail(ctx context.Context, after int64, limit int) ([]store.Positio
 		return []store.Positioned{g.end}, nil
 	}
 	return g.deleting.Tail(ctx, after, limit)
+}
+
+// reads counts how often a stream is read.
+type reads struct {
+	store.Store
+	mu sync.Mutex // guards below
+	n  int
+}
+
+func (r *reads) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
+	r.mu.Lock()
+	r.n++
+	r.mu.Unlock()
+	return r.Store.Events(ctx, stream, after)
+}
+
+// A run that lasts is written from what was seen of it; one that was parked
+// meanwhile is read again, because a parked run costs nothing.
+func TestARunIsReadOnce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		park bool
+		want int
+	}{{"it goes on", false, 0}, {"it is parked", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, out := &reads{Store: store.NewMem()}, &sink{}
+				a := follow(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { a.Run(ctx, time.Second); close(done) }()
+				bodies := question("How many?", "42", "")
+				put(t, log, "run_1", bodies[:3]...)
+				last := int64(3)
+				if c.park {
+					if _, err := log.Append(ctx, footnote.Append{Stream: "conv_run_1", After: last, Run: "run_1", Bodies: []footnote.Body{footnote.RunParked{}, footnote.RunResumed{}}}); err != nil {
+						t.Fatal(err)
+					}
+					last += 2
+				}
+				time.Sleep(3 * time.Second) // fake: it is followed meanwhile
+				if _, err := log.Append(ctx, footnote.Append{Stream: "conv_run_1", After: last, Run: "run_1", Bodies: bodies[3:]}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(3 * time.Second)
+				cancel()
+				<-done
+				var e audit.Entry
+				if err := json.Unmarshal([]byte(out.text()), &e); err != nil || e.Question != "How many?" || e.Metadata.ToolCallCount != 1 || len(e.Queries) != 1 {
+					t.Errorf("%v: %s", err, out.text())
+				}
+				if log.n != c.want {
+					t.Errorf("the stream was read %d times, want %d", log.n, c.want)
+				}
+			})
+		})
+	}
 }

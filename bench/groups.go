@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -26,56 +27,84 @@ var paced = order{Kind: "text", Deltas: 150, GapMS: 20}
 
 // streams measures time to the first piece, lateness and CPU, by concurrency.
 func streams(ctx context.Context, r *rig) error {
-	broken := int64(0)
-	var why string
-	run := func(t target, n, history int) (*sample, float64) {
-		before := cpu(t.pid)
-		s := load(ctx, t, n, r.window, paced, history)
-		broken += s.broken.Load()
-		if p := s.reason.Load(); p != nil && why == "" {
-			why = t.name + ": " + *p
-		}
-		return s, (cpu(t.pid) - before) * 1000 / float64(max(1, s.deltas.Load()))
-	}
-	for _, n := range []int{1, 50, 200, 500} {
-		var first, late50, late99, cost [2][]float64
+	for _, n := range r.plan.streams {
+		var first, late50, late99, cost figures
 		for range r.rounds {
-			for i, t := range []target{r.proxy, r.footnote} {
-				s, perDelta := run(t, n, 0)
-				first[i] = append(first[i], median(s.first))
-				late50[i], late99[i] = append(late50[i], median(s.late)), append(late99[i], quantile(s.late, 0.99))
-				cost[i] = append(cost[i], perDelta)
+			for i, t := range r.systems() {
+				if t.name == r.floor.name && n < r.floorFrom {
+					continue
+				}
+				s, perDelta := r.load(ctx, t, n, 0)
+				put := func(f *figures, v float64) { *f.of(i) = append(*f.of(i), v) }
+				put(&first, median(s.first))
+				put(&late50, median(s.late))
+				put(&late99, quantile(s.late, 0.99))
+				put(&cost, perDelta)
 			}
 		}
-		r.table.compare(fmt.Sprintf("time to first delta, p50, %d streams", n), "ms", first[0], first[1], 1.3, 1.0)
+		r.table.compare(fmt.Sprintf("time to first delta, p50, %d streams", n), "ms", first, 1.3, 1.0)
 		if n == 500 {
-			r.table.compare("lateness of a delta, 500 streams, p50", "ms", late50[0], late50[1], 1.15, 1.0)
-			r.table.compare("lateness of a delta, 500 streams, p99", "ms", late99[0], late99[1], 1.5, 1.1)
-			r.table.compare("CPU per delta, 500 streams", "µs", cost[0], cost[1], 1.25, 0.95)
+			r.table.compare("lateness of a delta, 500 streams, p50", "ms", late50, 1.15, 1.0)
+			r.table.compare("lateness of a delta, 500 streams, p99", "ms", late99, 1.5, 1.1)
+			r.table.compare("CPU per delta, 500 streams", "µs", cost, 1.25, 0.95)
 		}
-	}
-	direct := target{"direct", r.fake.url, "/v1/messages", messagesBody, r.fake.cmd.Process.Pid}
-	var first [2][]float64
-	for range r.rounds {
-		for i, t := range []target{direct, r.footnote} {
-			s, _ := run(t, 10, 200<<10)
-			first[i] = append(first[i], median(s.first))
-		}
-	}
-	r.table.compare("time to first delta, 200 KB of history, over no proxy", "ms", first[0], first[1], 2.0, 1.4)
-	r.table.absolute("streams with a lost, doubled or reordered delta", "", float64(broken), 0, 0)
-	if why != "" {
-		fmt.Println("first broken stream:", why)
 	}
 	return ctx.Err()
+}
+
+// longHistory measures the time to the first piece when 200 KB were said before.
+func longHistory(ctx context.Context, r *rig) error {
+	direct := target{"direct", r.fake.url, "/v1/messages", messagesBody, r.fake.cmd.Process.Pid}
+	var first figures
+	for range r.rounds {
+		for i, t := range []target{direct, r.footnote, r.floor} {
+			s, _ := r.load(ctx, t, 10, 200<<10)
+			*first.of(i) = append(*first.of(i), median(s.first))
+		}
+	}
+	r.table.compare("time to first delta, 200 KB of history, over no proxy", "ms", first, 2.0, 1.4)
+	return ctx.Err()
+}
+
+// load is one load of ordinary answers, and the µs of CPU that each piece cost.
+func (r *rig) load(ctx context.Context, t target, n, history int) (s *sample, perDelta float64) {
+	before := cpu(t.pid)
+	s = load(ctx, t, n, r.window, paced, history)
+	r.loads++
+	r.broken += s.broken.Load()
+	if p := s.reason.Load(); p != nil {
+		fmt.Fprintf(os.Stderr, "%s: broken stream: %s\n", t.name, *p)
+	}
+	return s, (cpu(t.pid) - before) * 1000 / float64(max(1, s.deltas.Load()))
+}
+
+// short is an answer that is all beginning and end.
+var short = order{Kind: "text", Deltas: 10}
+
+// runs measures what an answer costs beside its pieces: one after the other, many
+// at once.
+func runs(ctx context.Context, r *rig) error {
+	var each figures
+	for range r.rounds {
+		for i, t := range r.systems() {
+			before := cpu(t.pid)
+			s := load(ctx, t, 16, r.window/2, short, 0)
+			*each.of(i) = append(*each.of(i), (cpu(t.pid)-before)/float64(max(1, s.streams.Load())))
+			if n := s.broken.Load(); n > 0 {
+				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
+			}
+		}
+	}
+	r.table.compare("CPU for a short answer", "ms", each, 4, 2)
+	return nil
 }
 
 // saturated measures deltas for each second of CPU when nothing waits.
 func saturated(ctx context.Context, r *rig) error {
 	flood := order{Kind: "text", Deltas: r.flood}
-	var rate [2][]float64
+	var rate figures
 	for range r.rounds {
-		for i, t := range []target{r.proxy, r.footnote} {
+		for i, t := range r.systems() {
 			before := cpu(t.pid)
 			s := &sample{}
 			var wg sync.WaitGroup
@@ -86,36 +115,38 @@ func saturated(ctx context.Context, r *rig) error {
 			if n := s.broken.Load(); n > 0 {
 				return fmt.Errorf("%s: %d broken streams: %s", t.name, n, *s.reason.Load())
 			}
-			rate[i] = append(rate[i], float64(s.deltas.Load())/max(0.001, (cpu(t.pid)-before)/1000))
+			*rate.of(i) = append(*rate.of(i), float64(s.deltas.Load())/max(0.001, (cpu(t.pid)-before)/1000))
 		}
 	}
-	r.table.atLeast("deltas for each second of CPU, saturated", "1/s", rate[0], rate[1], 0.6, 1.0)
+	r.table.atLeast("deltas for each second of CPU, saturated", "1/s", rate, 0.6, 1.0)
 	return nil
 }
 
 // memory measures what an open, silent stream costs.
 func memory(ctx context.Context, r *rig) error {
 	// New processes: what a heap keeps from earlier loads would hide the cost.
-	proxy, err := r.role(ctx, "proxy", r.fake.url)
-	if err != nil {
-		return err
-	}
-	server, err := r.serve(ctx, filepath.Join(r.dir, "idle"))
-	if err != nil {
-		return err
-	}
-	fresh := [2]target{r.proxy, r.footnote}
-	fresh[0].url, fresh[0].pid = proxy.url, proxy.cmd.Process.Pid
-	fresh[1].url, fresh[1].pid = server.url, server.cmd.Process.Pid
-	var kb [2][]float64
-	for i, t := range fresh {
+	var kb figures
+	for i, t := range r.systems() {
+		var p *process
+		var err error
+		switch t.path {
+		case r.proxy.path:
+			p, err = r.role(ctx, t.name, r.fake.url)
+		default:
+			p, err = r.serve(ctx, filepath.Join(r.dir, "idle"+strconv.Itoa(i)))
+		}
+		if err != nil {
+			return err
+		}
+		t.url, t.pid = p.url, p.cmd.Process.Pid
 		cost, err := idleStreams(ctx, t, r.idle)
 		if err != nil {
 			return err
 		}
-		kb[i] = append(kb[i], cost)
+		*kb.of(i) = append(*kb.of(i), cost)
+		p.stop()
 	}
-	r.table.compare(fmt.Sprintf("memory for each open stream, %d streams", r.idle), "KB", kb[0], kb[1], 1.25, 0.5)
+	r.table.compare(fmt.Sprintf("memory for each open stream, %d streams", r.idle), "KB", kb, 1.25, 0.5)
 	return nil
 }
 
@@ -163,8 +194,9 @@ func idleStreams(ctx context.Context, t target, n int) (float64, error) {
 
 // toolSteps measures from the end of a model's tool call to the next request.
 func toolSteps(ctx context.Context, r *rig) error {
-	var steps [2][]float64
-	for i, t := range []target{r.floor, r.footnote} {
+	var steps figures
+	for i, t := range []target{r.floor, r.footnote, r.ai} {
+		into := []*[]float64{&steps.base, &steps.ours, &steps.ai}[i]
 		for n := range r.tools {
 			o := order{Kind: "tool", ID: fmt.Sprintf("%s-%d", t.name, n)}
 			res, err := post(ctx, t, t.body(o, 0))
@@ -177,16 +209,16 @@ func toolSteps(ctx context.Context, r *rig) error {
 		if err != nil {
 			return err
 		}
-		err = json.NewDecoder(res.Body).Decode(&steps[i])
+		err = json.NewDecoder(res.Body).Decode(into)
 		res.Body.Close()
 		if err != nil {
 			return err
 		}
-		if len(steps[i]) < r.tools {
-			return fmt.Errorf("%s made %d of %d tool steps", t.name, len(steps[i]), r.tools)
+		if len(*into) < r.tools {
+			return fmt.Errorf("%s made %d of %d tool steps", t.name, len(*into), r.tools)
 		}
 	}
-	r.table.compare("tool loop turnaround, a real query, all events stored", "ms", steps[0], steps[1], 1.5, 1.1)
+	r.table.compare("tool loop turnaround, a real query, all events stored", "ms", steps, 1.5, 1.1)
 	return nil
 }
 
@@ -227,7 +259,7 @@ func appends(ctx context.Context, r *rig) error {
 		}
 	}
 	ours := float64(each*conversations) / time.Since(begun).Seconds()
-	r.table.atLeast("events appended, fsync first, 64 conversations", "1/s", []float64{raw}, []float64{ours}, 0.5, 0.8)
+	r.table.atLeast("events appended, fsync first, 64 conversations", "1/s", figures{base: []float64{raw}, ours: []float64{ours}}, 0.5, 0.8)
 	return nil
 }
 

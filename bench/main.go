@@ -3,9 +3,11 @@
 //
 //	go run ./bench          everything, a few minutes
 //	go run ./bench -quick   the same in under two minutes
+//	go run ./bench -only stream -streams 500 -rounds 5   one load, more often
 //
 // Every part is a process of its own: the imitated API, the proxy, a floor (the
-// least program that parses the upstream and writes another stream), the server.
+// least program that parses the upstream and writes another stream), the server,
+// which is asked by two doors: that of the OpenAI API and that of the AI SDK.
 // The imitated API writes each piece of text with its number and the time at which
 // it was written, so the load client knows how late each arrives, and sees each
 // one that is lost, doubled or out of order. CPU and memory are read from /proc.
@@ -23,14 +25,16 @@ import (
 
 // plan is how much is measured.
 type plan struct {
-	rounds   int
-	window   time.Duration // of one load
-	idle     int           // idle streams for the memory figure
-	flood    int           // deltas of one stream when saturated
-	tools    int           // tool steps
-	starts   int           // process starts
-	appends  int           // events appended
-	footnote string        // path of the binary
+	rounds    int
+	streams   []int         // how many at once, of each load
+	window    time.Duration // of one load
+	floorFrom int           // fewer streams are not measured on the floor
+	idle      int           // idle streams for the memory figure
+	flood     int           // deltas of one stream when saturated
+	tools     int           // tool steps
+	starts    int           // process starts
+	appends   int           // events appended
+	footnote  string        // path of the binary
 }
 
 func main() {
@@ -38,7 +42,9 @@ func main() {
 	upstream := flag.String("upstream", "", "address of the imitated API, for a role")
 	quick := flag.Bool("quick", false, "fewer rounds, shorter loads")
 	binary := flag.String("footnote", "bin/footnote", "the server to measure")
-	only := flag.String("only", "", "measure one group only: stream, saturated, memory, tools, append, start, query")
+	only := flag.String("only", "", "measure one group only: stream, history, runs, saturated, memory, tools, append, start, query")
+	at := flag.Int("streams", 0, "measure the group stream with so many only")
+	rounds := flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -46,9 +52,16 @@ func main() {
 		exitOn(serveRole(*role, *upstream))
 		return
 	}
-	p := plan{rounds: 3, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300, starts: 15, appends: 20_000, footnote: *binary}
+	p := plan{rounds: 3, streams: []int{1, 50, 200, 500}, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300, starts: 15, appends: 20_000, footnote: *binary}
 	if *quick {
-		p = plan{rounds: 1, window: 4 * time.Second, idle: 500, flood: 20_000, tools: 100, starts: 7, appends: 6_000, footnote: *binary}
+		p.rounds, p.window, p.idle, p.tools, p.starts, p.appends = 1, 4*time.Second, 500, 100, 7, 6_000
+		p.floorFrom = 500
+	}
+	if *at > 0 {
+		p.streams = []int{*at}
+	}
+	if *rounds > 0 {
+		p.rounds = *rounds
 	}
 	exitOn(measure(ctx, p, *only))
 }
@@ -73,7 +86,7 @@ func measure(ctx context.Context, p plan, only string) error {
 	}
 	defer r.close()
 	for _, g := range []group{
-		{"stream", streams}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
+		{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
 		{"append", appends}, {"start", starts}, {"query", queries},
 	} {
 		if only != "" && g.name != only {
@@ -83,6 +96,9 @@ func measure(ctx context.Context, p plan, only string) error {
 		if err := g.run(ctx, r); err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
+	}
+	if r.loads > 0 {
+		r.table.absolute("streams with a lost, doubled or reordered delta", "", float64(r.broken), 0, 0)
 	}
 	r.table.print(os.Stdout)
 	return nil

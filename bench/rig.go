@@ -25,9 +25,12 @@ type rig struct {
 	fake     *process
 	proxy    target
 	floor    target
-	footnote target
+	footnote target // by the door of the OpenAI API
+	ai       target // the same server, by the door of the AI SDK
 	procs    []*process
 	table    table
+	loads    int   // of ordinary answers
+	broken   int64 // streams in them
 }
 
 // process is one part.
@@ -76,6 +79,7 @@ func (r *rig) start(ctx context.Context) (err error) {
 	r.proxy = target{"proxy", proxy.url, "/v1/messages", messagesBody, proxy.cmd.Process.Pid}
 	r.floor = target{"floor", floor.url, "/v1/messages", messagesBody, floor.cmd.Process.Pid}
 	r.footnote = target{"footnote", server.url, "/v1/chat/completions", chatBody, server.cmd.Process.Pid}
+	r.ai = target{"footnote, AI SDK", server.url, "/api/ai", aiBody, server.cmd.Process.Pid}
 	return nil
 }
 
@@ -208,50 +212,86 @@ func resident(pid int) float64 {
 	return 0
 }
 
+// figures are what the rounds of one metric gave, by system. What was not measured
+// is empty.
+type figures struct {
+	base, floor []float64
+	ours, ai    []float64 // by the OpenAI door and by that of the AI SDK
+}
+
+// of is where the figures of a target go: that of every system is its place in
+// systems.
+func (f *figures) of(i int) *[]float64 {
+	return [...]*[]float64{&f.base, &f.ours, &f.floor, &f.ai}[i]
+}
+
+// systems are those that stream, in the order in which a round measures them: what
+// a server still does after one load must not count for its next.
+func (r *rig) systems() [4]target { return [...]target{r.proxy, r.footnote, r.floor, r.ai} }
+
 // table gathers rows.
 type table struct{ rows []row }
 
 type row struct {
-	metric, base, ours, unit string
-	ratio                    float64
-	target, stretch          string
-	good                     bool
+	metric, unit    string
+	base, floor     string
+	ours, ratio     string
+	ai, aiRatio     string
+	target, stretch string
+	good            bool
 }
 
-// compare adds a row whose target is a ratio: at most, or at least when less is
-// worse.
-func (t *table) compare(metric, unit string, base, ours []float64, most, stretch float64) {
-	b, o := median(base), median(ours)
-	ratio := o / b
-	t.rows = append(t.rows, row{metric, number(b), number(o), unit, ratio, fmt.Sprintf("≤ %.2f ×", most), fmt.Sprintf("≤ %.2f ×", stretch), ratio <= most})
+// compare adds a row whose target is a ratio to the base: at most.
+func (t *table) compare(metric, unit string, f figures, most, stretch float64) {
+	t.ratios(metric, unit, f, fmt.Sprintf("≤ %.2f ×", most), fmt.Sprintf("≤ %.2f ×", stretch), func(ratio float64) bool { return ratio <= most })
 }
 
-func (t *table) atLeast(metric, unit string, base, ours []float64, least, stretch float64) {
-	b, o := median(base), median(ours)
-	ratio := o / b
-	t.rows = append(t.rows, row{metric, number(b), number(o), unit, ratio, fmt.Sprintf("≥ %.2f ×", least), fmt.Sprintf("≥ %.2f ×", stretch), ratio >= least})
+// atLeast adds a row whose target is a ratio to the base: less is worse.
+func (t *table) atLeast(metric, unit string, f figures, least, stretch float64) {
+	t.ratios(metric, unit, f, fmt.Sprintf("≥ %.2f ×", least), fmt.Sprintf("≥ %.2f ×", stretch), func(ratio float64) bool { return ratio >= least })
+}
+
+// ratios adds a row that is good when every door that was measured is.
+func (t *table) ratios(metric, unit string, f figures, target, stretch string, good func(ratio float64) bool) {
+	w := row{metric: metric, unit: unit, base: figure(f.base), floor: figure(f.floor), ours: figure(f.ours), ai: figure(f.ai),
+		ratio: "–", aiRatio: "–", target: target, stretch: stretch, good: true}
+	base := median(f.base)
+	for _, door := range []struct {
+		values []float64
+		ratio  *string
+	}{{f.ours, &w.ratio}, {f.ai, &w.aiRatio}} {
+		if len(door.values) > 0 {
+			ratio := median(door.values) / base
+			*door.ratio, w.good = fmt.Sprintf("%.2f", ratio), w.good && good(ratio)
+		}
+	}
+	t.rows = append(t.rows, w)
 }
 
 // absolute adds a row whose target is a figure.
 func (t *table) absolute(metric, unit string, ours, most, stretch float64) {
-	t.rows = append(t.rows, row{metric, "–", number(ours), unit, 0, "≤ " + number(most), "≤ " + number(stretch), ours <= most})
+	t.rows = append(t.rows, row{metric: metric, unit: unit, base: "–", floor: "–", ours: number(ours), ratio: "–", ai: "–", aiRatio: "–",
+		target: "≤ " + number(most), stretch: "≤ " + number(stretch), good: ours <= most})
+}
+
+func figure(values []float64) string {
+	if len(values) == 0 {
+		return "–"
+	}
+	return number(median(values))
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', 3, 64) }
 
 func (t *table) print(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "METRIC\tBASE\tFOOTNOTE\tUNIT\tRATIO\tTARGET\tSTRETCH\tMET")
+	fmt.Fprintln(tw, "METRIC\tUNIT\tBASE\tFLOOR\tOPENAI\tRATIO\tAI SDK\tRATIO\tTARGET\tSTRETCH\tMET")
 	for _, r := range t.rows {
-		ratio := "–"
-		if r.ratio > 0 {
-			ratio = fmt.Sprintf("%.2f", r.ratio)
-		}
 		met := "yes"
 		if !r.good {
 			met = "NO"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.metric, r.base, r.ours, r.unit, ratio, r.target, r.stretch, met)
+		fmt.Fprintln(tw, strings.Join([]string{r.metric, r.unit, r.base, r.floor, r.ours, r.ratio, r.ai, r.aiRatio, r.target, r.stretch, met}, "\t"))
 	}
 	_ = tw.Flush() // a broken standard output cannot be told
 }

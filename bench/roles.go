@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote/model/modeltest"
@@ -110,6 +111,8 @@ func newFake() *fake {
 func rule(r modeltest.Request) modeltest.Reply {
 	o, _ := readOrder(r.Body)
 	switch {
+	case bytes.Contains(r.Body, []byte("Give the title of a conversation")):
+		return modeltest.Say("Orders") // it quotes the order
 	case o.Kind == "tool" && !bytes.Contains(r.Body, []byte("tool_result")):
 		return modeltest.Use("run_query", `{"sql":"SELECT 1 AS one"}`)
 	case o.Kind == "hold":
@@ -203,12 +206,14 @@ func (f *floor) step(w http.ResponseWriter, r *http.Request, body []byte) (tool 
 		n, err := res.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		out = out[:0]
+		used := 0
 		for {
-			end := bytes.Index(buf, []byte("\n\n"))
+			end := bytes.Index(buf[used:], []byte("\n\n"))
 			if end < 0 {
 				break
 			}
-			event := buf[:end]
+			event := buf[used : used+end]
+			used += end + 2
 			tool = tool || bytes.Contains(event, []byte(`"tool_use"`))
 			if _, after, ok := bytes.Cut(event, []byte(`"type":"text_delta","text":"`)); ok {
 				text, _, _ := bytes.Cut(after, []byte(`"}`))
@@ -216,8 +221,8 @@ func (f *floor) step(w http.ResponseWriter, r *http.Request, body []byte) (tool 
 				out = append(out, text...)
 				out = append(out, "\"}\n\n"...)
 			}
-			buf = append(buf[:0], buf[end+2:]...)
 		}
+		buf = append(buf[:0], buf[used:]...)
 		if len(out) > 0 {
 			if _, err := w.Write(out); err != nil || rc.Flush() != nil {
 				return false
@@ -242,6 +247,16 @@ func messagesBody(o order, history int) []byte {
 func chatBody(o order, history int) []byte {
 	return fmt.Appendf(nil, `{"model":"analyst","stream":true,"messages":[%s{"role":"user","content":%s}]}`,
 		turns(history, `{"role":"user","content":%s},{"role":"assistant","content":%s},`), strconv.Quote(o.prompt()))
+}
+
+// chats counts the chats of the AI SDK's door: each is a new one.
+var chats atomic.Int64
+
+// aiBody is the same request as a browser's useChat posts it. The door believes no
+// history that a client brings.
+func aiBody(o order, _ int) []byte {
+	return fmt.Appendf(nil, `{"id":"bench-%d-%d","assistant":"analyst","trigger":"submit-message","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":%s}]}]}`,
+		os.Getpid(), chats.Add(1), strconv.Quote(o.prompt()))
 }
 
 // turns are earlier turns of about so many bytes in all.

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -34,6 +35,7 @@ const (
 type Config struct {
 	Listen  string            `yaml:"listen"`   // address and port; loopback by default
 	Data    string            `yaml:"data"`     // folder for conversations and loaded files
+	Store   Secret            `yaml:"store"`    // URL of the Postgres database for conversations; empty: a file in Data
 	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
 	APIKeys []Key             `yaml:"api_keys"` // who may call; required off loopback
 	Origins []string          `yaml:"cors_origins"`
@@ -56,17 +58,50 @@ type Config struct {
 	ToolTimeout   time.Duration `yaml:"tool_timeout"`
 	HTTPTimeout   time.Duration `yaml:"http_timeout"` // of an answer that is not streamed
 	DrainTimeout  time.Duration `yaml:"drain_timeout"`
-	BodyLimit     int64         `yaml:"body_limit"` // bytes of a request body
+	BodyLimit     int64         `yaml:"body_limit"`   // bytes of a request body
+	UploadLimit   int64         `yaml:"upload_limit"` // bytes of an uploaded file; 0: no uploads
 
 	Limits Limits `yaml:"limits"`
 	Tools  Tools  `yaml:"tools"`
+
+	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: there is no coder
+	Coder     Coder  `yaml:"coder"`
 
 	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
 	LogFile    string `yaml:"log_file"`    // of the audit
 	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason and time, too
 	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
 
-	OnDisconnect string `yaml:"on_disconnect"` // of the OpenAI door: cancel or continue
+	OnDisconnect       string `yaml:"on_disconnect"`        // of the OpenAI door: cancel or continue
+	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // of the doors that show a stored conversation again
+
+	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
+	Tiers       Tiers         `yaml:"tiers"`
+
+	TokensPerDay int64 `yaml:"tokens_per_day"` // of one user, each counted as often as its tier says; 0: no limit
+}
+
+// Tiers are the choices of model that an assistant may offer: for each the model,
+// its effort (off: without thinking, or a level), and what a token counts.
+type Tiers struct {
+	ProModel       string `yaml:"pro_model"`
+	ProEffort      string `yaml:"pro_effort"`
+	ProMultiplier  int    `yaml:"pro_multiplier"`
+	HighModel      string `yaml:"high_model"`
+	HighEffort     string `yaml:"high_effort"`
+	HighMultiplier int    `yaml:"high_multiplier"`
+	LowModel       string `yaml:"low_model"`
+	LowEffort      string `yaml:"low_effort"`
+	LowMultiplier  int    `yaml:"low_multiplier"`
+}
+
+// List is the tiers in falling strength.
+func (t Tiers) List() []agent.Tier {
+	return []agent.Tier{
+		{Name: "pro", Model: t.ProModel, Effort: t.ProEffort, Multiplier: t.ProMultiplier},
+		{Name: "high", Model: t.HighModel, Effort: t.HighEffort, Multiplier: t.HighMultiplier},
+		{Name: "low", Model: t.LowModel, Effort: t.LowEffort, Multiplier: t.LowMultiplier},
+	}
 }
 
 // Limits bound one query.
@@ -84,6 +119,18 @@ type Tools struct {
 	Deny    []string `yaml:"deny"`
 }
 
+// Coder says what the coder may do, and how much. Entries of the lists are names of
+// tools or globs; deny wins over ask, and ask over allow. What none of them names is
+// allowed when it only reads, and asked otherwise.
+type Coder struct {
+	Allow         []string      `yaml:"allow"`
+	Ask           []string      `yaml:"ask"`
+	Deny          []string      `yaml:"deny"`
+	CommandTime   time.Duration `yaml:"command_time"`
+	CommandMemory int64         `yaml:"command_memory"`
+	Size          int64         `yaml:"size"` // of one workspace
+}
+
 // Key is an API key of ours and who it stands for.
 type Key struct {
 	Key  Secret `yaml:"key"`
@@ -98,9 +145,12 @@ func Default() Config {
 		Model: "claude-sonnet-5-5", MaxTokens: 16_000, ModelIdleTimeout: 2 * time.Minute,
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
-		BodyLimit: 1 << 20,
+		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
 		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20},
-		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel,
+		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue,
+		ParkTimeout: 5 * time.Minute,
+		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
+		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20},
 	}
 }
 
@@ -350,6 +400,7 @@ func (c *Config) settle() {
 	if c.Upstream == Offline {
 		c.Model = Offline
 	}
+	c.settleTiers()
 	for i := range c.APIKeys {
 		if c.APIKeys[i].Org == "" {
 			c.APIKeys[i].Org = "local"
@@ -358,6 +409,27 @@ func (c *Config) settle() {
 			c.APIKeys[i].User = "key" + strconv.Itoa(i+1)
 		}
 	}
+}
+
+// settleTiers gives the tiers without a model one: the vendor's three strengths, or
+// the one model there is.
+func (c *Config) settleTiers() {
+	t := &c.Tiers
+	for i, model := range []*string{&t.ProModel, &t.HighModel, &t.LowModel} {
+		switch {
+		case *model != "" && c.Upstream != Offline:
+		case c.Upstream == Anthropic:
+			*model = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}[i]
+		default:
+			*model = c.Model
+		}
+	}
+}
+
+// postgresURL reports whether a text is a URL of a Postgres database.
+func postgresURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && oneOf(u.Scheme, "postgres", "postgresql")
 }
 
 // hostOf is the host that a URL names, without its port.
@@ -390,6 +462,9 @@ func (c Config) Check() error {
 		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
 		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
 		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
+		{"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect, "cancel or continue"},
+		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},
+		{"park_timeout", c.ParkTimeout >= time.Second && c.ParkTimeout <= 24*time.Hour, c.ParkTimeout, "1s to 24h"},
 		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
 		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
 		{"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD, "more than 0 and at most 10000"},
@@ -398,15 +473,23 @@ func (c Config) Check() error {
 		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
 		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},
 		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
+		{"upload_limit", c.UploadLimit >= 0 && c.UploadLimit <= 2<<30, c.UploadLimit, "0 to 2147483648"},
 		{"body_limit", c.BodyLimit >= 1<<10 && c.BodyLimit <= 1<<30, c.BodyLimit, "1024 to 1073741824"},
 		{"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime, "more than 0 and at most tool_timeout"},
 		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
 		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
 		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
+		{"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime, "more than 0 and at most 1h"},
+		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
+		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
 		{"data", c.Data != "", c.Data, "a folder"},
+		{"store", c.Store == "" || postgresURL(string(c.Store)), c.Store, "empty, or postgres://user:password@host/database with the special characters of the password written as %XX"},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
 		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
+	}
+	if err := c.checkTiers(); err != nil {
+		return err
 	}
 	for _, k := range checks {
 		if !k.ok {
@@ -424,16 +507,40 @@ func (c Config) Check() error {
 			return err
 		}
 	}
+	return cmp.Or(c.checkOrigins(), c.checkTools(), c.checkListen())
+}
+
+func (c Config) checkOrigins() error {
 	for _, o := range c.Origins {
 		if o != "*" && (!webAddress(o) || strings.Count(o, "/") != 2) {
 			return fmt.Errorf("cors_origins has %q; it must be an origin such as https://example.org", o)
 		}
 	}
+	return nil
+}
+
+func (c Config) checkTiers() error {
+	for _, t := range c.Tiers.List() {
+		if !oneOf(t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max") {
+			return fmt.Errorf("tiers.%s_effort is %q; it must be off, low, medium, high, xhigh or max", t.Name, t.Effort)
+		}
+		if t.Multiplier < 1 || t.Multiplier > 1000 {
+			return fmt.Errorf("tiers.%s_multiplier is \"%d\"; it must be 1 to 1000", t.Name, t.Multiplier)
+		}
+	}
+	return nil
+}
+
+func (c Config) checkTools() error {
 	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny}
 	if err := policy.Check(); err != nil {
 		return err
 	}
-	return c.checkListen()
+	coder := agent.Policy{Offer: c.Coder.Ask, Approve: c.Coder.Allow, Deny: c.Coder.Deny}
+	if err := coder.Check(); err != nil {
+		return fmt.Errorf("coder: %w", err)
+	}
+	return nil
 }
 
 // CheckSource reports what cannot be right about the name and address of a source.

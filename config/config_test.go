@@ -49,16 +49,22 @@ func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 // one for a flag.
 var three = map[string][3]string{
 	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
+	"store":    {"postgres://one/db", "postgresql://two/db", "postgres://me:pw@three:5433/db?sslmode=require"},
 	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
 	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
 	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
 	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
 	"model_idle_timeout": {"1s", "2s", "3s"}, "input_max_chars": {"1", "2", "3"}, "max_turns": {"1", "2", "3"}, "max_budget_usd": {"0.1", "0.2", "0.3"},
 	"run_timeout": {"101s", "102s", "103s"}, "tool_timeout": {"51s", "52s", "53s"}, "http_timeout": {"301s", "302s", "303s"}, "drain_timeout": {"1s", "2s", "3s"},
-	"body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
+	"upload_limit": {"2001", "2002", "2003"}, "body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
 	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
 	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
-	"on_disconnect": {"continue", "cancel", "continue"},
+	"on_disconnect": {"continue", "cancel", "continue"}, "stored_on_disconnect": {"cancel", "continue", "cancel"}, "park_timeout": {"1s", "2s", "3s"}, "tokens_per_day": {"1", "2", "3"},
+	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
+	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},
+	"tiers.low_model": {"m1", "m2", "m3"}, "tiers.low_effort": {"off", "high", "low"}, "tiers.low_multiplier": {"2", "3", "4"},
+	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
+	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
 }
 
 func variable(name string) string {

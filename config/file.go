@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
 // maxFile is the largest configuration file that is read, in bytes.
@@ -21,20 +23,12 @@ func (c *Config) readFile(path string) error {
 	if optional {
 		path = "footnote.yaml"
 	}
-	f, err := os.Open(path)
+	data, err := plainfile.Read(path, maxFile)
 	if optional && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("configuration file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return fmt.Errorf("configuration file: %w", err)
-	}
-	if len(data) > maxFile {
-		return fmt.Errorf("configuration file %s is larger than %d bytes", path, maxFile)
 	}
 	if err := c.readYAML(data); err != nil {
 		return fmt.Errorf("configuration file %s: %w", path, err)

@@ -59,7 +59,7 @@ func (c Config) MarshalYAML() (any, error) { return c.printable(), nil }
 var (
 	userinfo = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
 	parts    = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
-	secretly = regexp.MustCompile(`(?i)key|token$|secret|pass|pwd|credential`)
+	secretly = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential`)
 )
 
 // Redact is an address, or several, without the passwords in it.
@@ -84,7 +84,7 @@ func withoutUser(address string) string {
 
 // shown is the value of a setting as an error may print it.
 func shown(name, value string) string {
-	if secretly.MatchString(name) {
+	if secretly.MatchString(name) && !strings.HasPrefix(name, "sources.") {
 		return hidden
 	}
 	return Redact(value)

@@ -17,13 +17,15 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/httpapi/session"
 )
 
 // keyring finds the principal of a key. It holds digests under a secret of this
 // process, so that how long a lookup takes tells nothing about the keys.
 type keyring struct {
-	secret [32]byte
-	byHash map[[sha256.Size]byte]footnote.Principal
+	secret   [32]byte
+	byHash   map[[sha256.Size]byte]footnote.Principal
+	bySignIn map[session.Digest]footnote.Principal // keys as sessions know them
 }
 
 func (k *keyring) digest(key string) (d [sha256.Size]byte) {
@@ -37,6 +39,13 @@ func (k *keyring) digest(key string) (d [sha256.Size]byte) {
 func (s *Server) admit() error {
 	_, _ = rand.Read(s.keys.secret[:]) // never fails
 	s.keys.byHash = make(map[[sha256.Size]byte]footnote.Principal, len(s.opts.Keys))
+	s.keys.bySignIn = make(map[session.Digest]footnote.Principal, len(s.opts.Keys))
+	if s.opts.Sessions == nil {
+		var err error
+		if s.opts.Sessions, err = session.Open(""); err != nil {
+			return err
+		}
+	}
 	for key, p := range s.opts.Keys {
 		if len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return fmt.Errorf("httpapi: the API key of user %q must be at least 8 printable ASCII characters", p.User)
@@ -45,6 +54,7 @@ func (s *Server) admit() error {
 			return errors.New("httpapi: an API key has no org or no user")
 		}
 		s.keys.byHash[s.keys.digest(key)] = p
+		s.keys.bySignIn[s.opts.Sessions.DigestOf(key)] = p
 	}
 	for _, h := range append([]string{"localhost", "127.0.0.1", "::1"}, s.opts.Hosts...) {
 		s.hosts[strings.ToLower(h)] = true
@@ -74,8 +84,8 @@ func (s *Server) allow(origin string) error {
 	return s.foreign.AddTrustedOrigin(origin)
 }
 
-// identify finds out who calls. The principal comes from the key and from nothing
-// else of the request.
+// identify finds out who calls. The principal comes from the key, or from the
+// session that was begun with one, and from nothing else of the request.
 func (s *Server) identify(r *http.Request) error {
 	sc := scopeOf(r.Context())
 	if len(s.keys.byHash) == 0 {
@@ -85,6 +95,11 @@ func (s *Server) identify(r *http.Request) error {
 		sc.principal = footnote.Principal{Org: "local", User: "local"}
 		return nil
 	}
+	if _, sent := r.Header["Authorization"]; !sent {
+		if ok, err := s.signedIn(r); ok || err != nil {
+			return err
+		}
+	}
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return footnote.Errorf(footnote.Unauthorized, "An API key is needed: Authorization: Bearer <key>.")
@@ -93,7 +108,7 @@ func (s *Server) identify(r *http.Request) error {
 	if !ok {
 		return footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
 	}
-	sc.principal = p
+	sc.principal, sc.withKey = p, true
 	return nil
 }
 
@@ -153,6 +168,11 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool)
 // Body reads the whole JSON body of a request, within the server's limits.
 // Nothing is decoded.
 func (s *Server) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return s.body(w, r, s.opts.BodyLimit)
+}
+
+// body is Body with a limit of its own, in bytes.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "The Content-Type must be application/json.")
@@ -160,15 +180,15 @@ func (s *Server) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "Compressed bodies are not accepted.")
 	}
-	tooLarge := footnote.Errorf(footnote.TooLarge, "The body may have at most %d bytes.", s.opts.BodyLimit)
-	if r.ContentLength > s.opts.BodyLimit {
+	tooLarge := footnote.Errorf(footnote.TooLarge, "The body may have at most %d bytes.", limit)
+	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
 	rc := http.NewResponseController(w)
 	if err := rc.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, fmt.Errorf("limit the time of the body: %w", err)
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, s.opts.BodyLimit), r.ContentLength)
+	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge
 	}

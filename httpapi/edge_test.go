@@ -42,7 +42,7 @@ func TestStatusTable(t *testing.T) {
 	for code, want := range map[footnote.Code]int{
 		footnote.InputTooLong: 400, footnote.InvalidRequest: 400, footnote.UnsupportedParameter: 400,
 		footnote.Unauthorized: 401, footnote.Forbidden: 403, footnote.NotFound: 404, footnote.ModelNotFound: 404,
-		footnote.Conflict: 409, footnote.TooLarge: 413, footnote.RateLimited: 429, footnote.BudgetExceeded: 429,
+		footnote.Conflict: 409, footnote.CallUnknown: 409, footnote.CallAnswered: 409, footnote.CallClosed: 409, footnote.TooLarge: 413, footnote.RateLimited: 429, footnote.BudgetExceeded: 429,
 		footnote.Internal: 500, footnote.ModelUnavailable: 503, footnote.DatabaseUnavailable: 503,
 		footnote.StorageUnavailable: 503, footnote.AgentTimeout: 504, "made_up": 500,
 	} {

@@ -26,7 +26,7 @@ func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...agent.
 	log, live := store.NewMem(), hub.New()
 	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
 		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: name, Tools: tools,
-		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), []string{"shop"}, nil
 		},
 	}}})
@@ -92,15 +92,22 @@ func history(m *agenttest.Model, n int) string {
 	return string(b)
 }
 
-func TestRealEngineParks(t *testing.T) {
+// TestRealEngineNeverParks holds that a run which nobody can answer goes on without
+// the answer: the clients of this door know neither our tools nor approvals.
+func TestRealEngineNeverParks(t *testing.T) {
 	browser := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true}, nil)
-	api := newReal(t, agenttest.Script(agenttest.Call("t1", "draw", `{}`)), browser)
+	write := agenttest.NewTool(agent.Spec{Name: "write"}, nil)
+	model := agenttest.Script(agenttest.Calls(agenttest.CallBlock("t1", "draw", `{}`), agenttest.CallBlock("t2", "write", `{}`)), agenttest.Say("Without a drawing, then."))
+	api := newReal(t, model, browser, write)
 	w := do(api, request("POST", "/v1/chat/completions", `{"model":"analyst","stream":true,"messages":[{"role":"user","content":"Draw."}]}`))
-	if w.Code != 400 || !strings.Contains(w.Body.String(), "unsupported_parameter") {
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "Without a drawing") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if last := ended(t, api, w); !strings.Contains(last, `"kind":"run_stopped"`) {
-		t.Errorf("a run that nobody can answer is left parked: %s", last)
+	if last := ended(t, api, w); !strings.Contains(last, `"kind":"run_finished"`) {
+		t.Errorf("last = %s", last)
+	}
+	if sent := history(model, 1); !strings.Contains(sent, "no page is open here") || !strings.Contains(sent, "nobody can do so here") {
+		t.Errorf("the model was told %s", sent)
 	}
 }
 

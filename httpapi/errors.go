@@ -23,7 +23,7 @@ func Status(c footnote.Code) int {
 		return http.StatusForbidden
 	case footnote.NotFound, footnote.ModelNotFound:
 		return http.StatusNotFound
-	case footnote.Conflict:
+	case footnote.Conflict, footnote.CallUnknown, footnote.CallAnswered, footnote.CallClosed:
 		return http.StatusConflict
 	case footnote.TooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -86,7 +86,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = sc.status
 	}
 	h := w.Header()
-	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Disposition", "Etag", "Last-Modified"} {
 		h.Del(name)
 	}
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.RetryAfter > 0 {
@@ -115,8 +115,17 @@ const answerWrite = 30 * time.Second
 
 // writeJSON sends a whole answer.
 func writeJSON(w http.ResponseWriter, status int, body []byte) error {
+	return writeWhole(w, status, "application/json", body)
+}
+
+// writeBody sends a whole answer that is no JSON.
+func writeBody(w http.ResponseWriter, contentType string, body []byte) error {
+	return writeWhole(w, http.StatusOK, contentType, body)
+}
+
+func writeWhole(w http.ResponseWriter, status int, contentType string, body []byte) error {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none

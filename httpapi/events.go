@@ -17,12 +17,13 @@ import (
 
 // events is GET /api/conversations/{id}/events?after=N: the log of a conversation.
 //
-// By default the events after N come as JSON lines, and that is all. With
-// "Accept: text/event-stream" they come as server-sent events, named by their kind
-// and with their number as id, and the stream goes on while a run goes on: with
-// its deltas, until its end. When nothing is running and nothing is new, the
-// answer is 204, which is how an EventSource learns to stop. With follow=true the
-// stream also waits for later runs.
+// By default the events after N come as JSON lines, and that is all; with
+// format=jsonl as a file to keep. With "Accept: text/event-stream" they come as
+// server-sent events, named by their kind and with their number as id, and the
+// stream goes on while a run goes on: with its deltas, until its end. When nothing
+// is running and nothing is new, the answer is 204, which is how an EventSource
+// learns to stop. With follow=true the stream also waits for later runs; with
+// follow=false it ends after what is stored.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	head, err := s.conversation(r, id)
@@ -33,7 +34,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !wantsStream(r) {
+	lines, err := wantsLines(r)
+	if err != nil {
+		return err
+	}
+	if lines {
 		return s.eventLines(w, r, id, after)
 	}
 	rd, _ := s.opts.Hub.Subscribe(id, after)
@@ -42,13 +47,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if head, err = s.opts.Log.Get(r.Context(), id); err != nil {
 		return err
 	}
-	if !follow && head.RunState == "" && head.Last <= after {
+	running := head.RunState != "" && follow != never
+	if follow != always && !running && head.Last <= after {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	s.opts.Metrics.StreamOpened("native")
 	defer s.opts.Metrics.StreamClosed("native")
-	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, last: after, follow: follow, running: head.RunState != "", runID: head.Run}
+	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, last: after, follow: follow, running: running, runID: head.Run}
 	return v.run()
 }
 
@@ -66,26 +72,52 @@ func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, erro
 	return head, err
 }
 
+// following says how long a stream of events goes on.
+type following int
+
+const (
+	thisRun following = iota // while a run goes on
+	always                   // also when none does
+	never                    // only what is stored
+)
+
 // position reads where a client's knowledge ends. Last-Event-ID, which a browser
 // sends by itself when it connects again, is newer than the address; one that is
 // not a number is not ours.
-func position(r *http.Request) (after int64, follow bool, err error) {
+func position(r *http.Request) (after int64, follow following, err error) {
 	q := r.URL.Query()
 	if v := q.Get("after"); v != "" {
 		after, err = strconv.ParseInt(v, 10, 64)
 		if err != nil || after < 0 {
-			return 0, false, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
+			return 0, follow, footnote.Errorf(footnote.InvalidRequest, "after must be the number of an event.")
 		}
 	}
 	if v := q.Get("follow"); v != "" {
-		if follow, err = strconv.ParseBool(v); err != nil {
-			return 0, false, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
+		yes, err := strconv.ParseBool(v)
+		if err != nil {
+			return 0, follow, footnote.Errorf(footnote.InvalidRequest, "follow must be true or false.")
+		}
+		if follow = never; yes {
+			follow = always
 		}
 	}
 	if n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && n >= 0 {
 		after = n
 	}
 	return after, follow, nil
+}
+
+// wantsLines reports whether the events are wanted as JSON lines: always with
+// format=jsonl, and when the client does not ask for a stream.
+func wantsLines(r *http.Request) (bool, error) {
+	switch r.URL.Query().Get("format") {
+	case "":
+		return !wantsStream(r), nil
+	case "jsonl":
+		return true, nil
+	default:
+		return false, footnote.Errorf(footnote.InvalidRequest, "format must be jsonl, or left out.")
+	}
 }
 
 // wantsStream reports whether the client accepts server-sent events by name.
@@ -102,6 +134,9 @@ func wantsStream(r *http.Request) bool {
 func (s *Server) eventLines(w http.ResponseWriter, r *http.Request, id string, after int64) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/jsonl")
+	if r.URL.Query().Get("format") != "" {
+		h.Set("Content-Disposition", `attachment; filename="`+id+`.jsonl"`)
+	}
 	h.Set("Cache-Control", "no-store")
 	rc := http.NewResponseController(w)
 	var line []byte
@@ -137,8 +172,8 @@ type viewer struct {
 	out     *sse.Writer
 	buf     []byte
 	last    int64 // the newest event that was sent
-	follow  bool
-	running bool // a run goes on
+	follow  following
+	running bool // a run goes on that is waited for
 	runID   string
 	step    int // of the newest complete message of that run
 }
@@ -148,23 +183,39 @@ func (v *viewer) run() error {
 	defer cancel()
 	tick := alarm{parent: limit}
 	defer tick.stop()
-	tick.set(sse.Heartbeat)
+	tick.set(v.wait())
 	err := v.catchUp(limit)
-	for err == nil && (v.running || v.follow) {
+	for err == nil && v.follow != never && (v.running || v.follow == always) {
 		var batch hub.Batch
 		batch, err = v.rd.Next(tick.ctx)
 		switch err {
 		case nil:
-			err = v.show(batch)
+			if first := batch.First(); first > v.last+1 {
+				err = v.catchUp(limit) // another process wrote what came before
+			}
+			if err == nil {
+				err = v.show(batch)
+			}
 		case errTick:
-			tick.set(sse.Heartbeat)
-			// Another replica may have written what no hub brought here.
-			if err = v.catchUp(limit); err == nil && v.out.Idle() >= sse.Heartbeat {
+			err = nil
+			if v.s.opts.Elsewhere == nil || v.s.elsewhere(v.id) {
+				err = v.catchUp(limit) // another process may have written what no hub brought here
+			}
+			if err == nil && v.out.Idle() >= sse.Heartbeat {
 				err = v.out.Ping()
 			}
+			tick.set(v.wait())
 		}
 	}
 	return v.end(err)
+}
+
+// wait is how long to wait for the next batch at most.
+func (v *viewer) wait() time.Duration {
+	if v.s.opts.Elsewhere != nil {
+		return pollRemote
+	}
+	return sse.Heartbeat
 }
 
 // catchUp sends what the log has beyond what was sent.
@@ -227,7 +278,10 @@ func (v *viewer) event(ev footnote.Event) error {
 
 // flush sends the frames, and the headers before the first.
 func (v *viewer) flush() (err error) {
-	if v.out != nil {
+	switch {
+	case v.out != nil && len(v.buf) == 0:
+		return nil
+	case v.out != nil:
 		return v.out.Write(v.buf)
 	}
 	v.out, err = sse.Start(v.w, http.StatusOK, v.buf)

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol/openai"
 )
@@ -34,14 +36,19 @@ type Engine interface {
 	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
 	Subscribe(t agent.Ticket) *hub.Reader
 	Stop(ctx context.Context, conversation, by string) error
+	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error)
 	Assistants() []agent.AssistantInfo
 }
 
-// Log is what the event endpoint needs of a store.
+// Log is what the endpoints need of a store.
 type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
+	List(ctx context.Context, p footnote.Page) (heads []footnote.Stream, next string, err error)
+	Find(ctx context.Context, org, user, kind, clientID string) (footnote.Stream, error)
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
+	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
+	Delete(ctx context.Context, id string) error
 }
 
 // Metrics is told what happened at the edge. Runs report themselves.
@@ -63,6 +70,19 @@ type Options struct {
 	Engine Engine
 	Log    Log
 	Hub    *hub.Hub
+	// Data are the sources that people may look at; nil: there are none.
+	Data Data
+	// Usage is what people have used; nil: it is not known.
+	Usage Usage
+	// Generator writes statements; nil: there is no such address.
+	Generator Generator
+	// Ledger says what is left of a limit; nil: there is none.
+	Ledger Ledger
+	// Workspaces are the files of conversations; nil: there are none.
+	Workspaces Workspaces
+	// Sessions keeps people signed in; nil: until the process ends.
+	Sessions *session.Keeper
+	About    About
 
 	// Keys are the API keys and whom they stand for. Without any, callers on the
 	// loopback interface are the local principal and all others are refused.
@@ -84,8 +104,15 @@ type Options struct {
 	StreamTimeout time.Duration // of a stream; default 10 min
 	Hold          time.Duration // how long a stream's headers wait for its first word; default 5 s
 	OnDisconnect  string        // what a run of the OpenAI door does when its client leaves; default agent.Cancel
-	Reasoning     bool          // the OpenAI door shows thinking
-	ClientTools   []string      // names of the tools that browsers run
+	// StoredOnDisconnect is the same for the doors that show a stored conversation
+	// again; default agent.Continue.
+	StoredOnDisconnect string
+
+	// Elsewhere reports whether a run of a conversation may go on in another process
+	// that shares the log: readers then look for what it writes. Nil: there is none.
+	Elsewhere func(conversation string) bool
+
+	Reasoning bool // the OpenAI door shows thinking
 
 	Ready   func(context.Context) error // nil: always ready
 	Scrape  http.Handler                // of /metrics; nil: none
@@ -102,7 +129,11 @@ type Server struct {
 	hosts    map[string]bool
 	origins  map[string]bool
 	foreign  *http.CrossOriginProtection
+	patterns map[string][]string // methods by pattern
+	posts    posts
+	schemas  schemas
 	draining atomic.Bool
+	work     turnstile
 }
 
 // New checks the options and makes a server.
@@ -113,7 +144,7 @@ func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
-		foreign: http.NewCrossOriginProtection(),
+		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
 	}
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -141,6 +172,9 @@ func (o Options) withDefaults() Options {
 	if o.OnDisconnect == "" {
 		o.OnDisconnect = agent.Cancel
 	}
+	if o.StoredOnDisconnect == "" {
+		o.StoredOnDisconnect = agent.Continue
+	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
 	}
@@ -153,6 +187,12 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Usage == nil {
+		o.Usage = noUsage{}
+	}
+	if o.Data == nil {
+		o.Data = noData{}
+	}
 	return o
 }
 
@@ -164,7 +204,6 @@ type Methods map[string]Handler
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 func (s *Server) routes() {
-	get := func(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead: h} }
 	s.open("/healthz", Native, get(s.health))
 	s.open("/readyz", Native, get(s.ready))
 	if s.opts.Scrape != nil {
@@ -176,9 +215,20 @@ func (s *Server) routes() {
 	s.Handle("/v1/chat/completions", openAI, Methods{http.MethodPost: s.chatCompletions})
 	s.Handle("/v1/models", openAI, get(s.listModels))
 	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
-	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
 	s.browserRoutes()
+	s.generateRoutes()
+	s.sessionRoutes()
+	s.conversationRoutes()
+	s.assistantRoutes()
+	s.workspaceRoutes()
+	s.sourceRoutes()
+	s.resultRoutes()
+	s.usageRoutes()
+	s.descriptionRoutes()
 }
+
+// get is the methods of an address that is only read.
+func get(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead: h} }
 
 // Handle adds a route for callers with a key, before the server serves. The
 // pattern has no method. Two routes with one pattern are a programmer's mistake.
@@ -216,6 +266,7 @@ func (m Methods) each(wrap func(Handler) Handler) Methods {
 // open adds a route that needs no key.
 func (s *Server) open(pattern string, env Envelope, m Methods) {
 	allow := m.names()
+	s.patterns[pattern] = slices.Sorted(maps.Keys(m))
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		sc := scopeOf(r.Context())
 		sc.route, sc.envelope = pattern, env
@@ -260,7 +311,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // gate refuses what must not reach any handler.
 func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
-	if p := r.URL.Path; !cleanPath(p) {
+	if p := r.URL.Path; !cleanPath(p) && !chatPath(r.URL) {
 		scopeOf(r.Context()).unknown = true
 		return footnote.Errorf(footnote.NotFound, "There is nothing at this address.")
 	}
@@ -284,6 +335,13 @@ func cleanPath(p string) bool {
 	}
 	clean := path.Clean(p)
 	return p == clean || p == clean+"/"
+}
+
+// chatPath reports whether an address is one of a chat whose id, which a client
+// chose, only looks like a path.
+func chatPath(u *url.URL) bool {
+	p := u.EscapedPath()
+	return strings.HasPrefix(p, "/api/ai/") && cleanPath(p)
 }
 
 // recovered turns a panic into a 500, or into a broken connection when the
@@ -373,6 +431,7 @@ type scope struct {
 	route     string
 	envelope  Envelope
 	principal footnote.Principal
+	withKey   bool // the caller sent an API key
 	begun     time.Time
 	status    int    // instead of the one of the error's code
 	unknown   bool   // there is no such route

@@ -10,64 +10,81 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/aside"
 	"github.com/footnotehq/footnote/protocol/openai"
+	"github.com/footnotehq/footnote/sse"
 )
 
 // chatCompletions is POST /v1/chat/completions.
 func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
-	body, err := s.Body(w, r)
-	if err != nil {
+	var st *Streaming
+	var err error
+	aside.Do(func() { st, err = s.completion(w, r) })
+	if err != nil || st == nil {
 		return err
 	}
-	req, err := openai.Decode(body, r.Header, openai.Limits{
-		InputChars: s.opts.InputMaxChars, TrustOpenWebUI: s.opts.TrustOpenWebUI,
-	})
+	return s.Stream(w, r, *st)
+}
+
+// completion begins an answer. It returns nil when the whole of it has been
+// written, and otherwise what is to be streamed.
+func (s *Server) completion(w http.ResponseWriter, r *http.Request) (*Streaming, error) {
+	req, err := s.request(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := s.assistant(req.Model)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opt := openai.Options{
 		ID: "chatcmpl-" + rand.Text(), Model: req.Model, Created: s.opts.Now(), Usage: req.IncludeUsage,
 		Footnotes: req.Footnotes, Reasoning: s.opts.Reasoning, Stop: req.Stop,
 	}
 	if req.Job {
-		return s.job(w, r, a, req, opt)
+		return nil, s.job(w, r, a, *req, opt)
 	}
 	turn, err := s.turn(r.Context(), a, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ticket, err := s.opts.Engine.Submit(r.Context(), turn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opt.Run = ticket.Run
 	w.Header().Set("X-Conversation-Id", ticket.Conversation)
 	if req.Stream {
-		return s.Stream(w, r, Streaming{
+		return &Streaming{
 			Door: turn.Door, Ticket: ticket, Encoder: openai.NewEncoder(opt), OnDisconnect: turn.OnDisconnect,
-		})
+		}, nil
 	}
 	col := openai.NewCollector(opt)
-	if err := s.Collect(r, ticket, turn.OnDisconnect, func(ev footnote.Event) (bool, error) {
-		col.Event(ev)
-		_, done, err := col.Completion()
-		return done, err
-	}); err != nil {
-		return err
+	if err := s.Collect(r, ticket, turn.OnDisconnect, col); err != nil {
+		return nil, err
 	}
 	answer, _, _ := col.Completion()
-	return writeJSON(w, http.StatusOK, answer)
+	return nil, writeJSON(w, http.StatusOK, answer)
+}
+
+// request reads what is asked.
+func (s *Server) request(w http.ResponseWriter, r *http.Request) (*openai.Request, error) {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	req, err := openai.Decode(body, r.Header, openai.Limits{
+		InputChars: s.opts.InputMaxChars, TrustOpenWebUI: s.opts.TrustOpenWebUI,
+	})
+	return &req, err
 }
 
 // turn is what the engine is told.
-func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req openai.Request) (agent.Turn, error) {
+func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Request) (agent.Turn, error) {
 	t := agent.Turn{
 		Assistant: a.Name, Principal: PrincipalOf(ctx), Door: "openai", OnDisconnect: s.opts.OnDisconnect,
-		RequestID: RequestIDOf(ctx), Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens,
+		RequestID: RequestIDOf(ctx), Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens, Effort: req.Effort,
+		Unattended: true, // its clients know neither our tools nor approvals
 	}
 	for _, m := range req.History {
 		t.History = append(t.History, footnote.TextTurn{Role: m.Role, Text: m.Text})
@@ -103,21 +120,38 @@ const offlineModel = "offline"
 // job answers the side traffic of chat front ends with one plain model call.
 func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req openai.Request, opt openai.Options) error {
 	scopeOf(r.Context()).outcome = "job"
-	if a.Model == offlineModel {
-		if text, ok := openai.JobAnswer(req.Text); ok {
-			return writeJSON(w, http.StatusOK, openai.AppendCompletion(nil, opt, text, footnote.Usage{}))
-		}
+	text, usage, err := s.jobText(r.Context(), a, req)
+	switch {
+	case err != nil:
+		return err
+	case req.Form == nil:
+		return writeJSON(w, http.StatusOK, openai.AppendCompletion(nil, opt, text, usage))
 	}
-	text, usage, err := s.opts.Engine.Complete(r.Context(), PrincipalOf(r.Context()), req.Text)
-	if err != nil {
+	body := req.Form.AppendFilled(nil, opt, req.Stream, text, usage)
+	if req.Stream {
+		_, err := sse.Start(w, http.StatusOK, body)
 		return err
 	}
-	return writeJSON(w, http.StatusOK, openai.AppendCompletion(nil, opt, text, usage))
+	return writeJSON(w, http.StatusOK, body)
+}
+
+// jobText is the answer of a model, or what can be said without one.
+func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.Request) (string, footnote.Usage, error) {
+	if a.Model == offlineModel {
+		if text, ok := openai.JobAnswer(req.Text); ok {
+			return text, footnote.Usage{}, nil
+		}
+	}
+	prompt := req.Text
+	if req.Form != nil && a.Model != offlineModel {
+		prompt = req.Form.Prompt(prompt)
+	}
+	return s.opts.Engine.Complete(ctx, PrincipalOf(ctx), prompt)
 }
 
 // assistant finds the assistant that a client calls a model.
 func (s *Server) assistant(name string) (agent.AssistantInfo, error) {
-	for _, a := range s.opts.Engine.Assistants() {
+	for _, a := range s.unattended() {
 		if a.Name == name || slices.Contains(a.Aliases, name) {
 			return a, nil
 		}
@@ -126,10 +160,19 @@ func (s *Server) assistant(name string) (agent.AssistantInfo, error) {
 		"There is no model named %.100q; GET /v1/models lists them.", name)}
 }
 
+// unattended lists the assistants that can work behind this door: nobody is there
+// to run a tool in a browser, so one that has no other tools is left out.
+func (s *Server) unattended() []agent.AssistantInfo {
+	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants()), func(a agent.AssistantInfo) bool {
+		onServer := slices.ContainsFunc(a.Tools, func(t agent.ToolInfo) bool { return t.Side == agent.Server && t.Name != agent.FinalAnswer })
+		return a.Unavailable != "" || len(a.Tools) > 0 && !onServer
+	})
+}
+
 // models lists the assistants under all their names.
 func (s *Server) models() []openai.Model {
 	var models []openai.Model
-	for _, a := range s.opts.Engine.Assistants() {
+	for _, a := range s.unattended() {
 		for _, id := range append([]string{a.Name}, a.Aliases...) {
 			models = append(models, openai.Model{ID: id, Created: a.Created})
 		}
@@ -157,13 +200,24 @@ func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
 // errAnswerTime is the cause of an unstreamed answer that took too long.
 var errAnswerTime = errors.New("the time for the answer is over")
 
-// Collect reads the events of a run until done says that they are enough. An
-// error of done is why there is no answer.
-func (s *Server) Collect(r *http.Request, t agent.Ticket, onDisconnect string, done func(footnote.Event) (bool, error)) error {
+// Collector takes what happens in a run until there is an answer.
+type Collector interface {
+	Event(ev footnote.Event)
+	Delta(d footnote.Delta)
+	// Enough reports whether the run may be stopped: the answer is then what it has
+	// said.
+	Enough() bool
+	// Completion is the answer, or why there is none, once it is done.
+	Completion() (body []byte, done bool, err error)
+}
+
+// Collect reads a run until its answer is complete. The error is why there is none.
+func (s *Server) Collect(r *http.Request, t agent.Ticket, onDisconnect string, col Collector) error {
 	rd := s.opts.Engine.Subscribe(t)
 	defer rd.Close()
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
 	defer cancel()
+	enough := false
 	for {
 		batch, err := rd.Next(ctx)
 		if err != nil {
@@ -172,14 +226,20 @@ func (s *Server) Collect(r *http.Request, t agent.Ticket, onDisconnect string, d
 		}
 		for _, e := range batch {
 			if e.Event == nil {
+				col.Delta(e.Delta)
 				continue
 			}
-			if ok, err := done(*e.Event); err != nil {
+			col.Event(*e.Event)
+			if _, done, err := col.Completion(); err != nil {
 				s.unparked(r, t, e.Event.Body)
 				return AfterWork(err)
-			} else if ok {
+			} else if done {
 				return nil
 			}
+		}
+		if col.Enough() && !enough {
+			enough = true
+			s.stop(r, t, agent.ByStopString)
 		}
 	}
 }
@@ -187,21 +247,21 @@ func (s *Server) Collect(r *http.Request, t agent.Ticket, onDisconnect string, d
 // leave stops a run whose answer nobody will read, if that is its policy.
 func (s *Server) leave(r *http.Request, t agent.Ticket, onDisconnect string) {
 	if onDisconnect == agent.Cancel {
-		s.stop(r, t)
+		s.stop(r, t, "disconnect")
 	}
 }
 
 // unparked stops a run that waits for what its door cannot bring.
 func (s *Server) unparked(r *http.Request, t agent.Ticket, last footnote.Body) {
 	if _, ok := last.(footnote.RunParked); ok {
-		s.stop(r, t)
+		s.stop(r, t, "disconnect")
 	}
 }
 
-func (s *Server) stop(r *http.Request, t agent.Ticket) {
+func (s *Server) stop(r *http.Request, t agent.Ticket, by string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
 	defer cancel()
-	if err := s.opts.Engine.Stop(ctx, t.Conversation, "disconnect"); err != nil {
+	if err := s.opts.Engine.Stop(ctx, t.Conversation, by); err != nil {
 		s.opts.Logger.WarnContext(ctx, "run not stopped", "conversation", t.Conversation, "run", t.Run, "err", err)
 	}
 }

@@ -51,7 +51,7 @@ const bufferKept = 64 << 10
 // so that a run that fails before it gets the status of its error; it is returned
 // then, marked with AfterWork.
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) error {
-	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket)}
+	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
 	defer p.rd.Close()
 	s.opts.Metrics.StreamOpened(st.Door)
 	defer s.opts.Metrics.StreamClosed(st.Door)
@@ -68,6 +68,55 @@ type pump struct {
 	rd  *hub.Reader
 	out *sse.Writer // nil until the response was begun
 	buf []byte      // frames of one batch
+
+	enough bool      // the run was stopped, because its client takes no more
+	due    time.Time // of the next sign of life
+	last   int64     // newest event that was shown
+	// remote is set while the hub has brought nothing to a stream that begins in the
+	// log: another process may drive the run. See Follow.
+	remote bool
+}
+
+// Follow shows a run of a conversation from its event after the given one: what is
+// past from the log, and then live, until the encoder is done.
+func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, after int64) error {
+	rd, replay := s.opts.Hub.Subscribe(st.Ticket.Conversation, after)
+	p := &pump{s: s, w: w, r: r, Streaming: st, rd: rd, last: after, remote: replay < 0}
+	defer p.rd.Close()
+	s.opts.Metrics.StreamOpened(st.Door)
+	defer s.opts.Metrics.StreamClosed(st.Door)
+	if replay < 0 || replay > after {
+		if err := p.catchUp(r.Context(), replay); err != nil {
+			return err
+		}
+	}
+	return p.run()
+}
+
+// pollRemote is how often a stream looks for what another process wrote.
+const pollRemote = time.Second
+
+// catchUp shows what the log has after what was shown, up to an event, or all of it
+// when that is negative; but not what the hub brings, with its deltas.
+func (p *pump) catchUp(ctx context.Context, upTo int64) error {
+	p.buf = p.buf[:0]
+	for ev, err := range p.s.opts.Log.Events(ctx, p.Ticket.Conversation, p.last) {
+		if err != nil {
+			return err
+		}
+		if upTo >= 0 && ev.Seq > upTo || upTo < 0 && len(p.rd.Wake()) > 0 {
+			break
+		}
+		p.last = ev.Seq
+		if p.buf = p.Encoder.Event(p.buf, ev); p.Encoder.Done() {
+			break
+		}
+	}
+	p.rd.Skip(p.last)
+	if p.out == nil && p.Encoder.Err() != nil {
+		return nil // it gets a status of its own
+	}
+	return p.write(p.buf)
 }
 
 func (p *pump) run() error {
@@ -75,16 +124,25 @@ func (p *pump) run() error {
 	defer cancel()
 	tick := alarm{parent: limit}
 	defer tick.stop()
-	tick.set(p.s.opts.Hold)
+	p.due = time.Now().Add(p.s.opts.Hold)
+	tick.set(p.wait())
 	for !p.Encoder.Done() {
 		batch, err := p.rd.Next(tick.ctx)
 		switch {
 		case err == nil:
-			err = p.show(batch)
+			p.remote = false
+			if err = p.bridge(limit, batch); err == nil && !p.Encoder.Done() {
+				err = p.show(batch)
+			}
 		case err == errTick: //nolint:errorlint // the cause itself
-			var wait time.Duration
-			wait, err = p.beat()
-			tick.set(wait)
+			err = nil
+			if time.Until(p.due) <= 0 {
+				err = p.beat()
+			}
+			if err == nil && (p.remote || p.s.elsewhere(p.Ticket.Conversation)) {
+				err = p.catchUp(limit, -1)
+			}
+			tick.set(p.wait())
 		default:
 			return p.broken(err)
 		}
@@ -93,6 +151,29 @@ func (p *pump) run() error {
 		}
 	}
 	return p.ended()
+}
+
+// wait is how long to wait for the next batch at most.
+func (p *pump) wait() time.Duration {
+	d := max(0, time.Until(p.due))
+	if p.remote || p.s.opts.Elsewhere != nil {
+		return min(d, pollRemote)
+	}
+	return d
+}
+
+// elsewhere reports whether another process may drive a run of the conversation.
+func (s *Server) elsewhere(conversation string) bool {
+	return s.opts.Elsewhere != nil && s.opts.Elsewhere(conversation)
+}
+
+// bridge shows from the log what another process wrote before this one took its run
+// over, and what a batch of the hub follows on.
+func (p *pump) bridge(ctx context.Context, batch hub.Batch) error {
+	if first := batch.First(); first > p.last+1 {
+		return p.catchUp(ctx, first-1)
+	}
+	return nil
 }
 
 // alarm ends the waiting for batches with errTick. One context serves for all
@@ -122,9 +203,13 @@ func (p *pump) show(batch hub.Batch) error {
 	}
 	p.buf = p.buf[:0]
 	for i := range batch {
-		if e := &batch[i]; e.Event == nil {
+		e := &batch[i]
+		if e.Event == nil {
 			p.buf = p.Encoder.Delta(p.buf, e.Delta)
-		} else if p.buf = p.Encoder.Event(p.buf, *e.Event); p.Encoder.Done() {
+			continue
+		}
+		p.last = e.Event.Seq
+		if p.buf = p.Encoder.Event(p.buf, *e.Event); p.Encoder.Done() {
 			if p.Encoder.Err() != nil {
 				p.s.unparked(p.r, p.Ticket, e.Event.Body)
 			}
@@ -134,32 +219,41 @@ func (p *pump) show(batch hub.Batch) error {
 	if p.out == nil && p.Encoder.Err() != nil {
 		return nil // it gets a status of its own
 	}
-	return p.write(p.buf)
+	if err := p.write(p.buf); err != nil {
+		return err
+	}
+	if e, ok := p.Encoder.(interface{ Enough() bool }); ok && !p.enough && e.Enough() {
+		p.enough = true
+		p.s.stop(p.r, p.Ticket, agent.ByStopString)
+	}
+	return nil
 }
 
 // write sends frames, with the headers if they have not been sent.
 func (p *pump) write(frames []byte) (err error) {
 	switch {
-	case p.out != nil:
-		return p.out.Write(frames)
 	case len(frames) == 0:
 		return nil
+	case p.out != nil:
+		return p.out.Write(frames)
 	}
 	p.out, err = sse.Start(p.w, http.StatusOK, frames)
 	return err
 }
 
-// beat shows that the stream lives, and says when to do so again.
-func (p *pump) beat() (next time.Duration, err error) {
+// beat shows that the stream lives.
+func (p *pump) beat() (err error) {
+	next := sse.Heartbeat
 	if p.out == nil {
 		p.buf = p.Encoder.Open(p.buf[:0])
 		p.out, err = sse.Start(p.w, http.StatusOK, p.buf)
-		return sse.Heartbeat, err
+	} else if left := sse.Heartbeat - p.out.Idle(); left > 0 {
+		next = left
+	} else {
+		err = p.out.Ping()
 	}
-	if left := sse.Heartbeat - p.out.Idle(); left > 0 {
-		return left, nil
-	}
-	return sse.Heartbeat, p.out.Ping()
+	p.due = time.Now().Add(next)
+	return err
 }
 
 // ended is the end of a stream whose encoder is done.

@@ -279,6 +279,16 @@ type Reader struct {
 // delta. It is valid until the next call of Next.
 type Batch []Entry
 
+// First is the number of the first event in it, or 0.
+func (b Batch) First() int64 {
+	for i := range b {
+		if b[i].Event != nil {
+			return b[i].Event.Seq
+		}
+	}
+	return 0
+}
+
 // Entry is one thing that happened: Event when it is not nil, otherwise Delta.
 type Entry struct {
 	Event *footnote.Event

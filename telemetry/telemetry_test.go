@@ -28,7 +28,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	if _, err := telemetry.New(); err != nil { // two of them in one process
 		t.Fatal(err)
 	}
-	m.RunEnded("analyst", "run_finished", time.Second)
+	m.RunEnded("analyst", "finished", time.Second)
 	m.StepEnded("claude", footnote.Usage{Input: 10, Output: 5, CacheWrite5m: 1, CacheWrite1h: 2}, footnote.Cost{MicroUSD: 2_000_000}, time.Second, true)
 	m.ToolEnded("run_query", "ok", 20*time.Millisecond)
 	m.RequestEnded("POST /v1/x", "BREW", 418, time.Millisecond)
@@ -40,7 +40,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	}
 	text := scrape(t, m)
 	for _, want := range []string{
-		`footnote_runs_total{assistant="analyst",outcome="run_finished"} 1`,
+		`footnote_runs_total{assistant="analyst",outcome="finished"} 1`,
 		`footnote_steps_total{model="claude",outcome="failed"} 1`,
 		`footnote_tokens_total{kind="input",model="claude"} 10`,
 		`footnote_tokens_total{kind="cache_write",model="claude"} 3`,

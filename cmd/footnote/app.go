@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -17,39 +18,48 @@ import (
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
 	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/telemetry"
-	"github.com/footnotehq/footnote/tool/chart"
-	"github.com/footnotehq/footnote/tool/profile"
-	"github.com/footnotehq/footnote/tool/query"
-	"github.com/footnotehq/footnote/tool/schema"
+	"github.com/footnotehq/footnote/tool/workspace"
+	"github.com/footnotehq/footnote/usage"
 )
 
 // app is everything behind the doors of one process.
 type app struct {
-	cfg       config.Config
-	log       *slog.Logger
-	sources   sources
-	planner   *offline.Planner
-	model     agent.Model
-	check     func(context.Context) error // asks the model's server whether it is there
-	store     store.Store
-	hub       *hub.Hub
-	metrics   *telemetry.Metrics
-	assistant *agent.Assistant
-	engine    *agent.Engine
-	opened    atomic.Pointer[opened]
-	closers   []func() error
+	cfg        config.Config
+	log        *slog.Logger
+	sources    sources // that are configured
+	catalog    *catalog.Catalog
+	usage      *usage.Totals
+	ledger     *ledger.Ledger
+	planner    *offline.Planner
+	model      agent.Model
+	check      func(context.Context) error // asks the model's server whether it is there
+	store      store.Store
+	hub        *hub.Hub
+	metrics    *telemetry.Metrics
+	assistants []*agent.Assistant
+	assistant  *agent.Assistant      // the default one
+	workspaces *workspace.Workspaces // nil without a folder for them
+	unconfined error                 // why the coder cannot run commands; nil when it can
+	engine     *agent.Engine
+	opened     atomic.Pointer[opened]
+	closers    []func() error
 }
 
 // newApp opens what the configuration names. Folder is where the log is kept,
-// within the data folder. Ended is called after each run; it may be nil.
-func newApp(ctx context.Context, c config.Config, folder string, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (_ *app, err error) {
+// within the data folder, and how says how it is opened. Ended is called after each
+// run; it may be nil.
+func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (_ *app, err error) {
 	a := &app{cfg: c, log: log, hub: hub.New()}
 	defer func() {
 		if err != nil {
@@ -57,43 +67,60 @@ func newApp(ctx context.Context, c config.Config, folder string, log *slog.Logge
 		}
 	}()
 	if err := os.MkdirAll(filepath.Join(c.Data, folder), 0o700); err != nil {
-		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s cannot be made.", c.Data), Err: err}
+		return nil, folderError(c.Data, err)
 	}
 	if a.metrics, err = telemetry.New(); err != nil {
 		return nil, err
 	}
 	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
-	opened, err := sqlite.Open(ctx, filepath.Join(c.Data, folder, "footnote.db"), sqlite.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("data folder %s: %w", c.Data, err)
+	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
+		return nil, err
 	}
-	a.store = opened
-	a.later(opened.Close)
+	a.later(a.store.Close)
+	if a.usage, err = usage.Open(a.store, filepath.Join(c.Data, folder, "usage.json")); err != nil {
+		return nil, err
+	}
+	a.ledger = a.newLedger()
 	if a.sources, err = openSources(ctx, c, log, progress); err != nil {
 		return nil, err
 	}
-	a.later(a.sources.close)
+	if a.catalog, err = openCatalog(c, a.sources, filepath.Join(c.Data, folder, "uploads"), log); err != nil {
+		return nil, errors.Join(err, a.sources.close())
+	}
+	a.later(a.catalog.Close)
 	if err := a.connect(); err != nil {
 		return nil, err
 	}
-	if a.assistant, err = a.analyst(); err != nil {
+	if a.assistants, err = a.allAssistants(ctx); err != nil {
 		return nil, err
 	}
-	tools := a.assistant.Tools
-	specs := make([]agent.Spec, len(tools))
-	for i, t := range tools {
-		specs[i] = t.Spec()
-	}
-	validate, err := schema.Validator(specs)
-	if err != nil {
-		return nil, fmt.Errorf("tool schemas: %w", err)
-	}
+	a.assistant = a.assistants[0]
 	a.engine, err = agent.New(agent.Options{
-		Log: a.store, Hub: a.hub, Assistants: []*agent.Assistant{a.assistant},
-		Resolve: resolve, Validate: validate,
-		Metrics: watched{a.metrics, ended}, Logger: log,
+		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
+		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store),
 	})
 	return a, err
+}
+
+// folderError says why a data folder cannot be used, and what to do.
+func folderError(folder string, err error) error {
+	what := "cannot be made: this user may not write where it is to be. Make it beforehand, or choose another with --data."
+	switch info, serr := os.Stat(folder); {
+	case serr == nil && info.IsDir():
+		what = "cannot be written to. Give this user the right to, or choose another with --data."
+	case serr == nil || errors.Is(err, syscall.ENOTDIR):
+		what = "cannot be made: there is a file in its place. Choose another with --data."
+	}
+	return &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s %s", folder, what), Err: err}
+}
+
+// newLedger keeps people within what the configuration allows them in a day.
+func (a *app) newLedger() *ledger.Ledger {
+	multipliers := map[string]int64{}
+	for _, t := range a.cfg.Tiers.List() {
+		multipliers[t.Name] = int64(t.Multiplier)
+	}
+	return ledger.New(ledger.Options{Usage: a.usage, Limit: a.cfg.TokensPerDay, Multipliers: multipliers})
 }
 
 // watched tells somebody when a run has ended.
@@ -130,9 +157,12 @@ func (a *app) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// maxSmallFile is the largest file of prices or of a scenario, in bytes.
+const maxSmallFile = 16 << 20
+
 // connect makes the model the configuration asks for.
 func (a *app) connect() error {
-	a.planner = offline.New(offline.Options{Catalog: a.sources})
+	a.planner = offline.New(offline.Options{Catalog: a.catalog})
 	if a.cfg.Upstream == config.Offline {
 		a.model = a.planner
 		a.check = func(context.Context) error { return nil }
@@ -141,7 +171,7 @@ func (a *app) connect() error {
 	var override []byte
 	if a.cfg.Prices != "" {
 		var err error
-		if override, err = os.ReadFile(a.cfg.Prices); err != nil {
+		if override, err = plainfile.Read(a.cfg.Prices, maxSmallFile); err != nil {
 			return fmt.Errorf("prices: %w", err)
 		}
 	}
@@ -162,47 +192,66 @@ func (a *app) connect() error {
 	return nil
 }
 
-// analyst is the assistant that answers from the sources.
-func (a *app) analyst() (*agent.Assistant, error) {
-	var tools []agent.Tool
-	tools = append(tools, query.New(query.Options{Sources: a.sources})...)
-	tools = append(tools, profile.New(profile.Options{Sources: a.sources})...)
-	tools = append(tools, chart.New())
-	c := a.cfg
-	return &agent.Assistant{
-		Name: "analyst", Aliases: []string{"claude-da/analyst"},
-		Model: a.model, ModelName: c.Model, Tools: tools,
-		Opening: a.opening,
-		Policy:  agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny},
-		Limits: agent.Limits{
-			Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout, InputSize: c.InputMaxChars,
-		},
-		Created: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
-	}, nil
-}
-
 // opening is what a new conversation is frozen with: the rules, and the schema as
-// it is now. Conversations that begin with the same schema share the bytes.
-func (a *app) opening(ctx context.Context, _ footnote.Principal) (json.RawMessage, []string, error) {
-	names := a.sources.names()
-	described := make([]prompt.Source, 0, len(names))
+// it is now. Conversations that begin with the same schema share the bytes. A
+// source that is away is named as such; only when all are away is it an error.
+func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+	chosen, err := a.catalog.Choose(p, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	var described, gone []prompt.Source
+	var away []error
 	version, known := "", true
-	for _, name := range names {
-		src := a.sources[name]
-		s, err := src.Schema(ctx)
-		if err != nil {
-			return nil, nil, err
+	for _, name := range chosen {
+		dialect, s, err := a.look(ctx, name)
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
 		}
-		described = append(described, prompt.Source{Name: name, Dialect: src.Dialect(), Schema: s})
-		version += s.Version + "\x00"
+		if err != nil {
+			a.log.WarnContext(ctx, "source away", "source", name, "err", err)
+			away = append(away, unavailable(err))
+			gone = append(gone, prompt.Source{Name: name, Dialect: dialect, Away: true})
+			version += name + "\x00away\x00"
+			continue
+		}
+		described = append(described, prompt.Source{Name: name, Dialect: dialect, Schema: s})
+		version += name + "\x00" + s.Version + "\x00"
 		known = known && s.Version != ""
+	}
+	if len(away) > 0 && len(described) == 0 {
+		return nil, nil, away[0]
 	}
 	if last := a.opened.Load(); known && last != nil && last.version == version {
 		return last.system, last.names, nil
 	}
+	described = append(described, gone...) // the first is the default, so it is one that is there
+	names := make([]string, len(described))
+	for i, d := range described {
+		names[i] = d.Name
+	}
 	fresh := &opened{version: version, names: names, system: prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true}))}
 	a.opened.Store(fresh)
 	return fresh.system, fresh.names, nil
+}
+
+// look reads the schema of a source.
+func (a *app) look(ctx context.Context, name string) (dialect string, s source.Schema, err error) {
+	src, err := a.catalog.Source(name)
+	if err != nil {
+		return "", s, err
+	}
+	s, err = src.Schema(ctx)
+	return src.Dialect(), s, err
+}
+
+// unavailable is the error of a source whose schema cannot be read. One whose engine
+// says what is wrong, with a damaged file say, is away like the others.
+func unavailable(err error) error {
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: bad.Reason, Err: bad}
+	}
+	return err
 }
 
 // opened is the newest opening and the versions of the schemas it describes.

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/audit"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
 )
 
 // askFolder is where, in the data folder, the terminal keeps its conversations: a
@@ -35,7 +38,10 @@ func (askCmd) Help() string {
 Without a key the built-in offline planner answers. To connect a model:
 
   export ANTHROPIC_API_KEY=…
-  export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model   (a local one)`
+  export ANTHROPIC_BASE_URL=http://127.0.0.1:11434 FOOTNOTE_MODEL=your-model   (a local one)
+
+Exit codes: 0 answered, also after a query that had to be corrected; 1 failed, or none of the
+queries worked; 2 usage; 3 the model refused, or the queries were refused; 4 a limit ended it.`
 }
 
 // Run executes the command.
@@ -48,36 +54,71 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 	if err != nil {
 		return err
 	}
-	if len(c.Sources) == 0 {
-		if c.Sources, err = shop(ctx, c.Data); err != nil {
-			return err
-		}
+	a, err := openToAsk(ctx, c, std)
+	if err != nil && cmd.JSON {
+		none := newAnswer()
+		none.Outcome, none.Reason = failed, oneLine(err)
+		return errors.Join(err, printJSON(std.out, none))
 	}
-	a, err := newApp(ctx, c, askFolder, logger(std.err, "error"), loading(std.err), nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close(ctx)) }()
-	if _, ok := terminal(std.err); ok {
-		fmt.Fprint(std.err, "\r\x1b[K")
-	}
-	turn := agent.Turn{Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel}
+	turn := agent.Turn{Text: question, Principal: self(), Door: "terminal", OnDisconnect: agent.Cancel, Unattended: true}
 	if cmd.Continue {
 		if turn.Conversation, err = lastConversation(ctx, a); err != nil {
 			return err
 		}
 	}
+	return cmd.ask(ctx, a, turn, std)
+}
+
+// askWait is how long a question waits for another one in the same data folder.
+const askWait = 30 * time.Second
+
+// openToAsk opens what the configuration names, and ends the run that a killed ask
+// has left: otherwise its conversation would take no further question.
+func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) {
+	if len(c.Sources) == 0 {
+		var err error
+		if c.Sources, err = shop(ctx, c.Data); err != nil {
+			return nil, err
+		}
+	}
+	how := sqlite.Options{Wait: askWait}
+	_, seen := terminal(std.err)
+	if seen {
+		how.Waiting = func() { fmt.Fprint(std.err, "waiting for another question in this data folder") }
+		defer fmt.Fprint(std.err, "\r\x1b[K")
+	}
+	a, err := newApp(ctx, c, askFolder, how, logger(std.err, "error"), loading(std.err), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.engine.Recover(ctx); err != nil {
+		return nil, errors.Join(err, a.close(ctx))
+	}
+	return a, nil
+}
+
+// ask runs one turn, prints its answer and says how it went.
+func (cmd *askCmd) ask(ctx context.Context, a *app, turn agent.Turn, std streams) error {
 	answer, err := a.answer(ctx, turn, newScreen(cmd.JSON, std))
 	if aerr := a.auditOnce(ctx); aerr != nil {
 		a.log.Error("audit", "err", aerr)
 	}
 	if err != nil {
-		return askError(err)
+		answer.Outcome, answer.Reason = askOutcome(err), footnote.MessageOf(err)
 	}
 	if cmd.JSON {
-		return printJSON(std.out, answer)
+		if perr := printJSON(std.out, answer); perr != nil {
+			return perr
+		}
 	}
-	return nil
+	if err != nil && footnote.CodeOf(err) == footnote.Internal {
+		return &exit{exitFailed, err}
+	}
+	return answer.exit()
 }
 
 // self is the person at the terminal.
@@ -101,25 +142,40 @@ func lastConversation(ctx context.Context, a *app) (string, error) {
 	return heads[0].ID, nil
 }
 
-// askError gives a run's failure its exit code.
-func askError(err error) error {
+// The outcomes of a question.
+const (
+	answered = "answered"
+	failed   = "failed"
+	refused  = "refused"
+	limited  = "limited"
+)
+
+// askOutcome is the outcome of a run that ended with an error.
+func askOutcome(err error) string {
 	switch footnote.CodeOf(err) {
 	case footnote.BudgetExceeded, footnote.AgentTimeout, footnote.RateLimited, footnote.InputTooLong:
-		return &exit{exitLimit, errors.New(footnote.MessageOf(err))}
-	case footnote.Internal:
-		return &exit{exitFailed, err}
+		return limited
 	default:
-		return &exit{exitFailed, errors.New(footnote.MessageOf(err))}
+		return failed
 	}
+}
+
+// exit gives an outcome its exit code.
+func (a *answerJSON) exit() error {
+	code := map[string]int{answered: exitDone, refused: exitRefused, limited: exitLimit}[a.Outcome]
+	switch {
+	case a.Outcome == failed:
+		code = exitFailed
+	case code == exitDone:
+		return nil
+	}
+	return &exit{code, errors.New(a.Reason)}
 }
 
 // auditOnce writes what the audit has not seen, to its file: standard output is
 // the answer's.
 func (a *app) auditOnce(ctx context.Context) error {
-	follow, err := audit.New(audit.Options{
-		Log: a.store, Sinks: map[string]audit.Sink{"file": audit.File{Path: a.cfg.AuditFile()}},
-		Verbose: a.cfg.LogVerbose, Secrets: []string{string(a.cfg.APIKey)}, Logger: a.log,
-	})
+	follow, err := a.auditTo(map[string]audit.Sink{"file": audit.File{Path: a.cfg.AuditFile()}})
 	if err != nil {
 		return err
 	}
@@ -140,6 +196,16 @@ type answerJSON struct {
 	Unresolved   []footnote.Unresolved `json:"unresolved"`
 	Usage        usageJSON             `json:"usage"`
 	Conversation string                `json:"conversation_id"`
+	Outcome      string                `json:"outcome"` // answered, failed, refused or limited
+	Reason       string                `json:"reason"`  // of another outcome than answered
+}
+
+// newAnswer is an answer in which nothing is null but the chart.
+func newAnswer() answerJSON {
+	return answerJSON{
+		SQL: []string{}, Columns: []footnote.Column{}, Rows: []json.RawMessage{}, Chart: json.RawMessage("null"),
+		Footnotes: []footnote.Cite{}, Unresolved: []footnote.Unresolved{}, Outcome: answered,
+	}
 }
 
 type usageJSON struct {
@@ -150,19 +216,17 @@ type usageJSON struct {
 	Millis  int64   `json:"ms"`
 }
 
-// answer runs a turn and gathers its answer, while the screen shows it.
+// answer runs a turn and gathers its answer, while the screen shows it. What was
+// gathered is returned beside an error, too.
 func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answerJSON, error) {
+	g := &gathered{answerJSON: newAnswer()}
 	ticket, err := a.engine.Submit(ctx, turn)
 	if err != nil {
-		return nil, err
+		return &g.answerJSON, err
 	}
+	g.Conversation = ticket.Conversation
 	reader := a.engine.Subscribe(ticket)
 	defer reader.Close()
-	out := &answerJSON{
-		SQL: []string{}, Columns: []footnote.Column{}, Rows: []json.RawMessage{}, Chart: json.RawMessage("null"),
-		Footnotes: []footnote.Cite{}, Unresolved: []footnote.Unresolved{}, Conversation: ticket.Conversation,
-	}
-	var last *footnote.StoredResult
 	stopping := false
 	for {
 		batch, err := reader.Next(ctx)
@@ -171,12 +235,12 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 			stopping = true
 			ctx = context.WithoutCancel(ctx)
 			if err := a.engine.Stop(ctx, ticket.Conversation, "user"); err != nil {
-				return nil, err
+				return &g.answerJSON, err
 			}
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return &g.answerJSON, err
 		}
 		for _, entry := range batch {
 			if entry.Event == nil {
@@ -184,41 +248,89 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 				continue
 			}
 			scr.event(*entry.Event)
-			switch b := entry.Event.Body.(type) {
-			case footnote.ToolResult:
-				if b.Result != nil {
-					last = b.Result
-					out.SQL = append(out.SQL, b.Result.SQL)
-				}
-			case footnote.AssistantMessage:
-				out.Usage.Model = b.Model
-			case footnote.Answered:
-				out.Answer, out.Footnotes = b.Text, b.Cites
-				if b.Unresolved != nil {
-					out.Unresolved = b.Unresolved
-				}
-				if b.Chart != nil {
-					out.Chart = b.Chart
-				}
-			case footnote.RunFailed:
-				return nil, &footnote.Error{Code: b.Code, Message: b.Message}
-			case footnote.RunStopped:
-				return nil, footnote.Errorf(footnote.Conflict, "The answer was stopped.")
-			case footnote.RunFinished:
-				out.Usage.Input, out.Usage.Output = b.Usage.Prompt(), b.Usage.Output
-				out.Usage.CostUSD, out.Usage.Millis = b.Cost.USD(), b.Millis
-				return out, a.fill(ctx, ticket.Conversation, out, last, scr)
+			if ended, err := g.add(entry.Event.Body); err != nil {
+				return &g.answerJSON, err
+			} else if ended {
+				return &g.answerJSON, a.fill(ctx, &g.answerJSON, g.last, scr)
 			}
 		}
 	}
 }
 
+// gathered is an answer while it is gathered from the events of its run.
+type gathered struct {
+	answerJSON
+	last  *footnote.StoredResult
+	read  bool                // a statement gave rows
+	fault footnote.ToolResult // the last statement that did not
+}
+
+// add takes one event. The error is that of a run that did not finish.
+func (g *gathered) add(body footnote.Body) (ended bool, err error) {
+	switch b := body.(type) {
+	case footnote.ToolResult:
+		g.result(b)
+	case footnote.AssistantMessage:
+		g.Usage.Model = b.Model
+	case footnote.Answered:
+		g.Answer, g.Footnotes = b.Text, b.Cites
+		if b.Unresolved != nil {
+			g.Unresolved = b.Unresolved
+		}
+		if b.Chart != nil {
+			g.Chart = b.Chart
+		}
+	case footnote.RunFailed:
+		return true, &footnote.Error{Code: b.Code, Message: b.Message}
+	case footnote.RunStopped:
+		return true, footnote.Errorf(footnote.Conflict, "The answer was stopped.")
+	case footnote.RunFinished:
+		g.finished(b)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (g *gathered) result(r footnote.ToolResult) {
+	if r.Fault != "" {
+		g.fault = r
+	}
+	if r.Result == nil {
+		return
+	}
+	g.last = r.Result
+	g.SQL = append(g.SQL, r.Result.SQL)
+	// The count of a table's rows in its description is no answer.
+	g.read = g.read || !strings.HasPrefix(r.Name, "describe") && r.Result.SQL != ""
+}
+
+// finished says how it went: a run that finished may still have been cut short, or
+// have an answer that could not look anything up.
+func (g *gathered) finished(b footnote.RunFinished) {
+	g.Usage.Input, g.Usage.Output = b.Usage.Prompt(), b.Usage.Output
+	g.Usage.CostUSD, g.Usage.Millis = b.Cost.USD(), b.Millis
+	switch b.Reason {
+	case agent.MaxTokens, agent.ContextExceeded:
+		g.Outcome, g.Reason = limited, "the answer was cut off at the model's limit of length"
+	case "max_turns":
+		g.Outcome, g.Reason = limited, "the limit of model calls for one question (max_turns) was reached; this is the best answer until then"
+	case "budget":
+		g.Outcome, g.Reason = limited, "the limit of money for one question (max_budget_usd) was reached; this is the best answer until then"
+	case agent.Refusal:
+		g.Outcome, g.Reason = refused, "the model refused to answer"
+	default:
+		if g.fault.Fault != "" && !g.read {
+			g.Outcome, g.Reason = g.fault.Fault, "no query of the answer worked. "+g.fault.Content
+		}
+	}
+}
+
 // fill adds the rows of the answer's last query, and shows them.
-func (a *app) fill(ctx context.Context, conversation string, out *answerJSON, last *footnote.StoredResult, scr *screen) error {
+func (a *app) fill(ctx context.Context, out *answerJSON, last *footnote.StoredResult, scr *screen) error {
 	if last == nil {
 		return nil
 	}
-	res, err := readResult(ctx, a.store, conversation, *last)
+	res, err := readResult(ctx, a.store, out.Conversation, *last)
 	if err != nil {
 		return err
 	}

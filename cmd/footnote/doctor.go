@@ -22,7 +22,7 @@ type doctorCmd struct{}
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
-	return `Exit code 1 when a check fails.
+	return `Exit code 1 when a check fails, 2 when a setting is wrong.
 
   footnote doctor --source shop.db`
 }
@@ -44,10 +44,12 @@ func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error
 	c, err := s.load(e, nil)
 	if err != nil {
 		printChecks(std.out, []check{{"configuration", stateFail, err.Error()}})
-		return &exit{exitFailed, errors.New("the configuration is wrong")}
+		return &exit{exitUsage, errors.New("the configuration is wrong")}
 	}
 	checks := []check{{"configuration", stateOK, "listens on " + c.Listen}}
-	checks = append(checks, checkData(c.Data), checkKeys(c))
+	checks = append(checks, checkData(c.Data))
+	checks = append(checks, checkStore(ctx, c)...)
+	checks = append(checks, checkKeys(c))
 	checks = append(checks, checkModel(ctx, c, std)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
 	printChecks(std.out, checks)
@@ -135,19 +137,13 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 
 func checkSource(ctx context.Context, c config.Config, name string, pool *child.Pool, std streams) []check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], pool, logger(std.err, "error"), loading(std.err))
+	src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, "error"), loading(std.err))
 	if err != nil {
 		return []check{{what, stateFail, err.Error()}}
 	}
 	defer src.Close()
 	checks := []check{{what, stateOK, "opened as " + src.Dialect()}}
-	if s, err := src.Schema(ctx); err != nil {
-		checks = append(checks, check{what, stateFail, err.Error()})
-	} else if len(s.Tables) == 0 {
-		checks = append(checks, check{what, stateWarn, "has no tables"})
-	} else {
-		checks = append(checks, check{what, stateOK, fmt.Sprintf("%d tables", len(s.Tables))})
-	}
+	checks = append(checks, checkSchema(ctx, what, src)...)
 	switch err := src.Probe(ctx); {
 	case errors.Is(err, source.ErrWritable):
 		checks = append(checks, check{what, stateFail, err.Error()})
@@ -164,4 +160,41 @@ func checkSource(ctx context.Context, c config.Config, name string, pool *child.
 		}
 	}
 	return checks
+}
+
+// notedTables is of how many tables of a source the notes are told.
+const notedTables = 20
+
+// checkSchema reads the tables, and tells how each was read from its file: what was
+// left out or renamed there is not to be seen in the data.
+func checkSchema(ctx context.Context, what string, src source.Source) []check {
+	s, err := src.Schema(ctx)
+	switch {
+	case err != nil:
+		return []check{{what, stateFail, err.Error()}}
+	case len(s.Tables) == 0:
+		return []check{{what, stateWarn, "has no tables"}}
+	}
+	checks := []check{{what, stateOK, counted(len(s.Tables), "table")}}
+	told := 0
+	for _, t := range s.Tables {
+		if t.Comment == "" {
+			continue
+		}
+		if told++; told > notedTables {
+			continue
+		}
+		checks = append(checks, check{what, stateOK, "table " + t.FullName() + ": " + t.Comment})
+	}
+	if more := told - notedTables; more > 0 {
+		checks = append(checks, check{what, stateOK, "notes on " + counted(more, "more table") + " in list_tables"})
+	}
+	return checks
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
@@ -62,7 +62,7 @@ func (cmd *fakeCmd) Run(ctx context.Context, std streams) error {
 
 func (cmd *fakeCmd) options() (modeltest.Options, error) {
 	if strings.HasSuffix(cmd.Scenario, ".yaml") || strings.HasSuffix(cmd.Scenario, ".yml") || strings.HasSuffix(cmd.Scenario, ".json") {
-		data, err := os.ReadFile(cmd.Scenario)
+		data, err := plainfile.Read(cmd.Scenario, maxSmallFile)
 		if err != nil {
 			return modeltest.Options{}, fmt.Errorf("scenario: %w", err)
 		}

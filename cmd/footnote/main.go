@@ -16,6 +16,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -47,6 +48,10 @@ func (e *exit) Unwrap() error { return e.err }
 
 func main() {
 	child.Main(engines()) // never returns in the child that runs a database
+	sandbox.Main()        // nor in the one that runs a command
+	// Who reads our output may end before us, as head does: what is open is closed all the
+	// same. Not ignored, which the commands that we start would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ())
@@ -70,6 +75,7 @@ type cli struct {
 	Ask       askCmd      `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd    `cmd:"" help:"Run one statement exactly as the analyst would."`
 	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Migrate   migrateCmd  `cmd:"" help:"Bring the stored conversations to this version."`
 	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
 	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
 	SeedDemo  seedDemoCmd `cmd:"" name:"seed-demo" help:"Write the demo shop database to a file."`
@@ -80,6 +86,7 @@ type cli struct {
 type settings struct {
 	Config  string            `help:"Configuration file (default: footnote.yaml, where there is one)." placeholder:"FILE"`
 	Data    string            `help:"Folder for conversations and loaded files." placeholder:"DIR"`
+	Store   string            `help:"Postgres database for the conversations, instead of a file in the data folder." placeholder:"URL"`
 	Source  []string          `help:"A source: a configured one's name, name=url-or-path or just a path. May be given several times." placeholder:"SOURCE" sep:"none"`
 	Model   string            `help:"Model to ask; offline needs no key." placeholder:"MODEL"`
 	Setting map[string]string `name:"set" help:"Any setting by its name, such as max_turns=5." placeholder:"NAME=VALUE"`
@@ -117,7 +124,7 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		return exitUsage
 	}
 	err = parsed.Run(&c.settings)
-	if err == nil {
+	if err == nil || errors.Is(err, syscall.EPIPE) { // the reader has what it wanted
 		return exitDone
 	}
 	code := exitFailed
@@ -152,7 +159,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 	for name, value := range s.Setting {
 		all[name] = value
 	}
-	for name, value := range map[string]string{"data": s.Data, "model": s.Model} {
+	for name, value := range map[string]string{"data": s.Data, "store": s.Store, "model": s.Model} {
 		if value != "" {
 			all[name] = value
 		}

@@ -43,7 +43,10 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 		return &exit{exitUsage, fmt.Errorf("query needs exactly one source; %d are named. Use --source", len(c.Sources))}
 	}
 	all, err := openSources(ctx, c, logger(std.err, "warn"), loading(std.err))
-	if err != nil {
+	err = orStopped(ctx, err)
+	if err != nil && q.JSON {
+		return errors.Join(err, printJSON(std.out, tableJSON(footnote.Result{}, source.Summary{}, err)))
+	} else if err != nil {
 		return err
 	}
 	defer all.close()
@@ -51,18 +54,38 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 	if q.Batch {
 		return batch(ctx, src, std.in, std.out)
 	}
+	return q.one(ctx, src, std)
+}
+
+// one runs the statement and prints what it gave.
+func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) error {
 	res, sum, err := source.Collect(ctx, src, source.Query{SQL: q.SQL})
-	if err != nil {
-		return queryError(err)
-	}
-	if q.JSON {
-		err = printJSON(std.out, tableJSON(res, sum))
-	} else {
+	err = orStopped(ctx, err)
+	switch {
+	case q.JSON:
+		if perr := printJSON(std.out, tableJSON(res, sum, err)); perr != nil {
+			return perr
+		}
+	case err == nil:
 		printTable(std.out, res, terminalWidth(std.out))
 		fmt.Fprintf(std.err, "%d rows in %s\n", sum.Rows, sum.Elapsed.Round(time.Millisecond))
 	}
-	if err == nil && sum.Truncated {
+	switch {
+	case err != nil:
+		return queryError(err)
+	case sum.Truncated:
 		return &exit{exitLimit, errors.New(cutShort(sum))}
+	}
+	return nil
+}
+
+// errStopped is the end of a command that was told to end.
+var errStopped = errors.New("stopped")
+
+// orStopped is err, or errStopped where it came of the end of ctx.
+func orStopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errStopped
 	}
 	return err
 }
@@ -94,10 +117,33 @@ type queryJSON struct {
 	RowCount  int               `json:"row_count"`
 	Truncated bool              `json:"truncated"`
 	Millis    int64             `json:"ms"`
+	Outcome   string            `json:"outcome"` // as in batchOut
+	Reason    string            `json:"reason"`
 }
 
-func tableJSON(res footnote.Result, sum source.Summary) queryJSON {
-	return queryJSON{Columns: columnsOf(res), Rows: rowsJSON(res), RowCount: sum.Rows, Truncated: sum.Truncated, Millis: sum.Elapsed.Milliseconds()}
+// executed is the outcome of a statement that gave all its rows. The others are the
+// kinds of a source.Error.
+const executed = "executed"
+
+func tableJSON(res footnote.Result, sum source.Summary, err error) queryJSON {
+	out := queryJSON{Columns: columnsOf(res), Rows: rowsJSON(res), Truncated: sum.Truncated, Millis: sum.Elapsed.Milliseconds()}
+	out.Outcome, out.Reason = outcomeOf(sum, err)
+	out.RowCount = len(res.Rows)
+	return out
+}
+
+// outcomeOf says what came of a statement, and why where it is not all its rows.
+func outcomeOf(sum source.Summary, err error) (outcome, reason string) {
+	bad, ok := errors.AsType[*source.Error](err)
+	switch {
+	case ok:
+		return bad.Kind, bad.Reason
+	case err != nil:
+		return source.Failed, oneLine(err)
+	case sum.Truncated:
+		return source.Limited, cutShort(sum)
+	}
+	return executed, ""
 }
 
 func columnsOf(res footnote.Result) []footnote.Column {
@@ -141,10 +187,23 @@ const maxLine = 16 << 20
 // batch runs one statement for each line, over one pool of connections. Only a
 // line that cannot be read is an error.
 func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := scanLines(ctx, in)
+	for n := 1; ; n++ {
+		var next scanned
+		select {
+		case next = <-lines:
+		case <-ctx.Done():
+			return errStopped
+		}
+		if errors.Is(next.err, io.EOF) {
+			return nil
+		}
+		if next.err != nil {
+			return &exit{exitUsage, fmt.Errorf("read standard input: %w", next.err)}
+		}
+		text := strings.TrimSpace(next.text)
 		if text == "" {
 			continue
 		}
@@ -159,28 +218,53 @@ func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) 
 			return fmt.Errorf("write the outcome of line %d: %w", n, err)
 		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return errStopped
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return &exit{exitUsage, fmt.Errorf("read standard input: %w", err)}
+}
+
+// scanned is a line of the input, or the error that ended it.
+type scanned struct {
+	text string
+	err  error // io.EOF at the end
+}
+
+// scanLines reads lines beside the statements: a read of standard input cannot be
+// called off, and one that nobody answers ends with the process alone.
+func scanLines(ctx context.Context, in io.Reader) <-chan scanned {
+	out := make(chan scanned)
+	send := func(s scanned) (sent bool) {
+		select {
+		case out <- s:
+			return true
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return nil
+	go func() {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(make([]byte, 64<<10), maxLine)
+		for lines.Scan() {
+			if !send(scanned{text: lines.Text()}) {
+				return
+			}
+		}
+		err := lines.Err()
+		if err == nil {
+			err = io.EOF
+		}
+		send(scanned{err: err})
+	}()
+	return out
 }
 
 func one(ctx context.Context, src source.Source, line batchIn) batchOut {
 	begun := time.Now()
 	sum, err := src.Query(ctx, source.Query{SQL: *line.SQL}, func([]any) error { return nil })
-	o := batchOut{ID: line.ID, Outcome: "executed", Rows: sum.Rows, Millis: time.Since(begun).Milliseconds()}
-	if err != nil {
-		o.Outcome, o.Reason, o.Rows = source.Failed, err.Error(), 0
-		if e, ok := errors.AsType[*source.Error](err); ok {
-			o.Outcome, o.Reason = e.Kind, e.Reason
-		}
-		return o
-	}
-	if sum.Truncated {
-		o.Outcome, o.Reason = source.Limited, cutShort(sum)
+	err = orStopped(ctx, err)
+	o := batchOut{ID: line.ID, Rows: sum.Rows, Millis: time.Since(begun).Milliseconds()}
+	if o.Outcome, o.Reason = outcomeOf(sum, err); err != nil {
+		o.Rows = 0
 	}
 	return o
 }

@@ -275,6 +275,9 @@ func (s *screen) footnotes(a *answerJSON) {
 		if where == "" && c.Row != nil {
 			where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)
 		}
+		if where == "question" {
+			where = "the question, as it was read"
+		}
 		if c.Row != nil && inTableLine(a.Answer, c.Start) {
 			inTable[c.Result]++
 			continue

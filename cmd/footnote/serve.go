@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +15,9 @@ import (
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/httpapi/session"
+	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/store/sqlite"
 )
 
 // auditGrace is how long the audit may take to catch up when the server ends.
@@ -56,7 +58,6 @@ func flag(name, value string) map[string]string {
 // serve runs the server until ctx ends, then lets the running answers end. Ready
 // is called with the address once it answers; it may be nil.
 func serve(ctx context.Context, c config.Config, std streams, ready func(address string)) error {
-	signal.Ignore(syscall.SIGPIPE) // who reads our output may end before us
 	log := logger(std.err, c.LogLevel)
 	listener, err := listen(ctx, c.Listen)
 	if err != nil {
@@ -64,7 +65,7 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 	}
 	defer listener.Close()
 	var follow *audit.Audit // no run ends before it is set
-	a, err := newApp(ctx, c, "", log, loading(std.err), func() { follow.Wake() })
+	a, err := newApp(ctx, c, "", sqlite.Options{}, log, loading(std.err), func() { follow.Wake() })
 	if err != nil {
 		return err
 	}
@@ -86,10 +87,14 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	if err != nil {
 		return &exit{exitUsage, err}
 	}
+	if err := a.pages(api); err != nil {
+		return err
+	}
 	if err := a.engine.Recover(ctx); err != nil {
 		return err
 	}
 	fmt.Fprint(stderr, a.assistant.Policy.Table(a.assistant.Tools))
+	a.printCoder(stderr)
 	server := api.HTTPServer(a.cfg.Listen)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }() // ended by shutdown
@@ -130,7 +135,7 @@ func (a *app) announce(stdout io.Writer, address string) {
 
 // shutdown refuses new work, lets the running answers end, and then the streams.
 func (a *app) shutdown(server *http.Server, api *httpapi.Server, drain time.Duration) error {
-	a.log.Info("shutting down", "drain", drain)
+	a.log.Info("shutting down", "drain", drain.String())
 	api.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
@@ -164,12 +169,36 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 // doors makes the HTTP edge.
 func (a *app) doors() (*httpapi.Server, error) {
+	sessions, err := session.Open(a.cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	var workspaces httpapi.Workspaces
+	if a.workspaces != nil {
+		workspaces = shown{a.workspaces}
+	}
+	statements := &generator{app: a}
+	a.later(statements.close)
 	return httpapi.New(httpapi.Options{
-		Engine: a.engine, Log: a.store, Hub: a.hub,
+		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
+		Engine: a.engine, Log: withWorkspaces{a.store, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
-		OnDisconnect: a.cfg.OnDisconnect, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		Elsewhere: a.elsewhere(),
 	})
+}
+
+// about is what the page is told of this server.
+func (a *app) about() httpapi.About {
+	about := httpapi.About{Version: version, Offline: a.cfg.Upstream == config.Offline}
+	about.Features.DuckDB = duckdb.Available
+	_, about.Features.Uploads = a.catalog.Uploads()
+	about.Features.Coder = a.workspaces != nil
+	if about.Offline {
+		about.OfflineHint = "No model is connected: the offline planner answers questions about the data by fixed rules. Set ANTHROPIC_API_KEY and start again to connect one."
+	}
+	return about
 }
 
 // audit makes the audit of what is configured.
@@ -181,6 +210,12 @@ func (a *app) audit(stdout io.Writer) (*audit.Audit, error) {
 	if a.cfg.LogOutput == "file" || a.cfg.LogOutput == "both" {
 		sinks["file"] = audit.File{Path: a.cfg.AuditFile()}
 	}
+	return a.auditTo(sinks)
+}
+
+// auditTo makes the audit of this log into sinks. No key of the configuration
+// stands in it.
+func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 	secrets := []string{string(a.cfg.APIKey)}
 	for _, k := range a.cfg.APIKeys {
 		secrets = append(secrets, string(k.Key))

@@ -65,7 +65,8 @@ type demoCmd struct {
 
 // Help is shown by footnote demo --help.
 func (demoCmd) Help() string {
-	return `Creates the shop database in the data folder, where there is none yet, and serves it.
+	return `Creates the shop database in the data folder, where there is none yet, and serves it,
+together with a workspace for the coder.
 
   footnote demo
   footnote ask "Which city has the most customers?"`
@@ -79,6 +80,11 @@ func (cmd *demoCmd) Run(ctx context.Context, s *settings, e env, std streams) er
 	}
 	if len(s.Source) == 0 {
 		if c.Sources, err = shop(ctx, c.Data); err != nil {
+			return err
+		}
+	}
+	if c.Workspace == "" {
+		if c.Workspace, err = samples(c.Data); err != nil {
 			return err
 		}
 	}
@@ -100,7 +106,7 @@ func shop(ctx context.Context, data string) (map[string]string, error) {
 	path := filepath.Join(data, "shop.db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := os.MkdirAll(data, 0o700); err != nil {
-			return nil, fmt.Errorf("data folder: %w", err)
+			return nil, folderError(data, err)
 		}
 		if err := demo.Write(ctx, path); err != nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,8 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
@@ -75,14 +74,6 @@ func nameOf(where string) string {
 // sources are the opened databases by name.
 type sources map[string]source.Source
 
-// Source implements the tools' lookup. A name nobody configured is NotFound.
-func (s sources) Source(name string) (source.Source, error) {
-	if src, ok := s[name]; ok {
-		return src, nil
-	}
-	return nil, footnote.Errorf(footnote.NotFound, "There is no source named %q; there are %s.", name, strings.Join(s.names(), ", "))
-}
-
 func (s sources) names() []string { return slices.Sorted(maps.Keys(s)) }
 
 func (s sources) close() error {
@@ -103,7 +94,7 @@ func openSources(ctx context.Context, c config.Config, log *slog.Logger, progres
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], pool, log, progress)
+			src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, log, progress)
 			if err != nil {
 				return err // it names the source
 			}
@@ -132,13 +123,14 @@ func prove(ctx context.Context, name string, src source.Source) error {
 	return nil
 }
 
-// openSource opens one database by its URL, or by what its path looks like.
-func openSource(ctx context.Context, c config.Config, name, where string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+// openSource opens one database by its URL, or by what its path looks like. What is
+// loaded of files goes into the folder loaded.
+func openSource(ctx context.Context, c config.Config, name, where, loaded string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
 	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
 	if isSQLite(where) {
 		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Pool: pool, Logger: log})
 	}
-	o := duckdb.Options{Dir: filepath.Join(c.Data, "loaded"), Limits: limits, Pool: pool, Logger: log}
+	o := duckdb.Options{Dir: loaded, Limits: limits, Pool: pool, Logger: log}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
@@ -155,7 +147,7 @@ func isSQLite(where string) bool {
 	if ok && scheme == "duckdb" {
 		return false
 	}
-	file, err := os.Open(where)
+	file, err := plainfile.Open(where)
 	if err == nil {
 		defer file.Close()
 		head := make([]byte, 16)
@@ -173,7 +165,7 @@ func isSQLite(where string) bool {
 // beginsLikeDuckDB reports whether a file is a DuckDB database, which has its mark
 // after eight bytes of checksum.
 func beginsLikeDuckDB(path string) bool {
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return false
 	}

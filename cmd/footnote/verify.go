@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+
 	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/cite"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/store"
-	"github.com/footnotehq/footnote/store/sqlite"
 )
 
 type verifyCmd struct {
@@ -54,7 +54,7 @@ func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	log, id, err := findConversation(ctx, c.Data, cmd.Conversation)
+	log, id, err := findConversation(ctx, c, cmd.Conversation)
 	if err != nil {
 		return err
 	}
@@ -78,13 +78,13 @@ func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 
 // findConversation opens the log that has a conversation: the server's or the
 // terminal's. An empty id is the terminal's last one.
-func findConversation(ctx context.Context, data, id string) (store.Store, string, error) {
+func findConversation(ctx context.Context, c config.Config, id string) (store.Store, string, error) {
 	folders := []string{"", askFolder}
 	if id == "" {
 		folders = []string{askFolder}
 	}
 	for _, folder := range folders {
-		log, err := sqlite.OpenReader(ctx, filepath.Join(data, folder, "footnote.db"))
+		log, err := openToRead(ctx, c, folder)
 		if footnote.CodeOf(err) == footnote.NotFound {
 			continue
 		}
@@ -99,7 +99,7 @@ func findConversation(ctx context.Context, data, id string) (store.Store, string
 			return nil, "", errors.Join(err, cerr)
 		}
 	}
-	return nil, "", &exit{exitFailed, fmt.Errorf("there is no conversation %q in %s", id, data)}
+	return nil, "", &exit{exitFailed, fmt.Errorf("there is no conversation %q in %s", id, c.Data)}
 }
 
 func locate(ctx context.Context, log store.Store, id string) (string, error) {
@@ -126,16 +126,12 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 		if err != nil {
 			return out, err
 		}
+		var stored *footnote.StoredResult
 		switch b := ev.Body.(type) {
 		case footnote.ToolResult:
-			if b.Result == nil {
-				continue
-			}
-			res, err := readResult(ctx, log, id, *b.Result)
-			if err != nil {
-				return out, err
-			}
-			tables = append(tables, cite.Table{ID: b.Result.ID, SQL: b.Result.SQL, Result: res, RowCount: b.Result.RowCount})
+			stored = b.Result
+		case footnote.QueryRun:
+			stored = &b.Result
 		case footnote.Answered:
 			v := verdict{Seq: ev.Seq, Answer: b.Text, Footnotes: b.Cites, Unresolved: b.Unresolved, Problems: []problem{}}
 			if v.Unresolved == nil {
@@ -146,6 +142,14 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 			}
 			out.Answers = append(out.Answers, v)
 		}
+		if stored == nil {
+			continue
+		}
+		res, err := readResult(ctx, log, id, *stored)
+		if err != nil {
+			return out, err
+		}
+		tables = append(tables, cite.Table{ID: stored.ID, SQL: stored.SQL, Result: res, RowCount: stored.RowCount})
 	}
 	return out, nil
 }
@@ -153,7 +157,14 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 func printVerdicts(std streams, found verdicts) {
 	for _, v := range found.Answers {
 		fmt.Fprintf(std.out, "%s\n\n", strings.TrimSpace(safeText(v.Answer)))
+		wrong := map[[2]int]bool{}
+		for _, p := range v.Problems {
+			wrong[[2]int{p.Start, p.End}] = true
+		}
 		for _, c := range v.Footnotes {
+			if wrong[[2]int{c.Start, c.End}] {
+				continue // it is told below
+			}
 			where := c.Formula
 			if where == "" && c.Row != nil {
 				where = fmt.Sprintf("%s[%d].%s", c.Result, *c.Row, c.Column)

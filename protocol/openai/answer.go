@@ -195,15 +195,35 @@ type Collector struct {
 	body     []byte
 	err      error
 	done     bool
+	watch    *Encoder // looks for stop strings while text grows; nil without any
 }
 
 // NewCollector makes an empty Collector.
-func NewCollector(o Options) *Collector { return &Collector{opt: o} }
+func NewCollector(o Options) *Collector {
+	c := &Collector{opt: o}
+	if len(o.Stop) > 0 {
+		c.watch = NewEncoder(Options{Run: o.Run, Stop: o.Stop})
+	}
+	return c
+}
+
+// Delta looks at a delta. Its text is taken from the event that follows.
+func (c *Collector) Delta(d footnote.Delta) {
+	if c.watch != nil {
+		c.watch.Delta(nil, d)
+	}
+}
+
+// Enough reports whether a stop string was found, as Encoder.Enough does.
+func (c *Collector) Enough() bool { return c.watch != nil && c.watch.Enough() && !c.done }
 
 // Event takes the next event.
 func (c *Collector) Event(ev footnote.Event) {
 	if c.done || ev.Run != c.opt.Run {
 		return
+	}
+	if c.watch != nil {
+		c.watch.Event(nil, ev)
 	}
 	switch b := ev.Body.(type) {
 	case footnote.AssistantMessage:

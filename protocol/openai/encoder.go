@@ -50,6 +50,10 @@ func NewEncoder(o Options) *Encoder {
 // Done reports whether the stream is complete: nothing may follow.
 func (e *Encoder) Done() bool { return e.done }
 
+// Enough reports whether a stop string was found: the client takes no more text, so
+// the run may be stopped. The stream goes on to its end.
+func (e *Encoder) Enough() bool { return e.cut && !e.done }
+
 // Err is why the answer ended without being complete, or nil.
 func (e *Encoder) Err() error { return e.err }
 

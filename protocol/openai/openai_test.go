@@ -78,6 +78,12 @@ func TestDecodeRefuses(t *testing.T) {
 		{"functions", `{"model":"a","functions":[{"name":"f"}],` + user + `}`, footnote.UnsupportedParameter, "functions"},
 		{"tool_choice required", `{"model":"a","tool_choice":"required",` + user + `}`, footnote.UnsupportedParameter, "tool_choice"},
 		{"tool_choice a function", `{"model":"a","tool_choice":{"type":"function"},` + user + `}`, footnote.UnsupportedParameter, "tool_choice"},
+		{"a forced tool that is no title", `{"model":"a","tools":[` + tool("title", "body") + `],"tool_choice":{"type":"function","function":{"name":"f"}},` + user + `}`, footnote.UnsupportedParameter, "tools"},
+		{"a title that is not forced", `{"model":"a","tools":[` + tool("title") + `],"tool_choice":"auto",` + user + `}`, footnote.UnsupportedParameter, "tools"},
+		{"another tool is forced", `{"model":"a","tools":[` + tool("title") + `],"tool_choice":{"type":"function","function":{"name":"g"}},` + user + `}`, footnote.UnsupportedParameter, "tools"},
+		{"two tools", `{"model":"a","tools":[` + tool("title") + `,` + tool("title") + `],"tool_choice":"required",` + user + `}`, footnote.UnsupportedParameter, "tools"},
+		{"a title amid a conversation", `{"model":"a","tools":[` + tool("title") + `],"tool_choice":"required","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`, footnote.UnsupportedParameter, "tools"},
+		{"effort", `{"model":"a","reasoning_effort":"extreme",` + user + `}`, footnote.InvalidRequest, "reasoning_effort"},
 		{"two choices", `{"model":"a","n":2,` + user + `}`, footnote.UnsupportedParameter, "n"},
 		{"no choices", `{"model":"a","n":0,` + user + `}`, footnote.InvalidRequest, "n"},
 		{"stream a word", `{"model":"a","stream":"yes",` + user + `}`, footnote.InvalidRequest, "stream"},
@@ -160,6 +166,66 @@ func TestJobs(t *testing.T) {
 		r, err := Decode(tc.body, nil, Limits{})
 		if err != nil || r.Job != tc.want {
 			t.Errorf("%s: Job = %v, %v; want %v", tc.name, r.Job, err, tc.want)
+		}
+	}
+}
+
+// tool is a function named f of the client, with texts as its input.
+func tool(keys ...string) string {
+	return `{"type":"function","function":{"name":"f","parameters":` + object(keys...) + `}}`
+}
+
+func object(keys ...string) string {
+	properties := map[string]any{}
+	for _, k := range keys {
+		properties[k] = map[string]string{"type": "string"}
+	}
+	b, _ := json.Marshal(map[string]any{"type": "object", "properties": properties}) // strings always encode
+	return string(b)
+}
+
+func TestForms(t *testing.T) {
+	prompt := `"messages":[{"role":"user","content":"Analyze this conversation and provide:\n1. The detected language\n2. A concise title in the detected language"}]`
+	for _, tc := range []struct {
+		body     string
+		function string
+		keys     int // 0: no form
+	}{
+		{`{"model":"a","tools":[` + tool("title", "language") + `],"tool_choice":{"type":"function","function":{"name":"f"}},` + prompt + `}`, "f", 2},
+		{`{"model":"a","stream":true,"tools":[` + tool("title") + `],"tool_choice":"required","messages":[{"role":"system","content":"x"},{"role":"user","content":"words of its own"}]}`, "f", 1},
+		{`{"model":"a","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + object("title", "language") + `}},` + prompt + `}`, "", 2},
+		{`{"model":"a","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + object("orders") + `}},` + prompt + `}`, "", 0},
+	} {
+		r, err := Decode([]byte(tc.body), nil, Limits{})
+		if err != nil || !r.Job || (r.Form == nil) != (tc.keys == 0) {
+			t.Errorf("%s: %+v, %v", tc.body, r, err)
+		} else if r.Form != nil && (r.Form.Function != tc.function || len(r.Form.Keys) != tc.keys) {
+			t.Errorf("%s: %+v", tc.body, r.Form)
+		}
+	}
+	r, err := Decode([]byte(`{"model":"a","response_format":{"type":"json_schema","json_schema":{"schema":`+object("title")+`}},"messages":[{"role":"user","content":"How many orders?"}]}`), nil, Limits{})
+	if err != nil || r.Job || r.Form != nil {
+		t.Errorf("a question with a schema is a question: %+v, %v", r, err)
+	}
+	form := &Form{Keys: []string{"language", "title"}}
+	for answer, want := range map[string]string{
+		`{"title":"Orders","language":"Deutsch"}`:         `{"language":"Deutsch","title":"Orders"}`,
+		"```json\n{\"title\": \"Orders \\\"A\\\"\"}\n```": `{"language":"English","title":"Orders \"A\""}`,
+		"**Orders in May**\nmore":                         `{"language":"English","title":"Orders in May"}`,
+		"{broken":                                         `{"language":"English","title":"{broken"}`,
+		"":                                                `{"language":"English","title":""}`,
+	} {
+		if got := string(form.Fill(answer)); got != want {
+			t.Errorf("Fill(%q) = %s, want %s", answer, got, want)
+		}
+	}
+}
+
+func TestEffort(t *testing.T) {
+	for asked, want := range map[string]string{`"none"`: "off", `"minimal"`: "low", `"high"`: "high", `null`: ""} {
+		r, err := Decode([]byte(`{"model":"a","reasoning_effort":`+asked+`,"messages":[{"role":"user","content":"hi"}]}`), nil, Limits{})
+		if err != nil || r.Effort != want {
+			t.Errorf("%s: %q, %v; want %q", asked, r.Effort, err, want)
 		}
 	}
 }

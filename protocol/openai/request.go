@@ -20,6 +20,7 @@ type Request struct {
 	Footnotes    bool // the answer's footnotes under a vendor key
 	MaxTokens    int  // for each model call; 0 when the client does not say
 	Stop         []string
+	Effort       string // how hard to think, in the engine's words; empty when the client does not say
 
 	// Conversation is the client's or our own id of the conversation; empty when
 	// the request stands for itself.
@@ -30,8 +31,9 @@ type Request struct {
 
 	// Job is true for the side traffic of chat front ends: titles, tags,
 	// follow-up questions. Text is its whole prompt. Such a request is no turn of
-	// a conversation.
-	Job bool
+	// a conversation. Form is the shape of its answer; nil for plain text.
+	Job  bool
+	Form *Form
 }
 
 // Message is a text turn of the client's history.
@@ -72,8 +74,14 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 	if doc.Kind() != strictjson.Object {
 		return Request{}, footnote.Errorf(footnote.InvalidRequest, "The body must be a JSON object, not %s.", doc.Kind())
 	}
-	if err := unsupported(doc); err != nil {
+	if err := choices(doc); err != nil {
 		return Request{}, err
+	}
+	form := formOf(doc)
+	if form == nil || form.Function == "" {
+		if err := tools(doc); err != nil {
+			return Request{}, err
+		}
 	}
 	var r Request
 	if err := r.options(doc, h); err != nil {
@@ -85,12 +93,31 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 	if r.Conversation, err = conversation(h, lim.TrustOpenWebUI); err != nil {
 		return Request{}, err
 	}
-	r.Job = !r.Stream && len(r.History) == 0 && isJob(r.Text)
+	if err := r.sideJob(doc, form); err != nil {
+		return Request{}, err
+	}
 	if n := utf8.RuneCountInString(r.Text); n > lim.InputChars && !r.Job {
 		return Request{}, refuse(footnote.InputTooLong, "messages",
 			"The message has %d characters; at most %d are allowed.", n, lim.InputChars)
 	}
 	return r, nil
+}
+
+// sideJob recognises the side traffic of chat programs: by its words, or by a form
+// for a title. Both say all there is in one message.
+func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
+	switch alone := len(r.History) == 0; {
+	case form != nil && form.Function != "":
+		if r.Job = alone; !alone {
+			return tools(doc)
+		}
+	default:
+		r.Job = alone && !r.Stream && isJob(r.Text)
+	}
+	if r.Job {
+		r.Form = form
+	}
+	return nil
 }
 
 // invalid classifies an error of the JSON itself.
@@ -101,9 +128,9 @@ func invalid(err error) error {
 	return err
 }
 
-// unsupported refuses what this door cannot do and must not ignore: a client that
-// asks for tools and gets none believes that none were needed.
-func unsupported(doc strictjson.Value) error {
+// tools refuses those of the client, which must not be ignored: a client that asks
+// for tools and gets none believes that none were needed.
+func tools(doc strictjson.Value) error {
 	for _, key := range []string{"tools", "functions"} {
 		switch v := doc.Get(key); {
 		case v.Absent():
@@ -121,6 +148,11 @@ func unsupported(doc strictjson.Value) error {
 				"%s can only be \"none\" or \"auto\": this server runs its own tools.", key)
 		}
 	}
+	return nil
+}
+
+// choices refuses more than one.
+func choices(doc strictjson.Value) error {
 	if v := doc.Get("n"); !v.Absent() {
 		if n, ok := v.Int(); !ok || n < 1 {
 			return refuse(footnote.InvalidRequest, "n", "n must be 1.")
@@ -159,8 +191,28 @@ func (r *Request) options(doc strictjson.Value, h http.Header) error {
 	if r.MaxTokens, err = tokens(doc); err != nil {
 		return err
 	}
+	if r.Effort, err = effort(doc.Get("reasoning_effort")); err != nil {
+		return err
+	}
 	r.Stop, err = stops(doc.Get("stop"))
 	return err
+}
+
+// effort reads how hard the model is to think. What this API calls minimal is the
+// lowest level there is.
+func effort(v strictjson.Value) (string, error) {
+	if v.Absent() {
+		return "", nil
+	}
+	switch word, _ := v.Text(); word {
+	case "none":
+		return footnote.EffortOff, nil
+	case "minimal":
+		return "low", nil
+	case "low", "medium", "high", "xhigh", "max":
+		return word, nil
+	}
+	return "", refuse(footnote.InvalidRequest, "reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high, xhigh or max.")
 }
 
 func boolean(v strictjson.Value, key string) (bool, error) {

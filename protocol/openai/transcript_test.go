@@ -3,128 +3,44 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/protocol/internal/transcript"
 )
-
-var update = flag.Bool("update", false, "write the transcripts anew")
-
-// entry is one line of a script: an event, or a delta.
-type entry struct {
-	Event string          `json:"event"` // kind
-	Run   string          `json:"run"`   // default r1
-	Body  json.RawMessage `json:"body"`
-
-	Delta string `json:"delta"` // text; empty for the other operations
-	Op    string `json:"op"`
-	Kind  string `json:"kind"` // default text
-	Step  int    `json:"step"`
-	Try   int    `json:"try"` // attempt, default 1
-	Index int    `json:"index"`
-}
-
-var ops = map[string]footnote.DeltaOp{
-	"start": footnote.BlockStarted, "": footnote.BlockGrew, "end": footnote.BlockEnded,
-	"retrying": footnote.StepRetrying, "broke": footnote.StepBroke,
-}
-
-func (l entry) delta(t *testing.T) footnote.Delta {
-	op, ok := ops[l.Op]
-	if !ok {
-		t.Fatalf("unknown op %q", l.Op)
-	}
-	d := footnote.Delta{Run: l.Run, Step: l.Step, Attempt: max(1, l.Try), Index: l.Index, Op: op, Kind: l.Kind}
-	if d.Kind == "" {
-		d.Kind = "text"
-	}
-	if op == footnote.BlockGrew {
-		quoted, _ := json.Marshal(l.Delta)
-		d.Escaped = quoted[1 : len(quoted)-1]
-	}
-	return d
-}
 
 // TestTranscripts plays each script of testdata to an Encoder and a Collector.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no transcripts", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { transcript(t, file) })
-	}
-}
-
-func transcript(t *testing.T, file string) {
-	ar, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := map[string][]byte{}
-	for _, f := range ar.Files {
-		parts[f.Name] = f.Data
-	}
-	opt := Options{ID: "chatcmpl-1", Run: "r1", Model: "analyst", Created: time.Unix(1_700_000_000, 0)}
-	if o := parts["options.json"]; o != nil {
-		if err := json.Unmarshal(o, &opt); err != nil {
-			t.Fatal(err)
+	transcript.Each(t, func(t *testing.T, file *transcript.File) {
+		opt := Options{ID: "chatcmpl-1", Run: "r1", Model: "analyst", Created: time.Unix(1_700_000_000, 0)}
+		file.Decode(t, "options.json", &opt)
+		enc, col := NewEncoder(opt), NewCollector(opt)
+		var stream []byte
+		for i, l := range file.Script(t) {
+			if l.Event == "" {
+				stream = enc.Delta(stream, l.AsDelta(t))
+				continue
+			}
+			ev := l.AsEvent(t, int64(i)+1)
+			stream = enc.Event(stream, ev)
+			col.Event(ev)
 		}
-	}
-	enc, col := NewEncoder(opt), NewCollector(opt)
-	var stream []byte
-	for line := range bytes.Lines(parts["script"]) {
-		var l entry
-		if err := json.Unmarshal(line, &l); err != nil {
-			t.Fatalf("%s: %v", line, err)
+		completion, done, err := col.Completion()
+		if done != enc.Done() {
+			t.Errorf("the collector is done: %v, the encoder: %v", done, enc.Done())
 		}
-		if l.Run == "" {
-			l.Run = "r1"
-		}
-		if l.Event == "" {
-			stream = enc.Delta(stream, l.delta(t))
-			continue
-		}
-		body, err := footnote.DecodeBody(l.Event, l.Body)
 		if err != nil {
-			t.Fatal(err)
+			completion = AppendError(nil, err, "")
 		}
-		ev := footnote.Event{Run: l.Run, Body: body}
-		stream = enc.Event(stream, ev)
-		col.Event(ev)
-	}
-	completion, done, err := col.Completion()
-	if done != enc.Done() {
-		t.Errorf("the collector is done: %v, the encoder: %v", done, enc.Done())
-	}
-	if err != nil {
-		completion = AppendError(nil, err, "")
-	}
-	checkFrames(t, stream)
-	got := map[string][]byte{"stream": stream, "completion": append(completion, '\n')}
-	for i, f := range ar.Files {
-		want, ok := got[f.Name]
-		if !ok {
-			continue
+		checkFrames(t, stream)
+		for name, got := range map[string][]byte{"stream": stream, "completion": append(completion, '\n')} {
+			if file.Has(name) {
+				file.Check(t, name, got)
+			}
 		}
-		if *update {
-			ar.Files[i].Data = want
-		} else if !bytes.Equal(f.Data, want) {
-			t.Errorf("%s:\n%s\nwant\n%s", f.Name, want, f.Data)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 }
 
 // checkFrames holds what every stream must keep, whatever it says.

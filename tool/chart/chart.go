@@ -13,7 +13,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 	"github.com/footnotehq/footnote/tool/schema"
 )

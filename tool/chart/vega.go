@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/internal/reply"
 )
 
 // object is a piece of Vega-Lite. Its keys are written in the order of the

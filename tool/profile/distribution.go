@@ -10,9 +10,9 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
-	"github.com/footnotehq/footnote/tool/internal/reply"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -49,28 +49,28 @@ const (
 func (t distribution) Spec() agent.Spec { return distributionSpec }
 
 func (t distribution) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in distributionInput
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit get_value_distribution: " + err.Error()), nil
-	}
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t distribution) run(ctx context.Context, call agent.Call, in distributionInput) (agent.Output, error) {
 	limit := defaultLimit
 	if in.Limit != 0 {
 		limit = int(min(max(in.Limit, 1), maxLimit))
 	}
-	at, failed, err := t.find(ctx, call, in.Source, in.Table, in.Column)
-	if failed != nil || err != nil {
-		return lookup.Output(failed), err
+	at, err := t.find(ctx, call, in.Source, in.Table, in.Column)
+	if err != nil {
+		return agent.Output{}, err
 	}
 	if at.column.Kind == footnote.KindBlob {
 		return agent.Fail("The column holds binary data, which has no distribution worth showing."), nil
 	}
 	sql, note, err := t.plan(ctx, at, limit)
 	if err != nil {
-		return lookup.Failure(ctx, at.src, sql, err)
+		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	result, _, err := source.Collect(ctx, at.src, source.Query{SQL: sql, Limits: t.Limits})
 	if err != nil {
-		return lookup.Failure(ctx, at.src, sql, err)
+		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	return agent.Output{
 		Content: at.distributionContent(call.ResultID, result, note),

@@ -11,10 +11,10 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/internal/quote"
-	"github.com/footnotehq/footnote/tool/internal/reply"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -54,18 +54,18 @@ var statsSpec = agent.Spec{
 func (t stats) Spec() agent.Spec { return statsSpec }
 
 func (t stats) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in statsInput
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit get_column_stats: " + err.Error()), nil
-	}
-	at, failed, err := t.find(ctx, call, in.Source, in.Table, in.Column)
-	if failed != nil || err != nil {
-		return lookup.Output(failed), err
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t stats) run(ctx context.Context, call agent.Call, in statsInput) (agent.Output, error) {
+	at, err := t.find(ctx, call, in.Source, in.Table, in.Column)
+	if err != nil {
+		return agent.Output{}, err
 	}
 	sql := at.statsSQL()
 	result, _, err := source.Collect(ctx, at.src, source.Query{SQL: sql, Limits: t.Limits})
 	if err != nil {
-		return lookup.Failure(ctx, at.src, sql, err)
+		return agent.Output{}, lookup.Failure(ctx, at.src, sql, err)
 	}
 	if len(result.Rows) != 1 {
 		return agent.Output{}, fmt.Errorf("statistics of %s: %d rows instead of one", at.column.Name, len(result.Rows))
@@ -82,21 +82,16 @@ type place struct {
 	column  source.Column
 }
 
-func (o Options) find(ctx context.Context, call agent.Call, src, table, column string) (place, *agent.Output, error) {
-	var at place
-	var failed *agent.Output
-	var err error
-	at.name, at.src, failed, err = lookup.Source(o.Sources, call, src)
-	if failed != nil || err != nil {
-		return place{}, failed, err
+func (o Options) find(ctx context.Context, call agent.Call, src, table, column string) (at place, err error) {
+	if at.name, at.src, err = lookup.Source(o.Sources, call, src); err != nil {
+		return place{}, err
 	}
 	at.dialect = at.src.Dialect()
-	at.table, failed, err = lookup.Table(ctx, at.src, table)
-	if failed != nil || err != nil {
-		return place{}, failed, err
+	if at.table, err = lookup.Table(ctx, at.src, table); err != nil {
+		return place{}, err
 	}
-	at.column, failed = lookup.Column(at.table, column)
-	return at, failed, nil
+	at.column, err = lookup.Column(at.table, column)
+	return at, err
 }
 
 // header is how every answer begins: what it is about.

@@ -4,15 +4,14 @@ package query
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
-	"github.com/footnotehq/footnote/tool/internal/reply"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -23,22 +22,18 @@ type Options struct {
 	// source's own.
 	Limits source.Limits
 	// ModelRows and ModelBytes bound what the model reads of a result; 0 means
-	// 200 rows and 50,000 bytes.
+	// reply.TableRows and reply.TableBytes.
 	ModelRows  int
 	ModelBytes int
 }
 
-// cellShown is how many bytes of one text cell the model reads. The stored result
-// has the cell in full.
-const cellShown = 2000
-
 // New returns list_tables, describe_table and run_query.
 func New(o Options) []agent.Tool {
 	if o.ModelRows == 0 {
-		o.ModelRows = 200
+		o.ModelRows = reply.TableRows
 	}
 	if o.ModelBytes == 0 {
-		o.ModelBytes = 50_000
+		o.ModelBytes = reply.TableBytes
 	}
 	return []agent.Tool{listTables{o}, describeTable{o}, runQuery{o}}
 }
@@ -67,21 +62,18 @@ var runSpec = agent.Spec{
 func (t runQuery) Spec() agent.Spec { return runSpec }
 
 func (t runQuery) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in runInput
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit run_query: " + err.Error()), nil
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t runQuery) run(ctx context.Context, call agent.Call, in runInput) (agent.Output, error) {
+	name, src, err := lookup.Source(t.Sources, call, in.Source)
+	if err != nil {
+		return agent.Output{}, err
 	}
 	in.SQL = unfence(in.SQL)
-	if strings.TrimSpace(in.SQL) == "" {
-		return agent.Fail("The SQL is empty. Send one SELECT statement."), nil
-	}
-	name, src, failed, err := lookup.Source(t.Sources, call, in.Source)
-	if failed != nil || err != nil {
-		return lookup.Output(failed), err
-	}
-	result, sum, err := source.Collect(ctx, src, source.Query{SQL: in.SQL, Limits: t.Limits})
+	result, sum, err := Run(ctx, src, in.SQL, t.Limits)
 	if err != nil {
-		return lookup.Failure(ctx, src, in.SQL, err)
+		return agent.Output{}, lookup.Failure(ctx, src, in.SQL, err)
 	}
 	return agent.Output{
 		Content: t.content(call.ResultID, result, sum),
@@ -89,6 +81,15 @@ func (t runQuery) Call(ctx context.Context, call agent.Call) (agent.Output, erro
 		Source:  name,
 		SQL:     in.SQL,
 	}, nil
+}
+
+// Run runs one statement: this is the one way by which those of models and those of
+// people reach a source. What the gate or the engine refuses is a *source.Error.
+func Run(ctx context.Context, src source.Source, sql string, limits source.Limits) (footnote.Result, source.Summary, error) {
+	if strings.TrimSpace(sql) == "" {
+		return footnote.Result{}, source.Summary{}, source.Refusef("The SQL is empty. Send one SELECT statement.")
+	}
+	return source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
 }
 
 // unfence takes a statement out of the Markdown fence that some models put around
@@ -109,50 +110,9 @@ func unfence(sql string) string {
 
 // content is what the model reads of a result.
 func (t runQuery) content(id string, result footnote.Result, sum source.Summary) string {
-	columns := make([]string, len(result.Columns))
-	for i, c := range result.Columns {
-		columns[i], _ = reply.Clip(c.Name, cellShown)
-	}
-	head := reply.JSON(columns)
-	var notes []string
-	if room := t.ModelBytes / 2; len(head) > room { // thousands of columns
-		columns = columns[:len(columns)*room/len(head)]
-		head = reply.JSON(columns)
-		notes = append(notes, fmt.Sprintf("Only the first %d of %d columns are shown; select fewer.", len(columns), len(result.Columns)))
-	}
-	rows, shown, cut := reply.Head(firstCells(result.Rows, len(columns), t.ModelRows), t.ModelRows, t.ModelBytes-len(head), cellShown)
-	n := len(result.Rows)
-	if shown < n {
-		notes = append(notes, fmt.Sprintf("Only the first %d of %d rows are shown here; result %s has them all.", shown, n, id))
-	}
+	cut := ""
 	if result.Truncated {
-		notes = append(notes, fmt.Sprintf("The query gave more rows than may be read: reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong; aggregate in SQL.", sum.Limit, n))
+		cut = fmt.Sprintf("The query gave more rows than may be read: reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong; aggregate in SQL.", sum.Limit, len(result.Rows))
 	}
-	if cut {
-		notes = append(notes, fmt.Sprintf("Cells longer than %d bytes are cut here.", cellShown))
-	}
-	if n == 0 {
-		notes = append(notes, "The query gave no rows.")
-	}
-	return string(reply.JSON(struct {
-		Result    string          `json:"result"`
-		Columns   json.RawMessage `json:"columns"`
-		Rows      json.RawMessage `json:"rows"`
-		RowCount  int             `json:"row_count"`
-		Truncated bool            `json:"truncated"`
-		Note      string          `json:"note,omitempty"`
-	}{id, head, rows, n, shown < n || result.Truncated, strings.Join(notes, " ")}))
-}
-
-// firstCells cuts the first n rows to their first width cells.
-func firstCells(rows [][]any, width, n int) [][]any {
-	rows = rows[:min(n, len(rows))]
-	if len(rows) == 0 || len(rows[0]) <= width {
-		return rows
-	}
-	out := make([][]any, len(rows))
-	for i, row := range rows {
-		out[i] = row[:min(width, len(row))]
-	}
-	return out
+	return reply.Table{ID: id, Result: result, Rows: t.ModelRows, Bytes: t.ModelBytes, Cut: cut}.JSON()
 }

@@ -205,6 +205,27 @@ func TestWhatTheModelCannotRepairIsAnError(t *testing.T) {
 	}
 }
 
+// Beside others, a source that is away is a failure that the model reads.
+func TestOneOfSeveralSourcesIsAway(t *testing.T) {
+	broken := tooltest.Shop(t)
+	broken.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The file is not there.")
+	sources := tooltest.Sources{"shop": tooltest.Shop(t), "broken": broken}
+	for _, c := range []struct{ tool, input, want string }{
+		{"run_query", `{"sql":"SELECT 1","source":"broken"}`, "The source broken cannot be reached now: The file is not there. The other sources are: shop, gone."},
+		{"run_query", `{"sql":"SELECT 1","source":"gone"}`, "The source gone cannot be reached now: The database is away. The other sources are: shop, broken."},
+		{"describe_table", `{"table":"orders","source":"GONE"}`, "The source gone cannot be reached now"},
+		{"list_tables", `{"source":"gone"}`, `"source":"gone","tables":null,"error":"The source cannot be reached now."`},
+	} {
+		out, err := call(t, sources, c.tool, c.input, "shop", "broken", "gone")
+		if err != nil || !out.IsError || !strings.Contains(out.Content, c.want) {
+			t.Errorf("%s(%s) = %+v, %v; want a failure with %q", c.tool, c.input, out, err, c.want)
+		}
+	}
+	if out := run(t, sources, "run_query", `{"sql":"SELECT 1"}`, "shop", "broken", "gone"); out.IsError {
+		t.Errorf("the source that is there: %s", out.Content)
+	}
+}
+
 func TestRefusalsAndLimitsAreSaidAsSuch(t *testing.T) {
 	src := tooltest.Shop(t)
 	for kind, want := range map[string]string{

@@ -11,10 +11,10 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 	"github.com/footnotehq/footnote/tool/internal/quote"
-	"github.com/footnotehq/footnote/tool/internal/reply"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -54,15 +54,15 @@ type listedSource struct {
 }
 
 func (t listTables) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in listInput
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit list_tables: " + err.Error()), nil
-	}
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t listTables) run(ctx context.Context, call agent.Call, in listInput) (agent.Output, error) {
 	names := call.Sources
 	if in.Source != "" || len(names) == 0 {
-		name, failed := lookup.Name(call, in.Source)
-		if failed != nil {
-			return *failed, nil
+		name, err := lookup.Name(call, in.Source)
+		if err != nil {
+			return agent.Output{}, err
 		}
 		names = []string{name}
 	}
@@ -77,8 +77,11 @@ func (t listTables) Call(ctx context.Context, call agent.Call) (agent.Output, er
 		}
 		lists = append(lists, list)
 	}
-	if len(broken) == len(names) || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil || len(broken) == len(names) && len(call.Sources) == 1:
 		return agent.Output{}, errors.Join(broken...)
+	case len(broken) == len(names):
+		return agent.Fail(t.content(call.ResultID, lists)), nil
 	}
 	return agent.Output{Content: t.content(call.ResultID, lists), Rows: listRows(lists)}, nil
 }
@@ -217,17 +220,17 @@ type description struct {
 }
 
 func (t describeTable) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in describeInput
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return agent.Fail("The input does not fit describe_table: " + err.Error()), nil
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t describeTable) run(ctx context.Context, call agent.Call, in describeInput) (agent.Output, error) {
+	name, src, err := lookup.Source(t.Sources, call, in.Source)
+	if err != nil {
+		return agent.Output{}, err
 	}
-	name, src, failed, err := lookup.Source(t.Sources, call, in.Source)
-	if failed != nil || err != nil {
-		return lookup.Output(failed), err
-	}
-	table, failed, err := lookup.Table(ctx, src, in.Table)
-	if failed != nil || err != nil {
-		return lookup.Output(failed), err
+	table, err := lookup.Table(ctx, src, in.Table)
+	if err != nil {
+		return agent.Output{}, err
 	}
 	d := describe(name, table)
 	out := agent.Output{Source: name}

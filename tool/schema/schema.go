@@ -34,6 +34,20 @@ func Integer(property string, least, most int) Option {
 	}}
 }
 
+// Length makes a property a text of least to most characters.
+func Length(property string, least, most int) Option {
+	return Option{property, func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = new(least), new(most) }}
+}
+
+// Items bounds a property that is a list of texts: at most so many, each of at most
+// so many characters.
+func Items(property string, most, length int) Option {
+	return Option{property, func(s *jsonschema.Schema) {
+		s.MaxItems = new(most)
+		s.Items = &jsonschema.Schema{Type: "string", MaxLength: new(length)}
+	}}
+}
+
 // OneOrMany makes a property that is a list of strings accept a single string as
 // well. The Go field's type must do so, too.
 func OneOrMany(property string) Option {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/tool/internal/reply"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 	"github.com/google/jsonschema-go/jsonschema"
 )

@@ -1,17 +1,21 @@
-// Package lookup finds what a tool's input names — a source, a table, a column —
-// and says in words for the model what there is when it does not exist. Only
-// names that came out of the catalogue here are ever written into SQL.
+// Package lookup reads a tool's input and finds what it names — a source, a table,
+// a column. What does not exist comes back as a Fault: words for the model that say
+// what there is. Only names that came out of the catalogue here are ever written
+// into SQL.
 package lookup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
-	"github.com/footnotehq/footnote/tool/internal/reply"
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
@@ -24,12 +28,64 @@ type Sources interface {
 // longest is how many bytes of a foreign text are repeated to the model.
 const longest = 2000
 
+// Fault is an error that the model should read and can repair.
+type Fault struct {
+	Kind  string // of a statement's fault: source.Refused, …; else empty
+	Words string
+}
+
+func (f *Fault) Error() string { return f.Words }
+
+// output is the fault as the model reads it.
+func (f *Fault) output() agent.Output {
+	out := agent.Fail(f.Words)
+	out.Fault = f.Kind
+	return out
+}
+
+// faultf makes a Fault, in valid UTF-8.
+func faultf(kind, format string, args ...any) *Fault {
+	return &Fault{kind, strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")}
+}
+
+// Run is the Call of a tool whose input is an In: it reads the input and lets f do
+// the work. A Fault that f returns is a failed output. So is a source that is away
+// where the conversation has others; any other error ends the run.
+func Run[In any](ctx context.Context, call agent.Call, f func(context.Context, agent.Call, In) (agent.Output, error)) (agent.Output, error) {
+	var in In
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return agent.Fail("The input does not fit " + call.Name + ": " + err.Error()), nil
+	}
+	out, err := f(ctx, call, in)
+	if err == nil {
+		return out, nil
+	}
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return fault.output(), nil
+	}
+	if footnote.CodeOf(err) == footnote.DatabaseUnavailable && len(call.Sources) > 1 {
+		return away(call, err).output(), nil
+	}
+	return agent.Output{}, err
+}
+
+// away says that the source of a call cannot be reached, and which others there are.
+func away(call agent.Call, err error) *Fault {
+	var in struct {
+		Source string `json:"source"`
+	}
+	_ = json.Unmarshal(call.Input, &in) // it was read before
+	name, _ := Name(call, in.Source)
+	others := slices.DeleteFunc(slices.Clone(call.Sources), func(s string) bool { return s == name })
+	return faultf(source.Failed, "The source %s cannot be reached now: %s The other sources are: %s.", name, footnote.MessageOf(err), strings.Join(others, ", "))
+}
+
 // Name returns the name of the source that a call means: the one it wants when
-// that belongs to the conversation, and the first when it names none. Otherwise
-// it returns a failed output.
-func Name(call agent.Call, want string) (string, *agent.Output) {
+// that belongs to the conversation, and the first when it names none. The error is
+// a Fault.
+func Name(call agent.Call, want string) (string, error) {
 	if len(call.Sources) == 0 {
-		return "", fail("This conversation has no data source.")
+		return "", faultf("", "This conversation has no data source.")
 	}
 	if want == "" {
 		return call.Sources[0], nil
@@ -39,43 +95,42 @@ func Name(call agent.Call, want string) (string, *agent.Output) {
 			return name, nil
 		}
 	}
-	return "", fail("There is no source named %q. The sources are: %s.", clip(want), strings.Join(call.Sources, ", "))
+	return "", faultf("", "There is no source named %q. The sources are: %s.", clip(want), strings.Join(call.Sources, ", "))
 }
 
-// Source opens the source that a call means. Failed is for the model; err ends
-// the run.
-func Source(sources Sources, call agent.Call, want string) (name string, src source.Source, failed *agent.Output, err error) {
-	name, failed = Name(call, want)
-	if failed != nil {
-		return "", nil, failed, nil
+// Source opens the source that a call means.
+func Source(sources Sources, call agent.Call, want string) (name string, src source.Source, err error) {
+	name, err = Name(call, want)
+	if err != nil {
+		return "", nil, err
 	}
 	src, err = sources.Source(name)
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("open source %s: %w", name, err)
+		return "", nil, fmt.Errorf("open source %s: %w", name, err)
 	}
-	return name, src, nil, nil
+	return name, src, nil
 }
 
 // Table returns the table with a name. An empty name means the only table.
-func Table(ctx context.Context, src source.Source, name string) (source.Table, *agent.Output, error) {
+func Table(ctx context.Context, src source.Source, name string) (source.Table, error) {
 	s, err := src.Schema(ctx)
 	if err != nil {
-		return source.Table{}, nil, fmt.Errorf("read the schema: %w", err)
+		return source.Table{}, fmt.Errorf("read the schema: %w", err)
 	}
 	if name == "" {
 		if len(s.Tables) == 1 {
-			return s.Tables[0], nil, nil
+			return s.Tables[0], nil
 		}
-		return source.Table{}, fail("Say which table is meant. %s", listTables(tableNames(s))), nil
+		return source.Table{}, faultf("", "Say which table is meant. %s", listTables(tableNames(s)))
 	}
 	if table, ok := s.Table(unquoted(name)); ok {
-		return table, nil, nil
+		return table, nil
 	}
-	return source.Table{}, fail("There is no table named %q. %s", clip(name), tableHint(name, s)), nil
+	return source.Table{}, faultf("", "There is no table named %q. %s", clip(name), tableHint(name, s))
 }
 
-// Column returns the column of a table with a name.
-func Column(table source.Table, name string) (source.Column, *agent.Output) {
+// Column returns the column of a table with a name. The error is a Fault.
+func Column(table source.Table, name string) (source.Column, error) {
 	if c, ok := table.Column(unquoted(name)); ok {
 		return c, nil
 	}
@@ -87,7 +142,7 @@ func Column(table source.Table, name string) (source.Column, *agent.Output) {
 	if near := spelling.Nearest(name, names, 2); len(near) > 0 {
 		text = didYouMean(near)
 	}
-	return source.Column{}, fail("Table %s has no column named %q. %s", clip(table.FullName()), clip(name), text)
+	return source.Column{}, faultf("", "Table %s has no column named %q. %s", clip(table.FullName()), clip(name), text)
 }
 
 // unquoted takes away the quotes that a model puts around a name out of habit. It
@@ -101,12 +156,12 @@ func unquoted(name string) string {
 	return name
 }
 
-// Failure turns a query's error into an output for the model, with a hint where
-// a name was wrong. What the model cannot repair comes back as an error.
-func Failure(ctx context.Context, src source.Source, sql string, err error) (agent.Output, error) {
+// Failure turns a query's error into a Fault, with a hint where a name was wrong.
+// What the model cannot repair stays as it is.
+func Failure(ctx context.Context, src source.Source, sql string, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
 	if !ok {
-		return agent.Output{}, err
+		return err
 	}
 	begin := "The statement failed: "
 	switch bad.Kind {
@@ -123,19 +178,7 @@ func Failure(ctx context.Context, src source.Source, sql string, err error) (age
 			text = strings.TrimRight(text, ". \n") + ". " + h
 		}
 	}
-	return agent.Fail(text), nil
-}
-
-// Output is the failed output, or an empty one beside an error.
-func Output(failed *agent.Output) agent.Output {
-	if failed == nil {
-		return agent.Output{}
-	}
-	return *failed
-}
-
-func fail(format string, args ...any) *agent.Output {
-	return new(agent.Fail(strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")))
+	return faultf(bad.Kind, "%s", text)
 }
 
 func clip(name string) string {

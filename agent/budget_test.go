@@ -1,0 +1,144 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/usage"
+)
+
+// purse lets a few model calls through.
+type purse struct {
+	left     int
+	released int
+}
+
+func (p *purse) Reserve(context.Context, footnote.Principal, string) (func(), error) {
+	if p.left == 0 {
+		return nil, footnote.Errorf(footnote.BudgetExceeded, "Nothing is left for today.")
+	}
+	p.left--
+	return func() { p.released++ }, nil
+}
+
+func TestBudget(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		left, calls int
+		refused     bool // before anything is stored
+		code        footnote.Code
+	}{
+		{"nothing left", 0, 0, true, footnote.BudgetExceeded},
+		{"enough for the first step", 2, 1, false, footnote.BudgetExceeded}, // one is asked for by the question itself
+		{"enough", 3, 2, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			money := &purse{left: c.left}
+			tool := agenttest.NewTool(agent.Spec{Name: "query", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+				return agent.Output{Content: "42"}, nil
+			})
+			model := agenttest.Script(agenttest.Call("t1", "query", `{}`), agenttest.Say("42."))
+			log := store.NewMem()
+			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Assistants: []*agent.Assistant{{
+				Name: "analyst", Model: model, ModelName: "scripted", Tools: []agent.Tool{tool},
+				Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+					return json.RawMessage(`[]`), nil, nil
+				},
+			}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Drain(context.Background())
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			ticket, err := e.Submit(ctx, agent.Turn{Text: "How many?", Principal: footnote.Principal{Org: "o", User: "u"}})
+			if c.refused {
+				if footnote.CodeOf(err) != c.code || len(model.Requests()) != 0 {
+					t.Errorf("%v after %d calls", err, len(model.Requests()))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rd := e.Subscribe(ticket)
+			defer rd.Close()
+			var code footnote.Code
+			for over := false; !over; {
+				batch, err := rd.Next(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, entry := range batch {
+					if entry.Event == nil {
+						continue
+					}
+					if f, ok := entry.Event.Body.(footnote.RunFailed); ok {
+						code = f.Code
+						if f.Message != "Nothing is left for today." {
+							t.Errorf("it says %q", f.Message)
+						}
+					}
+					over = over || footnote.Terminal(entry.Event.Body)
+				}
+			}
+			if code != c.code || len(model.Requests()) != c.calls || money.released != c.calls+1 {
+				t.Errorf("ended with %q after %d calls, %d released", code, len(model.Requests()), money.released)
+			}
+		})
+	}
+}
+
+// TestWhatCompleteUses holds that the usage of side jobs is in the log, also of calls
+// side by side and of those that fail.
+func TestWhatCompleteUses(t *testing.T) {
+	log := store.NewMem()
+	model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+		if strings.Contains(string(req.Messages[0].Content), "break") {
+			return agent.Reply{}, &agent.StepError{Code: footnote.ModelUnavailable, Message: "Gone.", Usage: footnote.Usage{Input: 5}}
+		}
+		r := say("Yes.")
+		r.Message.Usage = footnote.Usage{Input: 100, Output: 10}
+		return r, nil
+	})
+	e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Assistants: []*agent.Assistant{{
+		Name: "analyst", Model: model, ModelName: "scripted",
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+			return json.RawMessage(`[]`), nil, nil
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Drain(context.Background())
+	var wg sync.WaitGroup
+	for n := range 10 {
+		wg.Go(func() {
+			prompt := "hello"
+			if n == 9 {
+				prompt = "break"
+			}
+			if _, _, err := e.Complete(t.Context(), alice, prompt); (err != nil) != (n == 9) {
+				t.Errorf("%d: %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	totals, err := usage.Open(log, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	days, err := totals.User(t.Context(), alice)
+	if err != nil || len(days) != 1 || days[0].Usage != (footnote.Usage{Input: 905, Output: 90}) {
+		t.Errorf("%+v, %v", days, err)
+	}
+}

@@ -1,0 +1,268 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Block is a block of a message as people see it.
+type Block struct {
+	Index int    // of the block within the message
+	Kind  string // TextBlock, ThinkingBlock or ToolUseBlock
+	Text  string // of text and thinking
+	// ID, Name and Input are those of a tool call. A call of FinalAnswer has them,
+	// too, but is a TextBlock with the answer's text: that is how it was shown while
+	// it grew.
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// Shown lists the blocks of a message as people see them. Blocks of other kinds,
+// and those that cannot be read, are left out.
+func Shown(blocks []json.RawMessage) []Block {
+	var shown []Block
+	for i, raw := range blocks {
+		if text, ok := plainText(raw); ok {
+			shown = append(shown, Block{Index: i, Kind: TextBlock, Text: text})
+			continue
+		}
+		var b struct {
+			Type     string          `json:"type"`
+			Text     string          `json:"text"`
+			Thinking string          `json:"thinking"`
+			ID       string          `json:"id"`
+			Name     string          `json:"name"`
+			Input    json.RawMessage `json:"input"`
+		}
+		if json.Unmarshal(raw, &b) != nil {
+			continue
+		}
+		block := Block{Index: i, Kind: b.Type, Text: b.Text + b.Thinking, ID: b.ID, Name: b.Name, Input: b.Input}
+		switch b.Type {
+		case TextBlock, ThinkingBlock:
+		case ToolUseBlock:
+			if text, ok := finalText(b.Name, b.Input); ok {
+				block.Kind, block.Text = TextBlock, text
+			}
+		default:
+			continue
+		}
+		shown = append(shown, block)
+	}
+	return shown
+}
+
+// finalText is the answer that a call of FinalAnswer gives.
+func finalText(name string, input json.RawMessage) (text string, ok bool) {
+	if name != FinalAnswer {
+		return "", false
+	}
+	var in struct {
+		Answer string `json:"answer"`
+	}
+	if json.Unmarshal(input, &in) != nil || in.Answer == "" {
+		return "", false
+	}
+	return in.Answer, true
+}
+
+// answerOf is the answer that a message gives: that of its final call, or its text.
+func answerOf(blocks []json.RawMessage) string {
+	for _, c := range toolCalls(blocks) {
+		if text, ok := finalText(c.Name, c.Input); ok {
+			return text
+		}
+	}
+	return Text(blocks)
+}
+
+// final reports whether the newest message has given the final answer, and the
+// call was taken.
+func (r *run) final() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.s.calls {
+		res, ok := r.s.results[c.ID]
+		if _, spec := r.tool(&c); ok && !res.IsError && spec.Final {
+			return true
+		}
+	}
+	return false
+}
+
+// isFinal reports whether calls under a name give the final answer.
+func (r *run) isFinal(name string) bool {
+	c := openCall{Name: name}
+	_, spec := r.tool(&c)
+	return spec.Final
+}
+
+// answerReader finds the text of the answer in the input of a final call while the
+// input grows. What it gives is the inside of a JSON string, as Live is told it:
+// never ending inside an escape, a surrogate pair or a character.
+//
+// It reads the input's JSON by a small machine of its own, because the input is not
+// complete: all it must tell is where the value of the first key "answer" of the
+// outermost object begins and ends.
+type answerReader struct {
+	raw   []byte // of the input, unescaped once; what is not understood yet
+	depth int
+	state readerState
+	key   bool   // the string that is read is a key
+	name  []byte // of the key that was read last
+	taken bool   // the answer's end was seen
+}
+
+type readerState int
+
+const (
+	between  readerState = iota // outside of strings
+	inString                    // of a string that is not the answer
+	inAnswer
+)
+
+// add reads another piece of the input and appends what it holds of the answer.
+func (a *answerReader) add(dst, piece []byte) []byte {
+	if a.taken {
+		return dst
+	}
+	a.raw = strictjson.AppendUnescaped(a.raw, piece)
+	n := 0
+	for n < len(a.raw) && !a.taken {
+		var more int
+		if a.state == inAnswer {
+			dst, more = a.text(dst, a.raw[n:])
+		} else {
+			more = a.skip(a.raw[n:])
+		}
+		if more == 0 {
+			break // the rest is not whole yet
+		}
+		n += more
+	}
+	a.raw = append(a.raw[:0], a.raw[n:]...)
+	return dst
+}
+
+// mostKey is how much of a key is kept: more than the one that is looked for.
+const mostKey = 16
+
+// skip reads one token that is not of the answer, or nothing when it is not whole.
+func (a *answerReader) skip(in []byte) int {
+	c := in[0]
+	if a.state == inString {
+		switch {
+		case c == '\\' && len(in) < 2:
+			return 0
+		case c == '\\':
+			a.name = append(a.name, '\\') // no key that is looked for has one
+			return 2
+		case c == '"':
+			a.state = between
+		case len(a.name) < mostKey:
+			a.name = append(a.name, c)
+		}
+		return 1
+	}
+	switch c {
+	case '{', '[':
+		a.depth++
+		a.key = c == '{' && a.depth == 1
+	case '}', ']':
+		a.depth--
+	case ',':
+		a.key = a.depth == 1
+	case ':':
+		a.key = false
+	case '"':
+		a.state = inString
+		if a.depth == 1 && !a.key && string(a.name) == "answer" {
+			a.state = inAnswer
+		}
+		if a.key {
+			a.name = a.name[:0]
+		} else {
+			a.name = append(a.name[:0], '\\') // a value is not a key
+		}
+	}
+	return 1
+}
+
+// text reads one character of the answer, or nothing when it is not whole.
+func (a *answerReader) text(dst, in []byte) ([]byte, int) {
+	switch c := in[0]; {
+	case c == '"':
+		a.taken = true
+		return dst, 1
+	case c == '\\':
+		return escape(dst, in)
+	case c < ' ': // not JSON, but some servers send it
+		return append(append(dst, `\u00`...), hexDigit(c>>4), hexDigit(c&15)), 1
+	case c < utf8.RuneSelf:
+		n := bytes.IndexFunc(in, func(r rune) bool { return r < ' ' || r >= utf8.RuneSelf || r == '"' || r == '\\' })
+		if n < 0 {
+			n = len(in)
+		}
+		return append(dst, in[:n]...), n
+	case !utf8.FullRune(in):
+		return dst, 0
+	default:
+		r, n := utf8.DecodeRune(in)
+		return utf8.AppendRune(dst, r), n
+	}
+}
+
+// escape copies one escape; half of a surrogate pair becomes U+FFFD.
+func escape(dst, in []byte) ([]byte, int) {
+	if len(in) < 2 {
+		return dst, 0
+	}
+	if in[1] != 'u' {
+		return append(dst, in[:2]...), 2
+	}
+	if len(in) < 6 {
+		return dst, 0
+	}
+	switch kind := surrogate(in); {
+	case kind == low:
+		return append(dst, `\ufffd`...), 6
+	case kind == high && len(in) < 12 && (len(in) < 7 || in[6] == '\\') && (len(in) < 8 || in[7] == 'u'):
+		return dst, 0
+	case kind == high && (len(in) < 12 || surrogate(in[6:]) != low):
+		return append(dst, `\ufffd`...), 6
+	case kind == high:
+		return append(dst, in[:12]...), 12
+	default:
+		return append(dst, in[:6]...), 6
+	}
+}
+
+const (
+	high = 1 // the first half of a surrogate pair
+	low  = 2
+)
+
+// surrogate says which half of a surrogate pair an escape is; 0 for none.
+func surrogate(in []byte) int {
+	if in[0] != '\\' || in[1] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(in[2:6]), 16, 32)
+	switch {
+	case err != nil:
+		return 0
+	case n >= 0xD800 && n < 0xDC00:
+		return high
+	case n >= 0xDC00 && n < 0xE000:
+		return low
+	default:
+		return 0
+	}
+}
+
+func hexDigit(n byte) byte { return "0123456789abcdef"[n] }

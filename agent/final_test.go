@@ -1,0 +1,290 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+func finalTool() agent.Tool {
+	return agenttest.NewTool(agent.Spec{Name: agent.FinalAnswer, Final: true, ReadOnly: true}, func(_ context.Context, c agent.Call) (agent.Output, error) {
+		if strings.Contains(string(c.Input), "badchart") {
+			return agent.Fail("There is no such chart."), nil
+		}
+		return agent.Output{Content: "Shown.", Chart: json.RawMessage(`{"type":"bar"}`)}, nil
+	})
+}
+
+// pieces is a model that tells of one tool call in pieces of its input.
+func pieces(name, input string, cuts ...int) agent.Model {
+	return modelFunc(func(_ context.Context, _ agent.Request, live agent.Live) (agent.Reply, error) {
+		live.Start(0, agent.ToolUseBlock, "f", name)
+		at := 0
+		for _, cut := range append(cuts, len(input)) {
+			if cut > at && cut <= len(input) {
+				live.Delta(0, strictjson.AppendEscaped(nil, input[at:cut]))
+				at = cut
+			}
+		}
+		live.Stop(0)
+		live.Flush()
+		return agent.Reply{Message: footnote.AssistantMessage{
+			Model: "m", Blocks: []json.RawMessage{agenttest.CallBlock("f", name, input)}, StopReason: agent.ToolUse,
+		}}, nil
+	})
+}
+
+func TestTheFinalAnswerIsShownAsTextAndEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
+			agenttest.Calls(agenttest.CallBlock("f", agent.FinalAnswer, `{"answer":"There are 42.","chartType":"bar"}`), agenttest.CallBlock("g", "run_query", `{}`)))
+		r := newRig(t, model, []agent.Tool{rows("run_query"), finalTool()})
+		ticket := r.submit(agent.Turn{Text: "How many?"})
+		text, _, last := shown(t, r, ticket)
+		if f, ok := last.(footnote.RunFinished); !ok || f.Reason != agent.EndTurn || text != "There are 42." {
+			t.Errorf("shown %q, last = %+v", text, last)
+		}
+		synctest.Wait()
+		answered := bodies[footnote.Answered](r, ticket.Conversation)
+		if len(answered) != 1 || answered[0].Text != "There are 42." || string(answered[0].Chart) != `{"type":"bar"}` {
+			t.Errorf("answered = %+v", answered)
+		}
+		res, said := bodies[footnote.ToolResult](r, ticket.Conversation), bodies[footnote.AssistantMessage](r, ticket.Conversation)
+		if len(res) != 3 || res[1].CallID != "f" || len(said) != 2 || !strings.Contains(string(said[1].Blocks[0]), `"tool_use"`) {
+			t.Errorf("the call stays a call with its result: %+v, %+v", res, said)
+		}
+		if got := agent.Shown(said[1].Blocks); len(got) != 2 || got[0].Kind != agent.TextBlock || got[0].Text != "There are 42." || got[1].Kind != agent.ToolUseBlock {
+			t.Errorf("shown blocks = %+v", got)
+		}
+	})
+}
+
+func TestAFinalAnswerThatIsRefusedIsGivenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Call("f", agent.FinalAnswer, `{"answer":"42","chartType":"badchart"}`), agenttest.Call("g", agent.FinalAnswer, `{"answer":"43"}`))
+		r := newRig(t, model, []agent.Tool{finalTool()})
+		ticket := r.submit(agent.Turn{Text: "How many?"})
+		r.read(ticket)
+		synctest.Wait()
+		if a := bodies[footnote.Answered](r, ticket.Conversation); len(a) != 1 || a[0].Text != "43" {
+			t.Errorf("answered = %+v", a)
+		}
+	})
+}
+
+func TestARunThatDiedAfterItsFinalAnswerIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script()
+		r := newRig(t, model, []agent.Tool{finalTool()})
+		id := crashed(t, r, agent.Continue, 0, agenttest.CallBlock("f", agent.FinalAnswer, `{"answer":"42"}`))
+		if err := r.engine.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if a := bodies[footnote.Answered](r, id); len(a) != 1 || a[0].Text != "42" || len(model.Requests()) != 0 {
+			t.Errorf("answered = %+v after %d model calls", a, len(model.Requests()))
+		}
+	})
+}
+
+// However the input of a final call is cut into pieces, what is shown is the
+// answer, and every piece of it is the inside of a JSON string.
+func TestTheAnswerIsReadWhileItsInputGrows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		answer := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a \"quoted\" \\ b", "é😀\u2028 </x>", "line\nline\ttab", "{\"answer\":\"no\"}", "\x00\x1f"})).Draw(rt, "answer")
+		answer = strings.ToValidUTF8(answer, "?")
+		quoted := string(strictjson.AppendString(nil, answer))
+		if rapid.Bool().Draw(rt, "ascii") {
+			quoted = ascii(answer)
+		}
+		before := rapid.SampledFrom([]string{"", `"thought":"the \"answer\": x",`, `"x":{"answer":"no"},`, `"x":["answer",{"answer":[1]}],`, `"n":1.5,"y":null,`, `"ans\u0077er":"no",`}).Draw(rt, "before")
+		after := rapid.SampledFrom([]string{"", `,"chartType":"bar"`, `,"x":{"answer":"no"}`}).Draw(rt, "after")
+		input := "{" + before + `"answer" : ` + quoted + after + "}"
+		if strings.Contains(before, `\u0077`) {
+			input = "{" + `"answer":` + quoted + after + "}" // a key that is written in another way is not looked for
+		}
+		var cuts []int
+		for i := range len(input) {
+			if input[i] < 0x80 && rapid.IntRange(0, 3).Draw(rt, "cut") == 0 {
+				cuts = append(cuts, i)
+			}
+		}
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil, []agent.Tool{finalTool()}, use(pieces(agent.FinalAnswer, input, cuts...)), func(a *agent.Assistant, _ *agent.Options) { a.Limits.Turns = 1 })
+			ticket := r.submit(agent.Turn{Text: "go"})
+			text, _, _ := shown(t, r, ticket)
+			text = string(strictjson.AppendUnescaped(nil, []byte(text)))
+			if text != answer {
+				rt.Errorf("%s cut at %v is shown as %q, want %q", input, cuts, text, answer)
+			}
+		})
+	})
+}
+
+// ascii is a JSON string in which everything but ASCII is escaped.
+func ascii(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r > 0xFFFF:
+			r -= 0x10000
+			b.WriteString(`\u` + hex4(0xD800+r>>10) + `\u` + hex4(0xDC00+r&0x3FF))
+		case r < ' ' || r == '"' || r == '\\' || r > '~':
+			b.WriteString(`\u` + hex4(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + `"`
+}
+
+func hex4(r rune) string {
+	const digits = "0123456789ABCDEF"
+	return string([]byte{digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15]})
+}
+
+func TestAHalfSurrogateIsNotPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil, []agent.Tool{finalTool()}, use(pieces(agent.FinalAnswer, `{"answer":"a\ud800b\udc00c\ud83d\ude00d\ud800\n"}`, 15, 23, 31)))
+		text, _, _ := shown(t, r, r.submit(agent.Turn{Text: "go"}))
+		text = string(strictjson.AppendUnescaped(nil, []byte(text)))
+		if want := "a\uFFFDb\uFFFDc😀d\uFFFD\n"; text != want {
+			t.Errorf("shown %q, want %q", text, want)
+		}
+	})
+}
+
+func TestNotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`), agenttest.Say("42"),
+			agenttest.Reply{Wait: gate, Blocks: agenttest.Call("b", "run_query", `{}`).Blocks, Stop: agent.ToolUse}, agenttest.Say("43"))
+		r := newRig(t, model, []agent.Tool{rows("run_query")})
+		ticket := r.submit(agent.Turn{Text: "go"})
+		r.read(ticket)
+		synctest.Wait()
+		query := footnote.QueryRun{Result: footnote.StoredResult{Source: "shop", SQL: "select 43"}, Replaces: "r1", By: "mallory"}
+		note := func(b footnote.Body, rows *footnote.Result) (int64, footnote.Body) {
+			t.Helper()
+			seq, body, err := r.engine.Note(t.Context(), alice, ticket.Conversation, b, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if head := r.last(ticket.Conversation); head != seq {
+				t.Errorf("the note is event %d, the last is %d", seq, head)
+			}
+			return seq, body
+		}
+		_, body := note(query, table(1))
+		if q := body.(footnote.QueryRun); q.Result.ID != "r2" || q.By != "alice" || q.Result.RowCount != 1 || len(q.Result.Chunks) != 1 {
+			t.Errorf("stored %+v", q)
+		}
+		note(footnote.Titled{Title: "  Mine \n now "}, nil)
+		if head, _ := r.log.Get(t.Context(), ticket.Conversation); head.Title != "Mine now" || head.RunState != "" {
+			t.Errorf("head = %+v", head)
+		}
+
+		// While a run goes on, the notes stand between its events.
+		second := r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "again"})
+		synctest.Wait()
+		if s := sent(model, 2); !strings.Contains(s, "the user ran a query") || !strings.Contains(s, "select 43") {
+			t.Errorf("the model is not told of the user's query: %s", s)
+		}
+		_, body = note(query, table(2))
+		if q := body.(footnote.QueryRun); q.Result.ID != "r3" {
+			t.Errorf("stored %+v", q)
+		}
+		answers := int64(0)
+		for ev := range r.log.Events(t.Context(), ticket.Conversation, 0) {
+			if _, ok := ev.Body.(footnote.Answered); ok {
+				answers = ev.Seq
+			}
+			if _, ok := ev.Body.(footnote.QueryRun); ok && ev.Run != "" {
+				t.Errorf("the note is of the run %s", ev.Run)
+			}
+		}
+		note(footnote.Feedback{Seq: answers, Good: true, Words: "good"}, nil)
+		close(gate)
+		if _, last := r.read(second); footnote.KindOf(last) != "run_finished" {
+			t.Errorf("last = %+v", last)
+		}
+		synctest.Wait()
+		res := bodies[footnote.ToolResult](r, ticket.Conversation)
+		if len(res) != 2 || res[1].Result.ID != "r4" {
+			t.Errorf("results = %+v", res)
+		}
+
+		for name, c := range map[string]struct {
+			who  footnote.Principal
+			body footnote.Body
+			rows *footnote.Result
+			want footnote.Code
+		}{
+			"a stranger":           {footnote.Principal{Org: "acme", User: "bob"}, footnote.Titled{Title: "x"}, nil, footnote.NotFound},
+			"no title":             {alice, footnote.Titled{Title: " "}, nil, footnote.InvalidRequest},
+			"a long title":         {alice, footnote.Titled{Title: strings.Repeat("x", 201)}, nil, footnote.InvalidRequest},
+			"of no answer":         {alice, footnote.Feedback{Seq: 1}, nil, footnote.InvalidRequest},
+			"many words":           {alice, footnote.Feedback{Seq: answers, Words: strings.Repeat("x", 2001)}, nil, footnote.InputTooLong},
+			"no rows":              {alice, query, nil, footnote.InvalidRequest},
+			"an edit of no result": {alice, footnote.QueryRun{Replaces: "r99"}, table(1), footnote.InvalidRequest},
+			"an event of a run":    {alice, footnote.Answered{Text: "x"}, nil, footnote.InvalidRequest},
+		} {
+			if _, _, err := r.engine.Note(t.Context(), c.who, ticket.Conversation, c.body, c.rows); footnote.CodeOf(err) != c.want {
+				t.Errorf("%s: CodeOf(%v), want %s", name, err, c.want)
+			}
+		}
+	})
+}
+
+func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
+	titles := func(a *agent.Assistant, _ *agent.Options) { a.Titles = true }
+	for name, c := range map[string]struct {
+		turn  agent.Turn
+		third agenttest.Reply
+		mine  string
+		want  string
+		calls int
+	}{
+		"a title":       {agent.Turn{Text: "how many orders are there?"}, agenttest.Say("\"Number of orders\"\nmore"), "", "Number of orders", 2},
+		"not attended":  {agent.Turn{Text: "how many?", Unattended: true}, agenttest.Say("x"), "", "how many?", 1},
+		"a broken one":  {agent.Turn{Text: "how many?"}, agenttest.Reply{Err: &agent.StepError{Code: footnote.ModelUnavailable}}, "", "how many?", 2},
+		"an empty one":  {agent.Turn{Text: "how many?"}, agenttest.Say(" ** "), "", "how many?", 2},
+		"a chosen one":  {agent.Turn{Text: "how many?"}, agenttest.Say("Theirs"), "Mine", "Mine", 2},
+		"a slow answer": {agent.Turn{Text: "how many?"}, agenttest.Reply{Hang: true}, "", "how many?", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				if !c.third.Hang {
+					c.third.Wait = gate
+				}
+				model := agenttest.Script(agenttest.Say("42"), c.third, agenttest.Say("43"))
+				r := newRig(t, model, nil, titles)
+				ticket := r.submit(c.turn)
+				r.read(ticket)
+				synctest.Wait()
+				if c.mine != "" {
+					if _, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{Title: c.mine}, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				close(gate)
+				synctest.Wait()
+				head, err := r.log.Get(t.Context(), ticket.Conversation)
+				if err != nil || head.Title != c.want || len(model.Requests()) != c.calls {
+					t.Errorf("title %q after %d calls, %v; want %q after %d", head.Title, len(model.Requests()), err, c.want, c.calls)
+				}
+			})
+		})
+	}
+}

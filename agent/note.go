@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+const (
+	mostTitle = 200 // characters of a title
+	mostWords = 2_000
+	noteTries = 5
+)
+
+// errStale is why a title of ours is not written: somebody has chosen one.
+var errStale = errors.New("the conversation has a title that somebody chose")
+
+// Note adds a fact to a conversation that is no turn, also while a run goes on: a
+// Titled, a Feedback or a QueryRun. The rows of a QueryRun, which are no more than
+// a query of ours gives, are stored with it; its Result needs a source and a
+// statement, the rest of it is filled in. Who the body says it is by does not
+// count. It returns once the event is stored, with its sequence.
+//
+// The error's code is NotFound for a conversation that is not the principal's,
+// InvalidRequest for a body that cannot be right, and Conflict when another process
+// drives the run, or the conversation moves on too fast.
+func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer leave()
+	return e.note(ctx, p, conversation, note{body, rows})
+}
+
+// note is what Note is asked to write.
+type note struct {
+	body footnote.Body
+	rows *footnote.Result
+}
+
+func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
+	if _, found, err := e.find(ctx, &Turn{Principal: p, Conversation: conversation}); err != nil {
+		return 0, nil, err
+	} else if !found {
+		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	}
+	err := e.awaitElsewhere(ctx, conversation)
+	if err != nil {
+		return 0, nil, err
+	}
+	for range noteTries {
+		if r := e.running(conversation); r != nil {
+			seq, body, done, err := r.aside(p, n)
+			if done || err != nil {
+				return seq, body, err
+			}
+			select {
+			case <-r.done: // it is about to park, or to end
+			case <-ctx.Done():
+				return 0, nil, context.Cause(ctx)
+			}
+			continue
+		}
+		var seq int64
+		var body footnote.Body
+		seq, body, err = e.noteQuietly(ctx, p, conversation, n)
+		if footnote.CodeOf(err) != footnote.Conflict {
+			return seq, body, err
+		}
+	}
+	return 0, nil, err
+}
+
+// aside writes a note between the events of a running run. It is not done when the
+// run is about to end.
+func (r *run) aside(p footnote.Principal, n note) (seq int64, body footnote.Body, done bool, err error) {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return 0, nil, false, nil
+	}
+	body, blobs, err := r.s.noted(p, n)
+	if err == nil {
+		if seq, done = r.w.aside(blobs, body); done {
+			r.note(seq, []footnote.Body{body})
+		}
+	}
+	r.mu.Unlock()
+	if err != nil || !done {
+		return 0, nil, false, err
+	}
+	return seq, body, true, r.w.flush()
+}
+
+// noteQuietly writes a note in a conversation that nothing is running in.
+func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
+	unlock, err := e.lock(ctx, conversation)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer unlock()
+	head, err := e.quiet(ctx, conversation)
+	if err != nil {
+		return 0, nil, err
+	}
+	s, err := e.load(ctx, conversation)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, blobs, err := s.noted(p, n)
+	if err != nil {
+		return 0, nil, err
+	}
+	err = e.append(ctx, footnote.Append{Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs})
+	return head.Last + 1, body, err
+}
+
+// add appends an event to a conversation of which the newest event is last and in
+// which nothing is running. Nothing is read for it; the error's code is Conflict when
+// the conversation is not like that any more.
+func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body) error {
+	unlock, err := e.lock(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e.running(conversation) != nil {
+		return busy()
+	}
+	return e.append(ctx, footnote.Append{Stream: conversation, After: last, Bodies: []footnote.Body{body}})
+}
+
+// append writes an event that is not of a run, and shows it. The stream must be
+// locked.
+func (e *Engine) append(ctx context.Context, a footnote.Append) error {
+	events, err := e.opts.Log.Append(ctx, a)
+	if err != nil {
+		return err
+	}
+	topic := e.opts.Hub.Open(a.Stream, a.After)
+	topic.Publish(events...)
+	topic.Trim()
+	topic.Close()
+	return nil
+}
+
+// noted checks a note and completes its body.
+func (s *state) noted(p footnote.Principal, n note) (footnote.Body, map[footnote.Digest][]byte, error) {
+	switch b := n.body.(type) {
+	case footnote.Titled:
+		b.Title = strings.Join(strings.Fields(strings.ToValidUTF8(b.Title, "\uFFFD")), " ")
+		if c := utf8.RuneCountInString(b.Title); c == 0 || c > mostTitle {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A title has 1 to %d characters.", mostTitle)
+		}
+		if b.Auto && s.titled.Title != "" && !s.titled.Auto {
+			return nil, nil, errStale
+		}
+		return b, nil, nil
+	case footnote.Feedback:
+		b.Words = strings.ToValidUTF8(b.Words, "\uFFFD")
+		if utf8.RuneCountInString(b.Words) > mostWords {
+			return nil, nil, footnote.Errorf(footnote.InputTooLong, "Feedback has at most %d characters.", mostWords)
+		}
+		if !slices.ContainsFunc(s.events, func(ev footnote.Event) bool {
+			_, answer := ev.Body.(footnote.Answered)
+			return answer && ev.Seq == b.Seq
+		}) {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "Event %d is not an answer of this conversation.", b.Seq)
+		}
+		return b, nil, nil
+	case footnote.QueryRun:
+		return s.queried(p, b, n.rows)
+	default:
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A %s is not a note.", footnote.KindOf(n.body))
+	}
+}
+
+// queried completes the record of a query that a person ran.
+func (s *state) queried(p footnote.Principal, b footnote.QueryRun, rows *footnote.Result) (footnote.Body, map[footnote.Digest][]byte, error) {
+	if rows == nil {
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query that was run has rows.")
+	}
+	if len(b.Result.SQL) > mostSQL {
+		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.", len(b.Result.SQL), mostSQL)
+	}
+	if b.Replaces != "" && !slices.ContainsFunc(s.stored, func(r footnote.StoredResult) bool { return r.ID == b.Replaces }) {
+		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no result %.40q in this conversation.", b.Replaces)
+	}
+	b.By = p.User
+	stored, blobs := storeRows(resultID(openCall{ordinal: s.ordinal + 1}), b.Result.Source, b.Result.SQL, *rows)
+	stored.RowCount = max(stored.RowCount, b.Result.RowCount) // of a query that ran elsewhere
+	b.Result = *stored
+	return b, blobs, nil
+}

@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Shared is what a log can do beyond Log when several engines use it. The engine
+// that drives a run has its lease; when it dies, another one takes the run over.
+type Shared interface {
+	// AskStop asks whoever drives a run to stop it.
+	AskStop(ctx context.Context, stream, run, by string) error
+	// StopsAsked are the runs under leases of owner that somebody asked to stop.
+	StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error)
+}
+
+// How an engine that shares its log keeps in touch with the others. A run whose
+// owner died goes on after sharedTTL and one look at the log, at most.
+const (
+	sharedTTL     = 6 * time.Second
+	soleTTL       = 30 * time.Second
+	soleLook      = 5 * time.Second
+	heedStops     = 500 * time.Millisecond
+	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
+	elsewhereIn   = 10 * time.Second       // how long an answer waits for such a run to park
+)
+
+// msgTakenOver is what readers are told of a run that another engine has taken over.
+const msgTakenOver = "Another server goes on with this answer. Load the conversation again to follow it."
+
+// look is the time to the next look for runs to recover. Engines that share a log
+// look at different times, so that they rarely want the same run at once.
+func (e *Engine) look() time.Duration {
+	if e.opts.Shared == nil {
+		return soleLook
+	}
+	return time.Second + mathrand.N(time.Second)
+}
+
+// heed stops the runs that somebody asked another engine to stop.
+func (e *Engine) heed() {
+	tick := time.NewTicker(heedStops)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-tick.C:
+			if len(e.live()) > 0 {
+				e.heedOnce()
+			}
+		}
+	}
+}
+
+func (e *Engine) heedOnce() {
+	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
+	defer cancel()
+	asked, err := e.opts.Shared.StopsAsked(ctx, e.opts.Owner)
+	if err != nil && e.ctx.Err() == nil {
+		e.opts.Logger.WarnContext(ctx, "stops of other servers are not seen", "err", err)
+	}
+	for _, a := range asked {
+		if r := e.running(a.Stream); r != nil && r.id == a.Run {
+			r.cancel(stopped{a.By})
+		}
+	}
+}
+
+// Drives reports whether a run of the conversation goes on in this engine.
+func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
+
+// elsewhere is the head of a stream whose run another engine drives, if it is so.
+func (e *Engine) elsewhere(ctx context.Context, stream string) (head footnote.Stream, yes bool, err error) {
+	if e.opts.Shared == nil || e.Drives(stream) {
+		return head, false, nil
+	}
+	head, err = e.opts.Log.Get(ctx, stream)
+	return head, err == nil && head.RunState == "running" && !e.Drives(stream), err
+}
+
+// stopElsewhere asks the engine that drives the run of a stream to stop it.
+func (e *Engine) stopElsewhere(ctx context.Context, stream, by string) (done bool, err error) {
+	head, yes, err := e.elsewhere(ctx, stream)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return true, nil
+	}
+	if err != nil || !yes {
+		return err != nil, err
+	}
+	return true, e.opts.Shared.AskStop(ctx, stream, head.Run, by)
+}
+
+// awaitElsewhere waits until no other engine drives a run of the stream, for a
+// while: it is about to park, or to end. The stream must not be locked.
+func (e *Engine) awaitElsewhere(ctx context.Context, stream string) error {
+	for end := time.Now().Add(elsewhereIn); ; {
+		_, yes, err := e.elsewhere(ctx, stream)
+		switch {
+		case err != nil || !yes:
+			return err
+		case time.Now().After(end):
+			return busy()
+		}
+		select {
+		case <-time.After(lookElsewhere):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// answerElsewhere looks at answers for a run that another engine drives. What brings
+// nothing new, or does not fit, is told at once; for anything else the run must park
+// first, which is waited for.
+func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ticket, error) {
+	head, yes, err := e.elsewhere(ctx, stream)
+	if err != nil || !yes {
+		return Ticket{}, err
+	}
+	s, err := e.load(ctx, stream)
+	if err != nil {
+		return Ticket{}, err
+	}
+	a, err := e.assistant(t.Assistant, s.opened.Assistant)
+	if err != nil {
+		return Ticket{}, err
+	}
+	fresh, err := s.check(a, t)
+	if err != nil {
+		return Ticket{}, err
+	}
+	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
+		return e.resume(ctx, e.newRun(head, a, s, t), fresh)
+	}
+	return Ticket{}, e.awaitElsewhere(ctx, stream)
+}
+
+// raced reports whether a write lost against that of another engine.
+func (e *Engine) raced(err error) bool {
+	return e.opts.Shared != nil && footnote.CodeOf(err) == footnote.Conflict
+}
+
+// takeOver goes on with a run that nothing drives, with events of which the first
+// one takes its lease. The error's code is Conflict when another engine was
+// quicker. The stream must be locked.
+func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool, bodies ...footnote.Body) error {
+	r := e.newRun(head, a, s, ownTurn(head, s))
+	r.recovered = recovered
+	r.mu.Lock()
+	r.note(head.Last+1, bodies)
+	err := r.first(ctx, nil, bodies, false)
+	r.mu.Unlock()
+	if err != nil {
+		r.drop()
+		return err
+	}
+	e.launch(r)
+	return nil
+}
+
+// first writes the first events of a run that is not launched yet, and takes its
+// lease, or gives it back at once. Readers here notice nothing when it fails, because
+// another engine was quicker. r.mu must be held.
+func (r *run) first(ctx context.Context, blobs map[footnote.Digest][]byte, bodies []footnote.Body, release bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	begun := time.Now()
+	events, err := r.e.opts.Log.Append(ctx, footnote.Append{
+		Stream: r.stream, After: r.w.last, Run: r.id, Bodies: bodies, Blobs: blobs, Release: release,
+		Take: &footnote.Take{Owner: r.e.opts.Owner, TTL: r.e.opts.LeaseTTL},
+	})
+	if err != nil {
+		return unanswered(ctx, err)
+	}
+	r.w.took(begun, len(events), release)
+	r.topic.Publish(events...)
+	return nil
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+const (
+	titleTime   = 20 * time.Second
+	titleTokens = 400   // thinking included, where a model cannot do without
+	titleQuotes = 1_000 // characters of the question and of the answer
+	titleShare  = 20    // the part of a question's money that its title may cost
+)
+
+// retitle gives a conversation a better title than the beginning of its question,
+// after its first answer. It is a side job: nobody waits for it, and a conversation
+// keeps the title it has when it fails. Drain ends it.
+func (r *run) retitle(terminal footnote.Body) {
+	finished, ok := terminal.(footnote.RunFinished)
+	if !ok || finished.Reason == Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 || !r.s.titled.Auto {
+		return
+	}
+	question, answer, tier := r.s.question(), r.s.answer, r.a.cheapest()
+	owner, last := r.turn.Principal, r.w.seen()
+	r.e.own.Go(func() { // waited for by Drain, which has not begun to wait: this run is not over
+		ctx, cancel := context.WithTimeout(r.e.ctx, titleTime)
+		defer cancel()
+		err := r.e.retitle(ctx, r.a, tier, owner, r.stream, last, question, answer)
+		if err != nil && !errors.Is(err, errStale) && r.e.ctx.Err() == nil {
+			r.e.opts.Logger.Warn("no title was made", "conversation", r.stream, "err", err)
+		}
+	})
+}
+
+func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, p footnote.Principal, stream string, last int64, question, answer string) error {
+	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven words, in the language of the question, " +
+		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) + "\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
+	release, err := e.opts.Budget.Reserve(ctx, p, tier.Name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	m, err := e.aside(ctx, a, Request{
+		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
+		Messages: []Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens, MaxCost: max(1, a.Limits.MicroUSD/titleShare),
+	})
+	if err != nil {
+		return err
+	}
+	if err = e.entitle(ctx, p, stream, last, m); err != nil {
+		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
+	}
+	return err
+}
+
+// entitle gives a conversation, whose newest event was last when the model was asked,
+// the title that it has said.
+func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64, m footnote.AssistantMessage) error {
+	title := title(strings.Trim(firstLine(Text(m.Blocks)), " \t\"'“”„«»*#."))
+	if title == "" {
+		return errors.New("the model gave no title")
+	}
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost}
+	if err = e.add(ctx, stream, last, titled); footnote.CodeOf(err) == footnote.Conflict {
+		_, _, err = e.note(ctx, p, stream, note{body: titled}) // something has happened meanwhile
+	}
+	return err
+}
+
+// cheapest is the tier that counts least, or the assistant's own model.
+func (a *Assistant) cheapest() Tier {
+	best := Tier{Model: a.ModelName}
+	for i, t := range a.Tiers {
+		if i == 0 || t.Multiplier < best.Multiplier {
+			best = t
+		}
+	}
+	return best
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// beginning is the first n characters of a text.
+func beginning(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + " …"
+		}
+	}
+	return s
+}

@@ -1,0 +1,78 @@
+package agent_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+)
+
+// recorder is a log that remembers what was written together.
+type recorder struct {
+	agent.Log
+	appends []string
+}
+
+func (l *recorder) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	var kinds []string
+	for _, b := range a.Bodies {
+		kinds = append(kinds, footnote.KindOf(b))
+	}
+	l.appends = append(l.appends, strings.Join(kinds, " "))
+	return l.Log.Append(ctx, a)
+}
+
+// A call that is answered at once is written with its result; one that takes long
+// is shown while it runs, and one that changes something is recorded before.
+func TestWhatIsWrittenWithACall(t *testing.T) {
+	for name, test := range map[string]struct {
+		takes    time.Duration
+		readOnly bool
+		want     []string
+	}{
+		"quick":   {0, true, []string{"assistant_message tool_result", "assistant_message answered run_finished"}},
+		"slow":    {time.Minute, true, []string{"assistant_message", "tool_result", "assistant_message answered run_finished"}},
+		"changes": {0, false, []string{"assistant_message", "tool_result", "assistant_message answered run_finished"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log recorder
+				written := 0 // appends when the tool began, and had begun for a while
+				tool := agenttest.NewTool(agent.Spec{Name: "look", ReadOnly: test.readOnly}, func(context.Context, agent.Call) (agent.Output, error) {
+					time.Sleep(test.takes / 2)
+					synctest.Wait()
+					written = len(log.appends)
+					time.Sleep(test.takes / 2)
+					return agent.Output{Content: "42"}, nil
+				})
+				model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+					time.Sleep(time.Second) // what came before is written by then
+					if len(req.Messages) > 1 {
+						return say("It is 42."), nil
+					}
+					return agent.Reply{Message: footnote.AssistantMessage{Blocks: agenttest.Call("c1", "look", `{}`).Blocks, StopReason: agent.ToolUse}}, nil
+				})
+				r := newRig(t, nil, []agent.Tool{tool}, use(model), func(a *agent.Assistant, o *agent.Options) {
+					log.Log = o.Log
+					o.Log = &log
+					a.Policy.Approve, a.Limits.Tool = []string{"*"}, time.Hour
+				})
+				ticket := r.submit(agent.Turn{Text: "How many?"})
+				r.read(ticket)
+				synctest.Wait()
+				if results := bodies[footnote.ToolResult](r, ticket.Conversation); len(results) != 1 || results[0].Content != "42" {
+					t.Errorf("results %+v", results)
+				}
+				if !slices.Equal(log.appends, test.want) || written != len(test.want)-2 {
+					t.Errorf("%d appends before the call, %q in all; want %q", written, log.appends, test.want)
+				}
+			})
+		})
+	}
+}

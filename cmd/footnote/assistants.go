@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/tool/ask"
+	"github.com/footnotehq/footnote/tool/browser"
+	"github.com/footnotehq/footnote/tool/chart"
+	"github.com/footnotehq/footnote/tool/profile"
+	"github.com/footnotehq/footnote/tool/query"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// allAssistants are the assistants of the process, the default one first.
+func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
+	coder, err := a.coder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []*agent.Assistant{a.analyst(), a.explore(), coder}
+	for _, as := range all {
+		specs := make([]agent.Spec, len(as.Tools))
+		for i, t := range as.Tools {
+			specs[i] = t.Spec()
+		}
+		validate, err := schema.Validator(specs) // of each: their tools may share names
+		if err != nil {
+			return nil, fmt.Errorf("tool schemas of %s: %w", as.Name, err)
+		}
+		as.Validate = validate
+		as.Limits = a.limits()
+		if as.Model == nil {
+			as.Model = a.model
+		}
+		as.ModelName = a.cfg.Model
+		as.Titles = a.cfg.Upstream != config.Offline
+		as.Created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	}
+	return all, nil
+}
+
+func (a *app) limits() agent.Limits {
+	c := a.cfg
+	return agent.Limits{
+		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout, Park: c.ParkTimeout,
+		InputSize: c.InputMaxChars,
+	}
+}
+
+// tiers are those of the configuration; one without a model has the process's.
+func (a *app) tiers() []agent.Tier {
+	tiers := a.cfg.Tiers.List()
+	for i := range tiers {
+		tiers[i].Model = cmp.Or(tiers[i].Model, a.cfg.Model)
+	}
+	return tiers
+}
+
+// policy is what the configuration says of tools.
+func (a *app) policy() agent.Policy {
+	t := a.cfg.Tools
+	return agent.Policy{Offer: t.Offer, Approve: t.Approve, Deny: t.Deny}
+}
+
+// analyst is the assistant that answers from the sources.
+func (a *app) analyst() *agent.Assistant {
+	var tools []agent.Tool
+	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
+	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
+	tools = append(tools, chart.New())
+	if len(a.cfg.Tools.Offer) > 0 {
+		tools = append(tools, ask.New()) // a question stops the run until a person answers: only where it is named
+	}
+	return &agent.Assistant{
+		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
+		Aliases: []string{"claude-da/analyst"},
+		Tools:   tools, Opening: a.opening, Policy: a.policy(),
+	}
+}
+
+// explore is the assistant for files that stay in the user's browser.
+func (a *app) explore() *agent.Assistant {
+	system := prompt.Blocks(prompt.Local())
+	as := &agent.Assistant{
+		Name: "explore", Title: "Local files", Description: "Answers questions from files that stay in your browser.",
+		Tiers: a.tiers(),
+		Tools: append(browser.New(), ask.New()),
+		Opening: func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+			if len(asked) > 0 {
+				return nil, nil, footnote.Errorf(footnote.InvalidRequest, "The assistant explore works on files in the browser and has no sources.")
+			}
+			return system, nil, nil
+		},
+		Policy: agent.Policy{Deny: a.cfg.Tools.Deny},
+	}
+	if a.cfg.Upstream == config.Offline {
+		as.Model = offline.Local{}
+	}
+	return as
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/tool/workspace"
+)
+
+// coderName is the assistant that works with files.
+const coderName = "coder"
+
+// coder is the assistant that works in a folder of its conversation. Without a
+// folder for workspaces it says what is missing.
+func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
+	as := &agent.Assistant{
+		Name: coderName, Title: "Coder", Description: "Reads, writes and runs files in a workspace of its own.",
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+			return nil, nil, nil
+		},
+	}
+	if a.cfg.Workspace == "" {
+		as.Unavailable = "The coder needs a folder for its workspaces: set FOOTNOTE_WORKSPACE."
+		return as, nil
+	}
+	a.unconfined = workspace.Confine(ctx, a.cfg.Workspace, a.private()...)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	spaces, err := workspace.Open(workspace.Options{
+		Folder: a.cfg.Workspace, Log: a.store, Commands: a.unconfined == nil, Logger: a.log,
+		Time: min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory, Size: a.cfg.Coder.Size,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.workspaces = spaces
+	a.later(spaces.Close)
+	as.Tools = spaces.Tools()
+	if as.Policy, err = coderPolicy(a.cfg.Coder, as.Tools); err != nil {
+		return nil, err
+	}
+	commands := a.unconfined == nil
+	for _, t := range as.Tools {
+		if s := t.Spec(); s.Name == "Bash" {
+			commands = as.Policy.Verdict(s) != agent.Deny
+		}
+	}
+	if a.unconfined != nil {
+		as.Description = "Reads and writes files in a workspace of its own. Commands are not run here: " + a.unconfined.Error() + "."
+	}
+	system := prompt.Blocks(prompt.Coder(prompt.CoderOptions{Commands: commands}))
+	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+		if len(asked) > 0 {
+			return nil, nil, footnote.Errorf(footnote.InvalidRequest, "The assistant coder works in its workspace and has no sources.")
+		}
+		return system, nil, nil
+	}
+	if a.cfg.Upstream == config.Offline {
+		as.Model = offline.Coder{}
+	}
+	return as, nil
+}
+
+// private are the files and folders of the server that no command may see.
+func (a *app) private() []string {
+	paths := []string{a.cfg.Data, a.cfg.Workspace, a.cfg.AuditFile()}
+	for _, address := range a.cfg.Sources {
+		if !strings.Contains(address, "://") {
+			paths = append(paths, strings.TrimPrefix(strings.TrimPrefix(address, "sqlite:"), "duckdb:"))
+		}
+	}
+	return paths
+}
+
+// coderPolicy is the policy over the coder's tools. An entry that names none of them
+// is an error: it would be believed to hold.
+func coderPolicy(c config.Coder, tools []agent.Tool) (agent.Policy, error) {
+	known := []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
+	names := func(list []string, s string) bool {
+		for _, glob := range list {
+			if ok, err := path.Match(glob, s); ok && err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	for setting, list := range map[string][]string{"allow": c.Allow, "ask": c.Ask, "deny": c.Deny} {
+		for _, glob := range list {
+			found := false
+			for _, name := range known {
+				found = found || names([]string{glob}, name)
+			}
+			if !found {
+				return agent.Policy{}, &exit{exitUsage, fmt.Errorf("coder.%s has %q, which is no tool of the coder; they are %s", setting, glob, strings.Join(known, ", "))}
+			}
+		}
+	}
+	p := agent.Policy{Deny: c.Deny}
+	for _, t := range tools {
+		s := t.Spec()
+		if !names(c.Ask, s.Name) && (s.ReadOnly || names(c.Allow, s.Name)) {
+			p.Approve = append(p.Approve, s.Name)
+		}
+	}
+	if len(p.Approve) == 0 {
+		p.Approve = []string{"-"} // none: an empty list would approve what only reads
+	}
+	return p, nil
+}
+
+// printCoder says at the start what the coder may do, and why it may not run
+// commands where it may not.
+func (a *app) printCoder(w io.Writer) {
+	for _, as := range a.assistants {
+		if as.Name == coderName && as.Unavailable == "" {
+			fmt.Fprintf(w, "\ncoder, in %s\n%s", a.cfg.Workspace, as.Policy.Table(as.Tools))
+		}
+	}
+	if a.unconfined != nil {
+		a.log.Warn("the coder has no Bash", "reason", a.unconfined)
+	}
+}
+
+// withWorkspaces is the log, in which a conversation that is deleted takes its
+// workspace with it.
+type withWorkspaces struct {
+	store.Store
+	spaces *workspace.Workspaces
+}
+
+// Delete removes the workspace first: should that fail, the conversation is still
+// there to be deleted again.
+func (s withWorkspaces) Delete(ctx context.Context, id string) error {
+	if s.spaces != nil {
+		if err := s.spaces.Remove(ctx, id); err != nil {
+			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace of the conversation cannot be deleted.", Err: err}
+		}
+	}
+	return s.Store.Delete(ctx, id)
+}
+
+// shown are the workspaces as people see them: an httpapi.Workspaces.
+type shown struct{ *workspace.Workspaces }
+
+// Files lists the files of a conversation's workspace.
+func (s shown) Files(ctx context.Context, conversation string) ([]httpapi.WorkspaceFile, error) {
+	files, err := s.Workspaces.Files(ctx, conversation)
+	list := make([]httpapi.WorkspaceFile, len(files))
+	for i, f := range files {
+		list[i] = httpapi.WorkspaceFile(f)
+	}
+	return list, err
+}
+
+// samples is the demo's folder for workspaces in a data folder, with files that new
+// ones begin with.
+func samples(data string) (string, error) {
+	folder := filepath.Join(data, "workspaces")
+	return folder, demo.WriteWorkspace(filepath.Join(folder, workspace.Template))
+}

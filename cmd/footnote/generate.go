@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/localschema"
+	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/duckdb"
+)
+
+// generator writes statements: an httpapi.Generator.
+type generator struct {
+	*app
+
+	mu    sync.Mutex    // guards blank
+	blank source.Source // an engine without data, for statements about a schema
+}
+
+const (
+	checkTime = 5 * time.Second
+	attempts  = 2 // of a model
+)
+
+// GenerateSQL implements httpapi.Generator.
+func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in httpapi.Generate) (sql, dialect string, err error) {
+	if in.Schema != nil {
+		sql, err = g.forSchema(ctx, p, *in.Schema, in.Question)
+		return sql, "duckdb", err
+	}
+	name := in.Source
+	if name == "" {
+		names, err := g.catalog.Choose(p, nil)
+		if err != nil {
+			return "", "", err
+		}
+		if len(names) == 0 {
+			return "", "", footnote.Errorf(footnote.InvalidRequest, "There is no source to write a statement for; send a schema.")
+		}
+		name = names[0]
+	}
+	src, schema, err := data{g.app}.find(ctx, p, name)
+	if err != nil {
+		return "", "", err
+	}
+	if in.Dialect != "" && in.Dialect != src.Dialect() {
+		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name, src.Dialect(), in.Dialect)
+	}
+	check := func(sql string) error { return passes(ctx, src, sql) }
+	if g.cfg.Upstream == config.Offline {
+		sql, err = g.planner.SQL(ctx, name, in.Question)
+		if err == nil {
+			err = personal(check(sql))
+		}
+		return sql, src.Dialect(), err
+	}
+	sql, err = g.ask(ctx, p, src.Dialect(), tablesOf(schema).Statements(), in.Question, check)
+	return sql, src.Dialect(), err
+}
+
+// forSchema writes a statement for files that only the caller has.
+func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema localschema.Schema, question string) (string, error) {
+	blank, err := g.empty(ctx)
+	if err != nil {
+		return "", err
+	}
+	check := func(sql string) error { return passes(ctx, blank, over(schema, sql)) }
+	if g.cfg.Upstream == config.Offline {
+		sql, err := offline.Local{}.SQL(schema, question)
+		if err == nil {
+			err = personal(check(sql))
+		}
+		return sql, err
+	}
+	return g.ask(ctx, p, "duckdb", schema.Statements(), question, check)
+}
+
+// ask lets the model write the statement. It is told once what is wrong with it.
+func (g *generator) ask(ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error) (string, error) {
+	prompt := fmt.Sprintf("Write one %s SELECT statement that answers the question. Answer with the statement alone, without any other words.\n\n<schema>\n%s\n</schema>\n\n<question>\n%s\n</question>", dialect, schema, question)
+	for n := 1; ; n++ {
+		text, _, err := g.engine.Complete(ctx, p, prompt)
+		if err != nil {
+			return "", err
+		}
+		sql := bareSQL(text)
+		if err = check(sql); err == nil {
+			return sql, nil
+		}
+		if _, ok := errors.AsType[*source.Error](err); !ok || n == attempts {
+			return "", personal(err)
+		}
+		prompt += fmt.Sprintf("\n\nThis statement was not accepted:\n%s\n\nThe reason: %v\nWrite a correct one.", sql, err)
+	}
+}
+
+var fence = regexp.MustCompile("(?s)```[a-zA-Z]*\\s*\\n(.*?)```")
+
+// bareSQL is the statement in a model's answer.
+func bareSQL(text string) string {
+	if m := fence.FindStringSubmatch(text); m != nil {
+		text = m[1]
+	}
+	return strings.TrimRight(strings.TrimSpace(text), "; \n\t")
+}
+
+// passes lets the engine's gate and its binder see a statement. One that would only
+// take long is good.
+func passes(ctx context.Context, src source.Source, sql string) error {
+	_, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: checkTime, Rows: 1}})
+	if bad, ok := errors.AsType[*source.Error](err); ok && bad.Kind == source.Limited {
+		return nil
+	}
+	return err
+}
+
+// tablesOf is what a schema says of names and types.
+func tablesOf(s source.Schema) localschema.Schema {
+	var out localschema.Schema
+	for _, t := range s.Tables {
+		lt := localschema.Table{Name: t.FullName()}
+		for _, c := range t.Columns {
+			lt.Columns = append(lt.Columns, localschema.Column{Name: c.Name, Type: c.Type})
+		}
+		out.Tables = append(out.Tables, lt)
+	}
+	return out
+}
+
+// empty is DuckDB without data, opened when it is first needed.
+func (g *generator) empty(ctx context.Context) (source.Source, error) {
+	if !duckdb.Available {
+		return nil, footnote.Errorf(footnote.ModelUnavailable, "This program was built without DuckDB, so statements for it cannot be checked here.")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.blank != nil {
+		return g.blank, nil
+	}
+	dir := filepath.Join(g.cfg.Data, "blank")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err}
+	}
+	file := filepath.Join(dir, "blank.csv")
+	if err := os.WriteFile(file, []byte("nothing\n0\n"), 0o600); err != nil {
+		return nil, &footnote.Error{Code: footnote.StorageUnavailable, Message: "The data folder cannot be written to.", Err: err}
+	}
+	src, err := duckdb.Open(ctx, "blank", file, duckdb.Options{Dir: dir, Concurrency: 1, Logger: g.log})
+	if err != nil {
+		return nil, err
+	}
+	g.blank = src
+	return src, nil
+}
+
+func (g *generator) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.blank == nil {
+		return nil
+	}
+	return g.blank.Close()
+}
+
+var (
+	plainType = regexp.MustCompile(`^[A-Za-z_ ]{1,40}(\(\d{1,3}(,\s*\d{1,3})?\))?(\[\])?$`)
+	with      = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*with\s+(recursive\s)?`)
+)
+
+// over puts empty tables of a schema in front of a statement.
+func over(s localschema.Schema, sql string) string {
+	name := func(n string) string { return `"` + strings.ReplaceAll(n, `"`, `""`) + `"` }
+	var tables []string
+	for _, t := range s.Tables {
+		var cols []string
+		for _, c := range t.Columns {
+			kind := c.Type
+			if !plainType.MatchString(kind) {
+				kind = "VARCHAR"
+			}
+			cols = append(cols, "CAST(NULL AS "+kind+") AS "+name(c.Name))
+		}
+		tables = append(tables, name(t.Name)+" AS (SELECT "+strings.Join(cols, ", ")+" WHERE 1 = 0)")
+	}
+	head := "WITH " + strings.Join(tables, ", ")
+	if m := with.FindStringSubmatchIndex(sql); m != nil {
+		if m[2] >= 0 {
+			head = "WITH RECURSIVE " + strings.Join(tables, ", ")
+		}
+		return head + ", " + sql[m[1]:]
+	}
+	return head + " " + sql
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/web"
+)
+
+// pages adds the web app to the HTTP edge. Its files need no key: they hold nothing
+// but the program.
+func (a *app) pages(api *httpapi.Server) error {
+	h, err := web.Handler()
+	if err != nil {
+		return err
+	}
+	if !web.Built() {
+		a.log.Warn("built without Node.js: the web app is not part of this program; its address says so")
+	}
+	for _, pattern := range web.Patterns() {
+		api.Mount(pattern, h)
+	}
+	return nil
+}

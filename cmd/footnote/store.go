@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/postgres"
+	"github.com/footnotehq/footnote/store/sqlite"
+)
+
+// dataFile is the path of the conversations in a folder of the data folder.
+func dataFile(c config.Config, folder string) string {
+	return filepath.Join(c.Data, folder, "footnote.db")
+}
+
+// openStore opens the conversations: in the database that is configured, or in a
+// file. Those of the terminal, which have a folder, are in a file in any case: they
+// are nobody else's, and their sources are on this machine.
+func openStore(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger) (store.Store, error) {
+	if c.Store != "" && folder == "" {
+		s, err := postgres.Open(ctx, string(c.Store), postgres.Options{Logger: log})
+		if err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		return s, nil
+	}
+	s, err := sqlite.Open(ctx, dataFile(c, folder), how)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, folderError(c.Data, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w", c.Data, err)
+	}
+	return s, nil
+}
+
+// shared is what a store can do when several servers use it; nil when none can.
+func shared(s store.Store) agent.Shared {
+	if p, ok := s.(*postgres.Store); ok {
+		return p
+	}
+	return nil
+}
+
+// elsewhere says of conversations whether another server may drive their runs; it is
+// nil when there can be none.
+func (a *app) elsewhere() func(conversation string) bool {
+	if shared(a.store) == nil {
+		return nil
+	}
+	return func(conversation string) bool { return !a.engine.Drives(conversation) }
+}
+
+// openToRead opens the conversations beside the process that writes them, if there
+// is one.
+func openToRead(ctx context.Context, c config.Config, folder string) (store.Store, error) {
+	if c.Store != "" && folder == "" {
+		return postgres.OpenReader(ctx, string(c.Store))
+	}
+	return sqlite.OpenReader(ctx, dataFile(c, folder))
+}
+
+type migrateCmd struct{}
+
+// Help is shown by footnote migrate --help.
+func (migrateCmd) Help() string {
+	return `footnote serve does the same when it starts. In Postgres many processes may try at once;
+one that is killed leaves the conversations as they were before its last step.
+
+  footnote migrate --store postgres://footnote@db.example/footnote`
+}
+
+// Run executes the command.
+func (migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if c.Store == "" {
+		log, err := openStore(ctx, c, "", sqlite.Options{}, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "%s is up to date\n", dataFile(c, ""))
+		return log.Close()
+	}
+	from, to, err := postgres.Migrate(ctx, string(c.Store))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if from == to {
+		fmt.Fprintf(std.out, "the database is up to date (schema %d)\n", to)
+		return nil
+	}
+	fmt.Fprintf(std.out, "the database went from schema %d to %d\n", from, to)
+	return nil
+}
+
+// checkStore looks at the database for conversations, without changing it.
+func checkStore(ctx context.Context, c config.Config) []check {
+	if c.Store == "" {
+		return []check{{"store", stateOK, "in " + dataFile(c, "")}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	state, err := postgres.Inspect(ctx, string(c.Store))
+	if err != nil {
+		return []check{{"store", stateFail, footnote.MessageOf(err)}}
+	}
+	checks := []check{{"store", stateOK, state.Server}}
+	switch {
+	case state.Have < state.Want:
+		checks = append(checks, check{"store", stateWarn, fmt.Sprintf("schema %d of %d: footnote migrate or the next start of the server brings it up to date", state.Have, state.Want)})
+	default:
+		checks = append(checks, check{"store", stateOK, fmt.Sprintf("schema %d", state.Have)})
+	}
+	for _, words := range state.Warnings {
+		checks = append(checks, check{"store", stateWarn, words})
+	}
+	return checks
+}

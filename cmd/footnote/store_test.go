@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/pgtest"
+)
+
+// command runs a command as a user would, without a configuration.
+func command(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), args, streams{strings.NewReader(""), &out, &errs}, []string{"HOME=" + t.TempDir()})
+	if text := out.String() + errs.String(); code != want {
+		t.Errorf("footnote %s: exit code %d, want %d:\n%s", strings.Join(args, " "), code, want, text)
+	}
+	return out.String() + errs.String()
+}
+
+// TestPostgresStore has two servers on one database: what one wrote the other shows.
+func TestPostgresStore(t *testing.T) {
+	url := pgtest.Database(t)
+	t.Chdir(t.TempDir())
+	has := func(text, want string) {
+		t.Helper()
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	has(command(t, 0, "doctor", "--store", url), "schema 0 of 2: footnote migrate")
+	has(command(t, 0, "migrate", "--store", url), "from schema 0 to 2")
+	has(command(t, 0, "migrate", "--store", url), "up to date")
+	text := command(t, 0, "doctor", "--store", url)
+	has(text, "Postgres 1")
+	has(text, "schema 2")
+
+	here := func(c *config.Config) { c.Store = config.Secret(url) }
+	one, two := newRig(t, t.TempDir(), here), newRig(t, t.TempDir(), here)
+	id := one.ask("How many orders are there?")
+	a, b := one.events(id), two.events(id)
+	if len(a) < 4 || kinds(a) != kinds(b) {
+		t.Errorf("the first shows %s, the second %s", kinds(a), kinds(b))
+	}
+	has(command(t, 0, "verify", "--store", url, id), "ok")
+	two.call("DELETE", "/api/conversations/"+id, nil, 204, nil)
+	one.call("GET", "/api/conversations/"+id, nil, 404, nil)
+}
+
+// TestStoreSecret looks for the password of a database that is not there, or is not
+// named as it must be.
+func TestStoreSecret(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, url := range []string{"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "mysql://me:hush@127.0.0.1/db", "hush"} {
+		for _, name := range []string{"doctor", "migrate", "serve"} {
+			want := 1
+			if !strings.HasPrefix(url, "postgres://me:hush") {
+				want = 2
+			}
+			if text := command(t, want, name, "--store", url); strings.Contains(text, "hush") || strings.Contains(text, "hu%s") {
+				t.Errorf("%s tells the password: %s", name, text)
+			}
+		}
+	}
+}

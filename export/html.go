@@ -1,0 +1,283 @@
+package export
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// What of a result's rows a page shows at most.
+const (
+	pageRows  = 200
+	pageCells = 20_000
+	pageCell  = 500 // characters of a cell
+)
+
+// HTML writes a conversation as one page: questions, answers with their footnotes,
+// and the queries and rows these rest on. The page has no script and asks for
+// nothing from anywhere. Rows reads the first rows of a result.
+func HTML(head footnote.Stream, events []footnote.Event, rows func(res footnote.StoredResult, limit int) ([][]any, error)) ([]byte, error) {
+	d := document{Title: head.Title, Created: day(head.Created), Updated: day(head.Updated), Conversation: head.ID}
+	if d.Title == "" {
+		d.Title = "Conversation"
+	}
+	kept := standing(events)
+	cited := citedCells(kept)
+	for _, ev := range kept {
+		if err := d.add(ev, cited, rows); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, d); err != nil {
+		return nil, fmt.Errorf("write the page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// document is what the page shows.
+type document struct {
+	Title, Conversation, Created, Updated string
+	Parts                                 []part
+}
+
+// part is one thing of the page: the field that is set says which.
+type part struct {
+	Question string
+	Answer   *answer
+	Result   *shownResult
+	Note     string
+}
+
+type answer struct {
+	Text      template.HTML
+	Chart     template.HTML
+	Footnotes []note
+	Open      []string // numerals without a footnote
+}
+
+// note is a footnote: what it says, and where it leads.
+type note struct {
+	Number             int
+	Seq                int64
+	Text, Value, Where string
+	Link               string // an anchor of the page; empty when the cell is not shown
+}
+
+type shownResult struct {
+	ID, Source, SQL string
+	By              string
+	Count           int
+	Left            int // rows that are not shown
+	Truncated       bool
+	Columns         []string
+	Nums            []bool // columns of figures
+	Rows            [][]shownCell
+	raw             [][]any
+}
+
+// Head are the names of the columns, each above its cells.
+func (r *shownResult) Head() []shownCell {
+	head := make([]shownCell, len(r.Columns))
+	for i, name := range r.Columns {
+		head[i] = shownCell{Text: name, Num: r.Nums[i]}
+	}
+	return head
+}
+
+type shownCell struct {
+	ID   string // when a footnote leads here
+	Text string
+	Num  bool
+}
+
+func day(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// standing are the events that were not taken back.
+func standing(events []footnote.Event) []footnote.Event {
+	var kept []footnote.Event
+	for _, ev := range events {
+		if b, ok := ev.Body.(footnote.Rewound); ok {
+			kept = slices.DeleteFunc(kept, func(e footnote.Event) bool { return e.Seq > b.ToSeq })
+			continue
+		}
+		kept = append(kept, ev)
+	}
+	return kept
+}
+
+// cellKey is a cell of a result.
+type cellKey struct {
+	result string
+	row    int
+	column string
+}
+
+func citedCells(events []footnote.Event) map[cellKey]bool {
+	cells := map[cellKey]bool{}
+	for _, ev := range events {
+		if a, ok := ev.Body.(footnote.Answered); ok {
+			for _, c := range a.Cites {
+				if c.Row != nil && c.Column != "" {
+					cells[cellKey{c.Result, *c.Row, c.Column}] = true
+				}
+			}
+		}
+	}
+	return cells
+}
+
+func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(footnote.StoredResult, int) ([][]any, error)) error {
+	switch b := ev.Body.(type) {
+	case footnote.UserMessage:
+		d.Parts = append(d.Parts, part{Question: b.Text})
+	case footnote.Imported:
+		for _, t := range b.Turns {
+			if t.Role == "user" {
+				d.Parts = append(d.Parts, part{Question: t.Text})
+			} else {
+				d.Parts = append(d.Parts, part{Answer: &answer{Text: render(t.Text, nil)}})
+			}
+		}
+	case footnote.ToolResult:
+		if b.Result != nil {
+			return d.result(*b.Result, "", cited, rows)
+		}
+	case footnote.QueryRun:
+		return d.result(b.Result, b.By, cited, rows)
+	case footnote.Answered:
+		// What an answer rests on stands below it.
+		i := len(d.Parts)
+		for i > 0 && d.Parts[i-1].Result != nil {
+			i--
+		}
+		d.Parts = slices.Insert(d.Parts, i, part{Answer: d.answer(ev.Seq, b)})
+	case footnote.RunFailed:
+		d.Parts = append(d.Parts, part{Note: "No answer: " + b.Message})
+	case footnote.RunStopped:
+		d.Parts = append(d.Parts, part{Note: "The answer was stopped."})
+	}
+	return nil
+}
+
+func (d *document) result(res footnote.StoredResult, by string, cited map[cellKey]bool, read func(footnote.StoredResult, int) ([][]any, error)) error {
+	limit := min(pageRows, pageCells/max(1, len(res.Columns)))
+	rows, err := read(res, limit)
+	if err != nil {
+		return err
+	}
+	shown := &shownResult{ID: res.ID, Source: res.Source, SQL: res.SQL, By: by, Count: res.RowCount, Left: res.RowCount - len(rows), Truncated: res.Truncated, raw: rows}
+	for _, c := range res.Columns {
+		shown.Columns = append(shown.Columns, c.Name)
+		shown.Nums = append(shown.Nums, c.Kind == footnote.KindInteger || c.Kind == footnote.KindNumber || c.Kind == footnote.KindDecimal)
+	}
+	for r, row := range rows {
+		cells := make([]shownCell, len(res.Columns))
+		for i, c := range res.Columns {
+			cells[i] = shownCell{Text: clip(text(at(row, i))), Num: shown.Nums[i]}
+			if cited[cellKey{res.ID, r, c.Name}] {
+				cells[i].ID = anchor(res.ID, r, i)
+			}
+		}
+		shown.Rows = append(shown.Rows, cells)
+	}
+	d.Parts = append(d.Parts, part{Result: shown})
+	return nil
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > pageCell {
+		return string(r[:pageCell]) + "…"
+	}
+	return s
+}
+
+func anchor(result string, row, column int) string {
+	return result + "-" + strconv.Itoa(row) + "-" + strconv.Itoa(column)
+}
+
+// anchorOf finds the cell of a footnote on the page.
+func (d *document) anchorOf(c footnote.Cite) string {
+	for _, p := range d.Parts {
+		if p.Result == nil || p.Result.ID != c.Result {
+			continue
+		}
+		if c.Row == nil || *c.Row < 0 || *c.Row >= len(p.Result.Rows) {
+			return p.Result.ID
+		}
+		if i := slices.Index(p.Result.Columns, c.Column); i >= 0 {
+			return anchor(c.Result, *c.Row, i)
+		}
+		return p.Result.ID
+	}
+	return ""
+}
+
+func (d *document) answer(seq int64, b footnote.Answered) *answer {
+	cites := slices.Clone(b.Cites)
+	slices.SortFunc(cites, func(x, y footnote.Cite) int { return x.Start - y.Start })
+	a := &answer{}
+	marks := map[int]string{}   // by where they stand
+	numbers := map[string]int{} // of what was cited already
+	for _, c := range cites {
+		if c.Start < 0 || c.End > len(b.Text) || c.Start >= c.End || c.Formula == fromQuestion {
+			continue
+		}
+		link, where := d.anchorOf(c), whereFrom(c)
+		if inTable(b.Text, c.Start) {
+			if link != "" && !strings.ContainsAny(b.Text[c.Start:c.End], "*`|\n") {
+				marks[c.Start] += fmt.Sprintf(`<a class="cell" href="#%s" title="%s">`, template.HTMLEscapeString(link), template.HTMLEscapeString(where))
+				marks[c.End] = "</a>" + marks[c.End]
+			}
+			continue
+		}
+		key := fmt.Sprint(c.Result, "|", where)
+		n, known := numbers[key]
+		if !known {
+			n = len(a.Footnotes) + 1
+			numbers[key] = n
+			a.Footnotes = append(a.Footnotes, note{Number: n, Seq: seq, Text: c.Text, Value: c.Value, Where: where, Link: link})
+		}
+		marks[c.End] += fmt.Sprintf(`<sup><a href="#n%d-%d">%d</a></sup>`, seq, n, n)
+	}
+	for _, u := range b.Unresolved {
+		a.Open = append(a.Open, u.Text)
+	}
+	a.Text = render(b.Text, marks)
+	a.Chart = d.draw(b.Chart)
+	return a
+}
+
+// fromQuestion is the formula of a number that the question itself gave: it needs no footnote.
+const fromQuestion = "question"
+
+// inTable reports whether a place of a text is within a table: its cells lead to
+// where they are from by themselves.
+func inTable(s string, at int) bool {
+	line := s[strings.LastIndexByte(s[:at], '\n')+1 : at]
+	return strings.HasPrefix(strings.TrimSpace(line), "|")
+}
+
+// whereFrom says where a number comes from.
+func whereFrom(c footnote.Cite) string {
+	switch {
+	case c.Formula != "":
+		return c.Formula
+	case c.Row != nil:
+		return fmt.Sprintf("%s, row %d, column %s", c.Result, *c.Row+1, c.Column)
+	default:
+		return c.Result
+	}
+}

@@ -1,0 +1,237 @@
+package export
+
+import (
+	"fmt"
+	"html/template"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Marks stand in a text for HTML of ours, which is put there in the end: the first,
+// a number, the second. No text of a model can hold them: where one does, it is
+// shown without footnotes.
+const (
+	markOpen  = "\uE000"
+	markClose = "\uE001"
+)
+
+var markPattern = regexp.MustCompile(markOpen + `(\d+)` + markClose)
+
+// prose turns Markdown into HTML: paragraphs, headings, lists, tables, quotes, code,
+// bold and emphasised words. Everything else of a text is shown as it is.
+type prose struct {
+	held []string // the HTML of each mark
+}
+
+// hold keeps HTML and returns the mark that stands for it.
+func (p *prose) hold(html string) string {
+	p.held = append(p.held, html)
+	return markOpen + strconv.Itoa(len(p.held)-1) + markClose
+}
+
+// render writes a text. Marks are HTML of ours by where they stand, in bytes.
+func render(s string, marks map[int]string) template.HTML {
+	p := &prose{}
+	if strings.Contains(s, markOpen) || strings.Contains(s, markClose) {
+		s, marks = strings.NewReplacer(markOpen, "", markClose, "").Replace(s), nil
+	}
+	var b strings.Builder
+	from := 0
+	for i := range len(s) + 1 {
+		if m, ok := marks[i]; ok {
+			b.WriteString(s[from:i] + p.hold(m))
+			from = i
+		}
+	}
+	b.WriteString(s[from:])
+	html := p.blocks(strings.Split(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n"))
+	for range 2 { // a footnote may stand within a piece that is held itself
+		html = markPattern.ReplaceAllStringFunc(html, func(m string) string {
+			i, err := strconv.Atoi(m[len(markOpen) : len(m)-len(markClose)])
+			if err != nil || i >= len(p.held) {
+				return ""
+			}
+			return p.held[i]
+		})
+	}
+	return template.HTML(html) //nolint:gosec // each piece of the text is escaped in inline and code
+}
+
+var (
+	headingLine   = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
+	itemLine      = regexp.MustCompile(`^\s*(?:[-*+]|(\d{1,9})[.)])\s+(.*)$`)
+	ruleLine      = regexp.MustCompile(`^ {0,3}([-*_])(?:\s*[-*_]){2,}\s*$`)
+	separatorLine = regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
+)
+
+func (p *prose) blocks(lines []string) string {
+	var b strings.Builder
+	for i := 0; i < len(lines); {
+		n, html := p.block(lines[i:])
+		b.WriteString(html)
+		i += n
+	}
+	return b.String()
+}
+
+// block writes what begins with the first line, and says how many lines it took.
+func (p *prose) block(lines []string) (int, string) {
+	first := lines[0]
+	switch {
+	case strings.TrimSpace(first) == "":
+		return 1, ""
+	case strings.HasPrefix(strings.TrimSpace(first), "```"):
+		return p.code(lines)
+	case isTable(lines):
+		return p.table(lines)
+	case ruleLine.MatchString(first):
+		return 1, "<hr>"
+	case headingLine.MatchString(first):
+		return 1, "<h3>" + p.inline(headingLine.FindStringSubmatch(first)[2]) + "</h3>"
+	case itemLine.MatchString(first):
+		return p.list(lines)
+	case strings.HasPrefix(first, ">"):
+		n := until(lines, func(l string) bool { return !strings.HasPrefix(l, ">") })
+		quoted := make([]string, n)
+		for i, l := range lines[:n] {
+			quoted[i] = p.inline(strings.TrimSpace(strings.TrimPrefix(l, ">")))
+		}
+		return n, "<blockquote>" + strings.Join(quoted, "<br>") + "</blockquote>"
+	default:
+		return p.paragraph(lines)
+	}
+}
+
+// until is how many lines come before one that ends; at least the first.
+func until(lines []string, ends func(string) bool) int {
+	if i := slices.IndexFunc(lines[1:], ends); i >= 0 {
+		return i + 1
+	}
+	return len(lines)
+}
+
+func isTable(lines []string) bool {
+	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "-") && separatorLine.MatchString(lines[1]) && (strings.Contains(lines[1], "|"))
+}
+
+func (p *prose) paragraph(lines []string) (int, string) {
+	n := 1
+	for n < len(lines) && strings.TrimSpace(lines[n]) != "" && !itemLine.MatchString(lines[n]) && !headingLine.MatchString(lines[n]) &&
+		!isTable(lines[n:]) && !strings.HasPrefix(strings.TrimSpace(lines[n]), "```") {
+		n++
+	}
+	said := make([]string, n)
+	for i, l := range lines[:n] {
+		said[i] = p.inline(l)
+	}
+	text := strings.TrimSpace(strings.Join(lines[:n], "\n"))
+	// A remark beside the answer: how it was read, or emphasised as a whole.
+	if strings.HasPrefix(text, "Reading: ") || len(text) > 1 && strings.HasPrefix(text, "_") && strings.HasSuffix(text, "_") {
+		return n, `<p class="aside">` + strings.Join(said, "<br>") + "</p>"
+	}
+	return n, "<p>" + strings.Join(said, "<br>") + "</p>"
+}
+
+func (p *prose) code(lines []string) (int, string) {
+	n := until(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "```") })
+	html := "<pre><code>" + template.HTMLEscapeString(strings.Join(lines[1:n], "\n")) + "</code></pre>"
+	return min(n+1, len(lines)), html
+}
+
+func (p *prose) list(lines []string) (int, string) {
+	ordered := itemLine.FindStringSubmatch(lines[0])[1] != ""
+	tag := "ul"
+	if ordered {
+		tag = "ol"
+	}
+	var items []string
+	n := 0
+	for ; n < len(lines); n++ {
+		m := itemLine.FindStringSubmatch(lines[n])
+		switch {
+		case m != nil && (m[1] != "") == ordered:
+			items = append(items, p.inline(m[2]))
+			continue
+		case m == nil && strings.HasPrefix(lines[n], "  ") && strings.TrimSpace(lines[n]) != "":
+			items[len(items)-1] += "<br>" + p.inline(strings.TrimSpace(lines[n]))
+			continue
+		}
+		break
+	}
+	return n, "<" + tag + "><li>" + strings.Join(items, "</li><li>") + "</li></" + tag + ">"
+}
+
+var figureCell = regexp.MustCompile(`^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$`)
+
+// table writes a table; a column of figures stands to the right.
+func (p *prose) table(lines []string) (int, string) {
+	n := until(lines, func(l string) bool { return !strings.Contains(l, "|") })
+	head := cellsOf(lines[0])
+	rows := make([][]string, 0, n)
+	for _, l := range lines[2:n] {
+		rows = append(rows, cellsOf(l))
+	}
+	class := make([]string, len(head))
+	for i := range head {
+		figures := len(rows) > 0 && !slices.ContainsFunc(rows, func(r []string) bool {
+			return i >= len(r) || !figureCell.MatchString(strings.ReplaceAll(markPattern.ReplaceAllString(r[i], ""), "*", ""))
+		})
+		if figures {
+			class[i] = ` class="num"`
+		}
+	}
+	var b strings.Builder
+	b.WriteString(`<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr>`)
+	for i, c := range head {
+		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, class[i], p.inline(c))
+	}
+	b.WriteString("</tr></thead><tbody>")
+	for _, r := range rows {
+		b.WriteString("<tr>")
+		for i := range head {
+			fmt.Fprintf(&b, "<td%s>%s</td>", class[i], p.inline(cellAt(r, i)))
+		}
+		b.WriteString("</tr>")
+	}
+	b.WriteString("</tbody></table></div>")
+	return n, b.String()
+}
+
+func cellAt(row []string, i int) string {
+	if i < len(row) {
+		return row[i]
+	}
+	return ""
+}
+
+// cellsOf splits a line of a table; a bar with a backslash is part of a cell.
+func cellsOf(line string) []string {
+	const bar = "\uE002"
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(line, `\|`, bar)), "|"), "|")
+	cells := strings.Split(line, "|")
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(strings.TrimSpace(c), bar, "|")
+	}
+	return cells
+}
+
+var (
+	codeWords = regexp.MustCompile("`([^`]+)`")
+	boldWords = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
+	starWords = regexp.MustCompile(`(^|[\s(])\*([^*\s](?:[^*]*[^*\s])?)\*($|[\s.,;:!?)])`)
+	lineWords = regexp.MustCompile(`(^|[\s(])_([^_\s].*?)_($|[\s.,;:!?)])`)
+)
+
+// inline escapes a line, and makes **words** bold, *words* and _words_ emphasised
+// and `words` code.
+func (p *prose) inline(s string) string {
+	s = codeWords.ReplaceAllStringFunc(s, func(c string) string {
+		return p.hold("<code>" + template.HTMLEscapeString(c[1:len(c)-1]) + "</code>")
+	})
+	s = template.HTMLEscapeString(s)
+	s = boldWords.ReplaceAllString(s, "<strong>$1</strong>")
+	s = starWords.ReplaceAllString(s, "$1<em>$2</em>$3")
+	return lineWords.ReplaceAllString(s, "$1<em>$2</em>$3")
+}

@@ -1,0 +1,144 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Bounds of a sheet.
+const (
+	sheetRows    = 1_048_576 - 1 // without the header
+	sheetColumns = 16_384
+	sheetDigits  = 15 // that a spreadsheet's numbers keep
+)
+
+// XLSX writes a workbook with one sheet. Dates are dates there; numbers with more
+// digits than a spreadsheet keeps are text.
+func XLSX(w io.Writer, t Table) (err error) {
+	if len(t.Columns) > sheetColumns {
+		return footnote.Errorf(footnote.InvalidRequest, "A sheet has at most %d columns.", sheetColumns)
+	}
+	file := excelize.NewFile()
+	defer func() {
+		if cerr := file.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	sheet, err := newSheet(file, t.Columns)
+	if err != nil {
+		return err
+	}
+	for rows, err := range t.Rows {
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := sheet.add(row); err != nil {
+				return err
+			}
+		}
+	}
+	if err := sheet.out.Flush(); err != nil {
+		return fmt.Errorf("write the sheet: %w", err)
+	}
+	return file.Write(w)
+}
+
+type sheet struct {
+	out        *excelize.StreamWriter
+	columns    []footnote.Column
+	date, time int // styles
+	rows       int
+	cells      []any
+}
+
+func newSheet(file *excelize.File, columns []footnote.Column) (*sheet, error) {
+	out, err := file.NewStreamWriter("Sheet1")
+	if err != nil {
+		return nil, fmt.Errorf("begin the sheet: %w", err)
+	}
+	s := &sheet{out: out, columns: columns, cells: make([]any, len(columns))}
+	if s.date, err = file.NewStyle(&excelize.Style{CustomNumFmt: new("yyyy-mm-dd")}); err != nil {
+		return nil, err
+	}
+	if s.time, err = file.NewStyle(&excelize.Style{CustomNumFmt: new("yyyy-mm-dd hh:mm:ss")}); err != nil {
+		return nil, err
+	}
+	bold, err := file.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true}})
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range columns {
+		s.cells[i] = excelize.Cell{StyleID: bold, Value: Inert(c.Name)}
+	}
+	if err := out.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
+		return nil, err
+	}
+	return s, out.SetRow("A1", s.cells)
+}
+
+func (s *sheet) add(row []any) error {
+	if s.rows++; s.rows > sheetRows {
+		return footnote.Errorf(footnote.InvalidRequest, "A sheet has at most %d rows.", sheetRows)
+	}
+	for i, c := range s.columns {
+		s.cells[i] = s.cell(at(row, i), c.Kind)
+	}
+	return s.out.SetRow("A"+strconv.Itoa(s.rows+1), s.cells)
+}
+
+// cell is a value as a sheet holds it.
+func (s *sheet) cell(cell any, kind string) any {
+	switch v := cell.(type) {
+	case int64:
+		if v >= 1e15 || v <= -1e15 {
+			return strconv.FormatInt(v, 10)
+		}
+		return v
+	case string:
+		switch kind {
+		case footnote.KindDecimal, footnote.KindInteger, footnote.KindNumber:
+			if f, err := strconv.ParseFloat(v, 64); err == nil && digits(v) <= sheetDigits {
+				return f
+			}
+		case footnote.KindDate:
+			if d, err := time.Parse(time.DateOnly, v); err == nil && d.Year() >= 1900 {
+				return excelize.Cell{StyleID: s.date, Value: d}
+			}
+		case footnote.KindTimestamp:
+			if d, ok := moment(v); ok && d.Year() >= 1900 {
+				return excelize.Cell{StyleID: s.time, Value: d}
+			}
+		}
+		return Inert(v)
+	default:
+		return v
+	}
+}
+
+func digits(s string) int {
+	n := 0
+	for _, r := range strings.TrimLeft(s, "-+0.") {
+		if r >= '0' && r <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+// moment reads a timestamp cell. One with an offset is given in UTC.
+func moment(s string) (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,143 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/store"
+)
+
+// replicas makes servers over one log, each with a hub of its own, as in processes
+// beside each other. The first drives the runs.
+func replicas(t *testing.T, model agent.Model, tools ...agent.Tool) (first, second *httpapi.Server) {
+	t.Helper()
+	log := store.NewMem()
+	var apis []*httpapi.Server
+	for range 2 {
+		live := hub.New()
+		engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
+			Name: "analyst", Model: model, ModelName: "scripted", Tools: tools,
+			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+				return json.RawMessage(`[{"type":"text","text":"You are a test."}]`), nil, nil
+			},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			engine.Drain(ctx)
+		})
+		api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
+		if err != nil {
+			t.Fatal(err)
+		}
+		apis = append(apis, api)
+	}
+	return apis[0], apis[1]
+}
+
+func chunksOf(t *testing.T, status int, body string) (kinds []string) {
+	t.Helper()
+	if status != http.StatusOK || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Fatalf("%d %s", status, body)
+	}
+	for _, m := range regexp.MustCompile(`data: \{"type":"([a-z-]+)"`).FindAllStringSubmatch(body, -1) {
+		kinds = append(kinds, m[1])
+	}
+	return kinds
+}
+
+// until reads lines of a stream until one has some words, and returns them all.
+func until(t *testing.T, stream *bufio.Reader, words string) (read string) {
+	t.Helper()
+	for !strings.Contains(read, words) {
+		line, err := stream.ReadString('\n')
+		if read += line; err != nil {
+			t.Fatalf("%v after %s", err, read)
+		}
+	}
+	return read
+}
+
+// TestAIStreamOfAnotherProcess holds that a stream shows a run which another process
+// drives, from its start to its end, although its hub never hears of it.
+func TestAIStreamOfAnotherProcess(t *testing.T) {
+	release := make(chan struct{})
+	last := agenttest.Say("There are 42.")
+	last.Wait = release
+	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "query", `{}`), last), counting)
+	// What a client is shown is stored: the other process has it, too.
+	posted, err := http.Post(serve(t, first).URL+"/api/ai", "application/json",
+		strings.NewReader(`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"How many?"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer posted.Body.Close()
+	own := bufio.NewReader(posted.Body)
+	asked := until(t, own, "tool-output-available")
+	res, err := http.Get(serve(t, second).URL + "/api/ai/c1/stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	stream := bufio.NewReader(res.Body)
+	past := until(t, stream, "tool-output-available")
+	close(release) // the rest is written while it waits
+	rest, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"start", "start-step", "tool-input-start", "tool-input-available", "tool-output-available", "finish-step",
+		"start-step", "text-start", "text-delta", "text-end", "data-footnotes", "finish-step", "finish",
+	}
+	if got := chunksOf(t, res.StatusCode, past+string(rest)); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the other process shows %v, want %v", got, want)
+	}
+	if rest, err = io.ReadAll(own); err != nil {
+		t.Fatal(err)
+	}
+	if got := chunksOf(t, posted.StatusCode, asked+string(rest)); got[0] != "start" || got[len(got)-1] != "finish" {
+		t.Errorf("the post shows %v", got)
+	}
+	if w := do(second, request("GET", "/api/ai/c1/stream", "")); w.Code != http.StatusNoContent {
+		t.Errorf("after the end: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestAIAnswersThroughAnotherProcess holds that a run which one process parked goes
+// on in another.
+func TestAIAnswersThroughAnotherProcess(t *testing.T) {
+	pick := agenttest.NewTool(agent.Spec{Name: "pick", Side: agent.Client, ReadOnly: true}, nil)
+	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "pick", `{}`), agenttest.Say("Red.")), pick)
+	const question = `{"id":"m1","role":"user","parts":[{"type":"text","text":"Pick."}]}`
+	w := do(first, request("POST", "/api/ai", `{"id":"c1","messages":[`+question+`]}`))
+	id := regexp.MustCompile(`"messageId":"(msg_run_[A-Z0-9]+)"`).FindStringSubmatch(w.Body.String())
+	if len(id) != 2 || !strings.Contains(w.Body.String(), `"finishReason":"tool-calls"`) {
+		t.Fatal(w.Body)
+	}
+	answer := `{"id":"c1","messageId":"` + id[1] + `","messages":[` + question + `,{"id":"` + id[1] + `","role":"assistant","parts":[
+		{"type":"step-start"},{"type":"tool-pick","toolCallId":"t1","state":"output-available","input":{},"output":"red"}]}]}`
+	w = do(second, request("POST", "/api/ai", answer))
+	if !strings.Contains(w.Body.String(), `"messageId":"`+id[1]+`"`) || !strings.Contains(w.Body.String(), `"delta":"Red."`) || strings.Contains(w.Body.String(), "tool-") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	// The same again, through the first: the same words, and nothing is run.
+	again := do(first, request("POST", "/api/ai", answer))
+	if !strings.Contains(again.Body.String(), `"delta":"Red."`) || strings.Contains(again.Body.String(), "tool-") {
+		t.Errorf("%d %s", again.Code, again.Body)
+	}
+}

@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/footnotehq/footnote/agent"
+)
+
+func (s *Server) assistantRoutes() {
+	s.Handle("/api/assistants", Native, get(s.listAssistants))
+}
+
+// listAssistants is GET /api/assistants. The first is the default one.
+func (s *Server) listAssistants(w http.ResponseWriter, _ *http.Request) error {
+	type tool struct {
+		Name     string `json:"name"`
+		Side     string `json:"side"`
+		ReadOnly bool   `json:"read_only"`
+		Verdict  string `json:"verdict"` // allow, ask or deny
+	}
+	type tier struct {
+		Name       string `json:"name"`
+		Model      string `json:"model"`
+		Multiplier int    `json:"multiplier"`
+	}
+	type assistant struct {
+		Name        string `json:"name"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Model       string `json:"model"`
+		Tiers       []tier `json:"tiers"`
+		Tools       []tool `json:"tools"`
+		Available   bool   `json:"available"`
+		Reason      string `json:"reason,omitempty"`
+	}
+	list := []assistant{}
+	for _, a := range s.opts.Engine.Assistants() {
+		out := assistant{
+			Name: a.Name, Title: titleOf(a), Description: a.Description, Model: a.Model,
+			Tiers: []tier{}, Tools: []tool{}, Available: a.Unavailable == "", Reason: a.Unavailable,
+		}
+		for _, t := range a.Tiers {
+			out.Tiers = append(out.Tiers, tier{t.Name, t.Model, max(t.Multiplier, 1)})
+		}
+		for _, t := range a.Tools {
+			out.Tools = append(out.Tools, tool{t.Name, t.Side, t.ReadOnly, t.Verdict})
+		}
+		list = append(list, out)
+	}
+	return writeValue(w, http.StatusOK, map[string]any{"assistants": list})
+}
+
+func titleOf(a agent.AssistantInfo) string {
+	if a.Title != "" {
+		return a.Title
+	}
+	return a.Name
+}

@@ -1,0 +1,234 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/usage"
+)
+
+func (s *Server) conversationRoutes() {
+	s.Handle("/api/conversations", Native, Methods{http.MethodGet: s.listConversations, http.MethodPost: s.openConversation})
+	s.Handle("/api/conversations/{id}", Native, Methods{
+		http.MethodGet: s.getConversation, http.MethodPatch: s.renameConversation, http.MethodDelete: s.deleteConversation,
+	})
+	s.Handle("/api/conversations/{id}/events", Native, Methods{http.MethodGet: s.events})
+	s.Handle("/api/conversations/{id}/messages", Native, get(s.messages))
+	s.Handle("/api/conversations/{id}/export", Native, get(s.exportConversation))
+	s.Handle("/api/conversations/{id}/turns", Native, Methods{http.MethodPost: s.takeTurn})
+	s.Handle("/api/conversations/{id}/queries", Native, Methods{http.MethodPost: s.ranHere})
+	s.Handle("/api/conversations/{id}/stop", Native, Methods{http.MethodPost: s.stopConversation})
+	s.Handle("/api/feedback", Native, Methods{http.MethodPost: s.feedback})
+}
+
+// conversation is the head of a conversation as clients see it.
+type conversation struct {
+	ID        string `json:"id"`
+	Title     string `json:"title"`
+	Assistant string `json:"assistant"`
+	State     string `json:"state"` // idle, running or parked
+	Created   string `json:"created"`
+	Updated   string `json:"updated"`
+}
+
+func conversationOf(head footnote.Stream) conversation {
+	state := head.RunState
+	if state == "" {
+		state = "idle"
+	}
+	return conversation{head.ID, head.Title, head.Assistant, state, timeText(head.Created), timeText(head.Updated)}
+}
+
+func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// number reads a parameter that is a whole number from least to most; def is its
+// value when it is not given.
+func number(q url.Values, name string, def, least, most int64) (int64, error) {
+	text := q.Get(name)
+	if text == "" {
+		return def, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, footnote.Errorf(footnote.InvalidRequest, "%s must be a number from %d to %d.", name, least, most)
+	}
+	return n, nil
+}
+
+// listConversations is GET /api/conversations?q=&limit=&before=.
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	limit, err := number(q, "limit", 50, 1, 200)
+	if err != nil {
+		return err
+	}
+	p := PrincipalOf(r.Context())
+	heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
+		Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: q.Get("before"), Limit: int(limit),
+	})
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Conversations []conversation `json:"conversations"`
+		Next          string         `json:"next,omitempty"`
+	}{make([]conversation, 0, len(heads)), next}
+	for _, head := range heads {
+		out.Conversations = append(out.Conversations, conversationOf(head))
+	}
+	return writeValue(w, http.StatusOK, out)
+}
+
+// spent is what a conversation has used of the model.
+type spent struct {
+	Input      int64   `json:"input_tokens"`
+	Output     int64   `json:"output_tokens"`
+	CacheRead  int64   `json:"cache_read_tokens"`
+	CacheWrite int64   `json:"cache_write_tokens"`
+	CostUSD    float64 `json:"cost_usd"`
+	// Unpriced: the price of a model is not known, and the cost is at most this.
+	Unpriced bool `json:"cost_is_upper_bound,omitempty"`
+}
+
+func spentOf(u footnote.Usage, c footnote.Cost) spent {
+	return spent{u.Input, u.Output, u.CacheRead, u.CacheWrite5m + u.CacheWrite1h, c.USD(), c.Unpriced}
+}
+
+// details is what the log tells of a conversation beyond its head.
+type details struct {
+	conversation
+	Sources []string `json:"sources"`
+	Model   string   `json:"model"`
+	Tier    string   `json:"tier,omitempty"`
+	Last    int64    `json:"last"` // number of the newest event
+	Usage   spent    `json:"usage"`
+}
+
+// getConversation is GET /api/conversations/{id}.
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d := details{conversation: conversationOf(head), Sources: []string{}, Last: head.Last}
+	var used footnote.Usage
+	var cost footnote.Cost
+	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
+		if err != nil {
+			return err
+		}
+		switch b := ev.Body.(type) {
+		case footnote.Opened:
+			d.Sources, d.Model, d.Tier = append(d.Sources, b.Sources...), b.Model, b.Tier
+		}
+		u, c := usage.Of(ev.Body)
+		used, cost = used.Add(u), cost.Add(c)
+	}
+	d.Usage = spentOf(used, cost)
+	return writeValue(w, http.StatusOK, d)
+}
+
+// renameConversation is PATCH /api/conversations/{id}.
+func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Title string `json:"title"`
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), head.ID, footnote.Titled{Title: in.Title}, nil); err != nil {
+		return err
+	}
+	if head, err = s.opts.Log.Get(r.Context(), head.ID); err != nil {
+		return err
+	}
+	return writeValue(w, http.StatusOK, conversationOf(head))
+}
+
+// deleteConversation is DELETE /api/conversations/{id}. What runs in it is stopped
+// first.
+func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := s.halt(r.Context(), head); err != nil {
+		return err
+	}
+	if err := s.opts.Usage.Settle(r.Context()); err != nil { // what it cost stays known
+		return err
+	}
+	if err := s.opts.Log.Delete(r.Context(), head.ID); err != nil && footnote.CodeOf(err) != footnote.NotFound {
+		return err
+	}
+	return done(w)
+}
+
+// haltTime is how long a run may take to end after it was stopped.
+const haltTime = 10 * time.Second
+
+// halt stops the run of a conversation and waits until it has ended.
+func (s *Server) halt(ctx context.Context, head footnote.Stream) error {
+	if head.RunState == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, haltTime)
+	defer cancel()
+	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
+	defer rd.Close()
+	if err := s.opts.Engine.Stop(ctx, head.ID, "user"); err != nil {
+		return err
+	}
+	for {
+		now, err := s.opts.Log.Get(ctx, head.ID)
+		if err != nil || now.RunState == "" || now.Run != head.Run {
+			return err
+		}
+		if err := s.progress(ctx, rd); err != nil {
+			return footnote.Errorf(footnote.Conflict, "The conversation is still answering. Try again in a moment.")
+		}
+	}
+}
+
+// progress waits until something may have happened in a conversation.
+func (s *Server) progress(ctx context.Context, rd *hub.Reader) error {
+	if s.opts.Elsewhere == nil {
+		_, err := rd.Next(ctx)
+		return err
+	}
+	wait := time.NewTimer(pollRemote / 4)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stopConversation is POST /api/conversations/{id}/stop. It does not wait for the
+// end, which readers of the events see.
+func (s *Server) stopConversation(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if err := s.opts.Engine.Stop(r.Context(), head.ID, "user"); err != nil {
+		return err
+	}
+	return done(w)
+}

@@ -1,0 +1,69 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/httpapi"
+)
+
+// opened begins a conversation that goes on until it is stopped.
+func opened(t *testing.T, api *httpapi.Server) string {
+	t.Helper()
+	w := do(api, request("POST", "/api/conversations", `{"text":"scenario: silent","assistant":"analyst"}`))
+	var accepted struct{ Conversation, Run string }
+	if err := json.Unmarshal(w.Body.Bytes(), &accepted); err != nil || w.Code != 202 || accepted.Run == "" {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return accepted.Conversation
+}
+
+// TestDeleteStopsFirst holds that a conversation which is answering can be deleted:
+// its run ends before, and nothing of it is left.
+func TestDeleteStopsFirst(t *testing.T) {
+	api, _ := newAPI(t, nil)
+	id := opened(t, api)
+	if w := do(api, request("DELETE", "/api/conversations/"+id, "")); w.Code != 204 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := do(api, request("GET", "/api/conversations/"+id, "")); w.Code != 404 {
+		t.Errorf("it is still there: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestStopIsSeenByReaders(t *testing.T) {
+	api, _ := newAPI(t, nil)
+	id := opened(t, api)
+	stream := func(query string) *httptest.ResponseRecorder {
+		r := request("GET", "/api/conversations/"+id+"/events"+query, "")
+		r.Header.Set("Accept", "text/event-stream")
+		return do(api, r)
+	}
+	// What is stored, although the run goes on: the reader is not held.
+	if w := stream("?follow=false"); w.Code != 200 || !strings.Contains(w.Body.String(), "event: run_started") || strings.Contains(w.Body.String(), "event: run_stopped") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := stream("?follow=false&after=99"); w.Code != http.StatusNoContent {
+		t.Errorf("nothing new: %d %s", w.Code, w.Body)
+	}
+	if w := do(api, request("POST", "/api/conversations/"+id+"/stop", `{}`)); w.Code != 204 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	begun := time.Now()
+	if w := stream(""); !strings.Contains(w.Body.String(), `"by":"user"`) || time.Since(begun) > 5*time.Second {
+		t.Errorf("after %v: %s", time.Since(begun), w.Body)
+	}
+	for _, bad := range []string{"?follow=maybe", "?format=xml", "?after=-1"} {
+		if w := stream(bad); w.Code != 400 {
+			t.Errorf("%s: %d", bad, w.Code)
+		}
+	}
+	w := do(api, request("GET", "/api/conversations/"+id+"/events?format=jsonl", ""))
+	if !strings.Contains(w.Header().Get("Content-Disposition"), id+".jsonl") || w.Header().Get("Content-Type") != "application/jsonl" {
+		t.Errorf("%v", w.Header())
+	}
+}

@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// feedback is POST /api/feedback: what a person thinks of an answer.
+func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Conversation string `json:"conversation"`
+		Seq          int64  `json:"seq"` // of the answered event
+		Good         *bool  `json:"good"`
+		Words        string `json:"words"`
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	if in.Good == nil {
+		return footnote.Errorf(footnote.InvalidRequest, "good must be true or false.")
+	}
+	if _, err := s.conversation(r, in.Conversation); err != nil {
+		return err
+	}
+	if _, _, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), in.Conversation,
+		footnote.Feedback{Seq: in.Seq, Good: *in.Good, Words: in.Words}, nil); err != nil {
+		return err
+	}
+	return done(w)
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/localschema"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Generator writes a statement for a question. It has passed the gate of its engine.
+type Generator interface {
+	GenerateSQL(ctx context.Context, p footnote.Principal, g Generate) (sql, dialect string, err error)
+}
+
+// Generate is the body of POST /api/generate-sql. Schema and Source exclude each
+// other; without either it is about the first source.
+type Generate struct {
+	Question string              `json:"question"`
+	Schema   *localschema.Schema `json:"schema"`
+	Source   string              `json:"source"`
+	Dialect  string              `json:"dialect"` // empty: that of the source; duckdb for a schema
+}
+
+func (s *Server) generateRoutes() {
+	if s.opts.Generator != nil {
+		s.Handle("/api/generate-sql", Native, Methods{http.MethodPost: s.oneOfFew(s.generateSQL)})
+	}
+}
+
+// generateSQL is POST /api/generate-sql.
+func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var g Generate
+	if err := strictjson.Closed(body, &g); err != nil {
+		return err
+	}
+	if err := g.check(s.opts.InputMaxChars); err != nil {
+		return err
+	}
+	sql, dialect, err := s.opts.Generator.GenerateSQL(r.Context(), PrincipalOf(r.Context()), g)
+	if err != nil {
+		return err
+	}
+	return writeValue(w, http.StatusOK, struct {
+		SQL     string `json:"sql"`
+		Dialect string `json:"dialect"`
+	}{sql, dialect})
+}
+
+func (g Generate) check(longest int) error {
+	switch n := utf8.RuneCountInString(g.Question); {
+	case strings.TrimSpace(g.Question) == "":
+		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
+	case n > longest:
+		return footnote.Errorf(footnote.InputTooLong, "The question has %d characters; at most %d are allowed.", n, longest)
+	case g.Schema != nil && g.Source != "":
+		return footnote.Errorf(footnote.InvalidRequest, "A question is about a schema or a source, not both.")
+	case g.Schema == nil:
+		return nil
+	case g.Dialect != "" && g.Dialect != "duckdb":
+		return footnote.Errorf(footnote.InvalidRequest, "For a schema the dialect is duckdb.")
+	}
+	return g.Schema.Check()
+}

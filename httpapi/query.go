@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// querySource is POST /api/sources/{name}/query: a person's own statement. With a
+// conversation it becomes part of its log, as a result with an id.
+func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		SQL          string `json:"sql"`
+		Conversation string `json:"conversation"`
+		Replaces     string `json:"replaces"` // the result whose statement was edited: r3
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(in.SQL) == "":
+		return footnote.Errorf(footnote.InvalidRequest, "The sql is empty.")
+	case in.Replaces != "" && in.Conversation == "":
+		return footnote.Errorf(footnote.InvalidRequest, "replaces names a result of a conversation; name the conversation, too.")
+	}
+	if in.Conversation != "" {
+		if _, err := s.conversation(r, in.Conversation); err != nil {
+			return err
+		}
+	}
+	p, name := PrincipalOf(r.Context()), r.PathValue("name")
+	res, took, err := s.opts.Data.Query(r.Context(), p, name, in.SQL)
+	if err != nil {
+		return err
+	}
+	out := queryResult{table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds()}
+	if in.Conversation != "" {
+		seq, noted, err := s.opts.Engine.Note(r.Context(), p, in.Conversation, footnote.QueryRun{
+			Result: footnote.StoredResult{Source: name, SQL: in.SQL}, Replaces: in.Replaces, Millis: out.Millis,
+		}, &res)
+		if err != nil {
+			return err
+		}
+		if run, ok := noted.(footnote.QueryRun); ok {
+			out.ID, out.Seq = in.Conversation+"."+run.Result.ID, seq
+		}
+	}
+	return writeValue(w, http.StatusOK, map[string]any{"result": out})
+}
+
+// queryResult is what a person's statement gave.
+type queryResult struct {
+	ID  string `json:"id,omitempty"` // in a conversation: as GET /api/results takes it
+	Seq int64  `json:"seq,omitempty"`
+	SQL string `json:"sql"`
+	table
+	RowCount  int   `json:"row_count"`
+	Truncated bool  `json:"truncated"`
+	Millis    int64 `json:"ms"`
+}

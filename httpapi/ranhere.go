@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// ranHere is POST /api/conversations/{id}/queries: a statement of a person that ran
+// in the browser, over files that are not here. Its rows stay there; the log has the
+// statement, the columns, and how many rows there are.
+func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		SQL      string            `json:"sql"`
+		Replaces string            `json:"replaces"`
+		Columns  []footnote.Column `json:"columns"`
+		RowCount int               `json:"row_count"`
+		Millis   int64             `json:"ms"`
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(in.SQL) == "" || in.Replaces == "":
+		return footnote.Errorf(footnote.InvalidRequest, "A query that ran in the browser has sql, and replaces names the result whose statement was edited.")
+	case in.RowCount < 0 || in.Millis < 0:
+		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms are not negative.")
+	case len(in.Columns) > mostColumns:
+		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", mostColumns)
+	}
+	id := r.PathValue("id")
+	if _, err := s.conversation(r, id); err != nil {
+		return err
+	}
+	seq, noted, err := s.opts.Engine.Note(r.Context(), PrincipalOf(r.Context()), id, footnote.QueryRun{
+		Result: footnote.StoredResult{Source: "client", SQL: in.SQL, RowCount: in.RowCount}, Replaces: in.Replaces, Millis: in.Millis,
+	}, &footnote.Result{Columns: in.Columns, Truncated: in.RowCount > 0})
+	if err != nil {
+		return err
+	}
+	var result string
+	if run, ok := noted.(footnote.QueryRun); ok {
+		result = run.Result.ID
+	}
+	return writeValue(w, http.StatusOK, map[string]any{"id": id + "." + result, "seq": seq})
+}

@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/export"
+)
+
+func (s *Server) resultRoutes() {
+	s.Handle("/api/results/{id}", Native, get(s.getResult))
+}
+
+// mostPage is how many rows one page has at most.
+const mostPage = 10_000
+
+// getResult is GET /api/results/{id}: a page of the rows, or with format all of
+// them as a file.
+func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
+	stream, res, err := s.result(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if name := q.Get("format"); name != "" {
+		return s.download(w, r, name, stream, res)
+	}
+	offset, err := number(q, "offset", 0, 0, 1<<40)
+	if err != nil {
+		return err
+	}
+	limit, err := number(q, "limit", 1000, 1, mostPage)
+	if err != nil {
+		return err
+	}
+	rows, err := s.page(r.Context(), stream, res, int(offset), int(limit))
+	if err != nil {
+		return err
+	}
+	columns := res.Columns
+	if columns == nil {
+		columns = []footnote.Column{}
+	}
+	return writeValue(w, http.StatusOK, struct {
+		ID        string            `json:"id"`
+		Source    string            `json:"source"`
+		SQL       string            `json:"sql"`
+		Columns   []footnote.Column `json:"columns"`
+		RowCount  int               `json:"row_count"`
+		Truncated bool              `json:"truncated"`
+		Offset    int64             `json:"offset"`
+		Rows      []json.RawMessage `json:"rows"`
+	}{r.PathValue("id"), res.Source, res.SQL, columns, res.RowCount, res.Truncated, offset, rows})
+}
+
+// result finds a stored result by "<conversation>.<r3>".
+func (s *Server) result(r *http.Request, id string) (stream string, res footnote.StoredResult, err error) {
+	missing := footnote.Errorf(footnote.NotFound, "There is no such result.")
+	dot := strings.LastIndexByte(id, '.')
+	if dot < 0 {
+		return "", res, missing
+	}
+	head, err := s.conversation(r, id[:dot])
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return "", res, missing
+	}
+	if err != nil {
+		return "", res, err
+	}
+	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
+		if err != nil {
+			return "", res, err
+		}
+		if stored := storedIn(ev.Body); stored != nil && stored.ID == id[dot+1:] {
+			return head.ID, *stored, nil
+		}
+	}
+	return "", res, missing
+}
+
+// storedIn is the result that an event brought, or nil.
+func storedIn(b footnote.Body) *footnote.StoredResult {
+	switch b := b.(type) {
+	case footnote.ToolResult:
+		return b.Result
+	case footnote.QueryRun:
+		return &b.Result
+	default:
+		return nil
+	}
+}
+
+// page reads limit rows from offset, as they are stored.
+func (s *Server) page(ctx context.Context, stream string, res footnote.StoredResult, offset, limit int) ([]json.RawMessage, error) {
+	page := []json.RawMessage{}
+	for _, c := range res.Chunks {
+		if offset >= c.Rows {
+			offset -= c.Rows
+			continue
+		}
+		data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("read rows of %s: %w", res.ID, err)
+		}
+		var rows []json.RawMessage
+		if err := json.Unmarshal(data, &rows); err != nil {
+			return nil, fmt.Errorf("decode rows of %s: %w", res.ID, err)
+		}
+		rows = rows[min(offset, len(rows)):]
+		rows = rows[:min(len(rows), limit-len(page))]
+		page = append(page, rows...)
+		if offset = 0; len(page) == limit {
+			break
+		}
+	}
+	return page, nil
+}
+
+// download sends all rows as a file.
+func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream string, res footnote.StoredResult) error {
+	format, ok := export.Formats()[name]
+	if !ok {
+		return footnote.Errorf(footnote.InvalidRequest, "format must be one of %s.", strings.Join(slices.Sorted(maps.Keys(export.Formats())), ", "))
+	}
+	h := w.Header()
+	h.Set("Content-Type", format.ContentType)
+	h.Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+"."+format.Extension+`"`)
+	h.Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	out := bufio.NewWriterSize(&patient{w, http.NewResponseController(w)}, 64<<10)
+	if err := format.Write(out, export.Table{Columns: res.Columns, Rows: s.chunks(r.Context(), stream, res)}); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// patient gives each write a time of its own: a download takes as long as its
+// client goes on reading.
+type patient struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	if err := p.rc.SetWriteDeadline(time.Now().Add(answerWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return p.w.Write(b)
+}
+
+// chunks yields the rows as they are stored.
+func (s *Server) chunks(ctx context.Context, stream string, res footnote.StoredResult) iter.Seq2[[][]any, error] {
+	return func(yield func([][]any, error) bool) {
+		for _, c := range res.Chunks {
+			data, err := s.opts.Log.Blob(ctx, stream, c.Digest)
+			var rows [][]any
+			if err == nil {
+				rows, err = footnote.DecodeRows(data, res.Columns)
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("read rows of %s: %w", res.ID, err))
+				return
+			}
+			if !yield(rows, nil) {
+				return
+			}
+		}
+	}
+}

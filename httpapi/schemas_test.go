@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/localschema"
+)
+
+// TestSchemasAreBounded holds that what is kept of posted schemas is bounded, for each
+// person and for all, and that nobody drives out another's.
+func TestSchemasAreBounded(t *testing.T) {
+	var k schemas
+	now := time.Now()
+	k.put("bob\x00", "s", localschema.Schema{}, 100, now)
+	for i := range 3 * ownSchemas {
+		now = now.Add(time.Millisecond)
+		k.put("ada\x00", fmt.Sprint(i), localschema.Schema{}, 100, now)
+	}
+	if len(k.m) != ownSchemas+1 {
+		t.Errorf("%d are kept", len(k.m))
+	}
+	if _, ok := k.get("bob\x00s", now); !ok {
+		t.Error("bob's was driven out")
+	}
+	if _, ok := k.get("ada\x00"+fmt.Sprint(3*ownSchemas-1), now); !ok {
+		t.Error("the newest was not kept")
+	}
+	for i := range 1000 {
+		k.put(fmt.Sprint(i, "\x00"), "s", localschema.Schema{}, schemaBytes/100, now)
+	}
+	size := 0
+	for _, s := range k.m {
+		size += s.size
+	}
+	if size > schemaBytes {
+		t.Errorf("%d bytes are kept", size)
+	}
+	k.put("eve\x00", "s", localschema.Schema{}, 1, now.Add(2*schemaIdle))
+	if len(k.m) != 1 {
+		t.Errorf("%d are kept, though nobody used them", len(k.m))
+	}
+}

@@ -1,0 +1,124 @@
+package session_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote/httpapi/session"
+)
+
+func open(t *testing.T, folder string) *session.Keeper {
+	t.Helper()
+	k, err := session.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestASessionSurvivesARestartAndEndsForGood(t *testing.T) {
+	folder := t.TempDir()
+	k := open(t, folder)
+	token, _ := k.New(k.DigestOf("key-of-ada"))
+	other, _ := k.New(k.DigestOf("key-of-ada"))
+	again := open(t, folder)
+	if key, ok := again.Check(token); !ok || key != again.DigestOf("key-of-ada") || key == again.DigestOf("key-of-bob") {
+		t.Errorf("after a restart the session stands for %x, %v", key, ok)
+	}
+	if err := again.End(token); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.End(token); err != nil {
+		t.Error("a second sign-out:", err)
+	}
+	for name, k := range map[string]*session.Keeper{"at once": again, "after a restart": open(t, folder)} {
+		if _, ok := k.Check(token); ok {
+			t.Errorf("%s: the session goes on after it was ended", name)
+		}
+		if _, ok := k.Check(other); !ok {
+			t.Errorf("%s: another session was ended, too", name)
+		}
+	}
+	info, err := os.Stat(filepath.Join(folder, "session.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the secret's mode is %v, %v", info.Mode(), err)
+	}
+	for _, name := range []string{"session.key", "session.ended"} {
+		if data, _ := os.ReadFile(filepath.Join(folder, name)); strings.Contains(string(data), "ada") || len(data) == 0 {
+			t.Errorf("%s holds %q", name, data)
+		}
+	}
+}
+
+func TestASessionExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := open(t, "")
+		token, ends := k.New(k.DigestOf("key-of-ada"))
+		if got := time.Until(ends); got != session.Lifetime {
+			t.Errorf("it lasts %v", got)
+		}
+		time.Sleep(session.Lifetime - time.Second)
+		if _, ok := k.Check(token); !ok {
+			t.Error("over too soon")
+		}
+		time.Sleep(time.Second)
+		if _, ok := k.Check(token); ok {
+			t.Error("it does not end")
+		}
+	})
+}
+
+func TestForgedTokens(t *testing.T) {
+	k := open(t, "")
+	token, _ := k.New(k.DigestOf("key-of-ada"))
+	stranger, _ := open(t, "").New(k.DigestOf("key-of-ada"))
+	flipped := []byte(token)
+	flipped[20] ^= 1
+	for name, forged := range map[string]string{
+		"empty": "", "another secret": stranger, "changed": string(flipped), "cut": token[:len(token)-1], "longer": token + "A", "long": strings.Repeat("A", 1<<16),
+	} {
+		if _, ok := k.Check(forged); ok {
+			t.Errorf("%s: accepted", name)
+		}
+		if err := k.End(forged); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestADamagedSecretIsSaid(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "session.key"), []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Open(folder); err == nil || !strings.Contains(err.Error(), "session.key is damaged") {
+		t.Error(err)
+	}
+}
+
+// TestATornSignOut holds that a sign-out counts although the one before it was torn,
+// by a full disk say.
+func TestATornSignOut(t *testing.T) {
+	folder := t.TempDir()
+	k := open(t, folder)
+	token, _ := k.New(k.DigestOf("key-of-ada"))
+	if err := os.WriteFile(filepath.Join(folder, "session.ended"), []byte("dG9ybg"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.End(token); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := open(t, folder).Check(token); ok {
+		t.Error("the session goes on after a restart")
+	}
+	if err := os.WriteFile(filepath.Join(folder, "session.ended"), []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Open(folder); err == nil {
+		t.Error("a file of ended sessions that cannot be read is taken for an empty one")
+	}
+}

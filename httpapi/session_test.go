@@ -1,0 +1,49 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/httpapi"
+)
+
+// TestSpends holds that a GET which costs money cannot be made by a link or an
+// image of another site, with the cookie or on a server without keys.
+func TestSpends(t *testing.T) {
+	for name, keys := range map[string]map[string]footnote.Principal{"keys": {adasKey: {Org: "acme", User: "ada"}}, "none": nil} {
+		api, _ := newAPI(t, func(o *httpapi.Options) { o.Keys = keys })
+		signIn := request("POST", "/api/session", `{"key":"`+adasKey+`"}`)
+		cookies := do(api, signIn).Result().Cookies()
+		for _, tc := range []struct {
+			what, site string
+			key        bool
+			want       int
+		}{
+			{"a page of ours", "same-origin", false, http.StatusNotFound},
+			{"another port", "same-site", false, http.StatusForbidden},
+			{"another site", "cross-site", false, http.StatusForbidden},
+			{"an address that was typed", "none", false, http.StatusForbidden},
+			{"a program", "", false, http.StatusForbidden},
+			{"a program with a key", "", true, http.StatusNotFound},
+		} {
+			r := request("GET", "/api/analyze?question=Hello&sessionId=none", "") // of no conversation
+			if !tc.key {
+				r.Header.Del("Authorization")
+				for _, c := range cookies {
+					r.AddCookie(c)
+				}
+			}
+			if tc.site != "" {
+				r.Header.Set("Sec-Fetch-Site", tc.site)
+			}
+			want := tc.want
+			if keys == nil && tc.key {
+				want = http.StatusForbidden // a key that is not looked at proves nothing
+			}
+			if got := do(api, r).Code; got != want {
+				t.Errorf("%s, %s: %d, want %d", name, tc.what, got, want)
+			}
+		}
+	}
+}

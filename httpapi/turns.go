@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Bounds of a turn.
+const (
+	mostSources = 32
+	mostAnswers = 64
+	mostRows    = 10_000
+	mostColumns = 1_000
+)
+
+// accepted is the answer to a turn that was taken: where its events begin.
+type accepted struct {
+	Conversation string `json:"conversation"`
+	Run          string `json:"run"`
+	After        int64  `json:"after"`
+	Duplicate    bool   `json:"duplicate,omitempty"`
+}
+
+// take submits a turn of the app and answers once its first event is stored.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
+	t.Door, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
+	ticket, err := s.submit(w, r, t)
+	if err != nil {
+		return err
+	}
+	rd := s.opts.Engine.Subscribe(ticket)
+	defer rd.Close()
+	if !ticket.Duplicate {
+		if _, err := rd.Next(r.Context()); err != nil {
+			return s.interrupted(r, err)
+		}
+	}
+	return writeValue(w, http.StatusAccepted, accepted{ticket.Conversation, ticket.Run, ticket.After, ticket.Duplicate})
+}
+
+// openConversation is POST /api/conversations: the first question opens it.
+func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Text      string   `json:"text"`
+		Assistant string   `json:"assistant"`
+		Sources   []string `json:"sources"`
+		Tier      string   `json:"tier"`
+		Context   string   `json:"context"`
+		ClientID  string   `json:"client_id"`
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	if len(in.Sources) > mostSources {
+		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", mostSources)
+	}
+	return s.take(w, r, agent.Turn{
+		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context, ClientID: in.ClientID,
+	})
+}
+
+// givenAnswer is the result of a tool that the browser ran. Rows are what the model
+// may see, which can be fewer than row_count.
+type givenAnswer struct {
+	CallID    string              `json:"call_id"`
+	Content   string              `json:"content"` // may be left out beside rows, which the model then reads
+	IsError   bool                `json:"is_error"`
+	Columns   []footnote.Column   `json:"columns"`
+	Rows      [][]json.RawMessage `json:"rows"`
+	RowCount  int                 `json:"row_count"`
+	Truncated bool                `json:"truncated"`
+	SQL       string              `json:"sql"`
+}
+
+type givenApproval struct {
+	CallID   string `json:"call_id"`
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason"`
+	Always   bool   `json:"always"`
+}
+
+type givenEdit struct {
+	Seq  int64  `json:"seq"` // of the message that is changed
+	Text string `json:"text"`
+}
+
+// givenTurn is the body of POST /api/conversations/{id}/turns: one of its kinds.
+type givenTurn struct {
+	Text      string          `json:"text"`
+	Context   string          `json:"context"`
+	Answers   []givenAnswer   `json:"answers"`
+	Approvals []givenApproval `json:"approvals"`
+
+	Edit       *givenEdit `json:"edit"`
+	Regenerate bool       `json:"regenerate"`
+}
+
+// takeTurn is POST /api/conversations/{id}/turns.
+func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
+	if err != nil {
+		return err
+	}
+	var in givenTurn
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	t, err := in.turn()
+	if err != nil {
+		return err
+	}
+	t.Conversation = head.ID
+	return s.take(w, r, t)
+}
+
+// turn is what the engine is told. Exactly one kind must be there.
+func (g givenTurn) turn() (agent.Turn, error) {
+	kinds := 0
+	for _, there := range []bool{g.Text != "", g.Answers != nil, g.Approvals != nil, g.Edit != nil, g.Regenerate} {
+		if there {
+			kinds++
+		}
+	}
+	switch {
+	case kinds != 1:
+		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "A turn has exactly one of text, answers, approvals, edit and regenerate.")
+	case g.Context != "" && g.Text == "":
+		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a text has a context.")
+	case g.Edit != nil && (g.Edit.Seq < 1 || g.Edit.Text == ""):
+		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "An edit has the seq of a message and its new text.")
+	case g.Edit != nil:
+		return agent.Turn{Edit: g.Edit.Seq, Text: g.Edit.Text}, nil
+	case g.Regenerate:
+		return agent.Turn{Regenerate: true}, nil
+	case g.Text != "":
+		return agent.Turn{Text: g.Text, Context: g.Context}, nil
+	default:
+		return g.answered()
+	}
+}
+
+// answered is a turn that brings answers or approvals.
+func (g givenTurn) answered() (t agent.Turn, err error) {
+	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > mostAnswers {
+		return t, footnote.Errorf(footnote.InvalidRequest, "A turn brings 1 to %d answers or approvals.", mostAnswers)
+	}
+	for _, a := range g.Answers {
+		answer, err := a.answer()
+		if err != nil {
+			return t, err
+		}
+		t.Answers = append(t.Answers, answer)
+	}
+	for _, a := range g.Approvals {
+		if a.CallID == "" || len(a.Reason) > 2000 {
+			return t, footnote.Errorf(footnote.InvalidRequest, "An approval has a call_id, and a reason of at most 2000 bytes.")
+		}
+		t.Approvals = append(t.Approvals, agent.Approval{CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, Always: a.Always})
+	}
+	return t, nil
+}
+
+// answer is the result as the engine takes it.
+func (g givenAnswer) answer() (agent.Answer, error) {
+	if g.CallID == "" {
+		return agent.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
+	}
+	a := agent.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
+	if g.Columns == nil {
+		if g.Rows != nil || g.RowCount != 0 || g.Content == "" {
+			return a, footnote.Errorf(footnote.InvalidRequest, "An answer has content, or columns and rows.")
+		}
+		return a, nil
+	}
+	if g.RowCount < 0 || g.IsError {
+		return a, footnote.Errorf(footnote.InvalidRequest, "An answer with rows is no error, and its row_count is not negative.")
+	}
+	rows, err := g.rows()
+	if err != nil {
+		return a, err
+	}
+	a.Rows = &footnote.Result{Columns: g.Columns, Rows: rows, Truncated: g.Truncated || g.RowCount > len(rows)}
+	return a, nil
+}
+
+// rows reads the cells, each of which must be a plain value.
+func (g givenAnswer) rows() ([][]any, error) {
+	if len(g.Rows) > mostRows || len(g.Columns) > mostColumns {
+		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", mostRows, mostColumns)
+	}
+	array := []byte{'['}
+	for i, row := range g.Rows {
+		if len(row) != len(g.Columns) {
+			return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has %d cells; there are %d columns.", i, len(row), len(g.Columns))
+		}
+		for _, cell := range row {
+			if c := bytes.TrimSpace(cell); len(c) > 0 && (c[0] == '{' || c[0] == '[') {
+				return nil, footnote.Errorf(footnote.InvalidRequest, "Row %d has a cell that is no plain value; send JSON as text.", i)
+			}
+		}
+		if i > 0 {
+			array = append(array, ',')
+		}
+		array = append(append(append(array, '['), bytes.Join(raw(row), []byte{','})...), ']')
+	}
+	return footnote.DecodeRows(append(array, ']'), g.Columns)
+}
+
+func raw(row []json.RawMessage) [][]byte {
+	out := make([][]byte, len(row))
+	for i, cell := range row {
+		if out[i] = cell; cell == nil {
+			out[i] = []byte("null")
+		}
+	}
+	return out
+}

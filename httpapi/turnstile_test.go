@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+func TestTurnstile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ts turnstile
+		ada, bob := footnote.Principal{Org: "acme", User: "ada"}, footnote.Principal{Org: "acme", User: "bob"}
+		leave := make([]func(), fewAtOnce)
+		for i := range leave {
+			var err error
+			if leave[i], err = ts.enter(t.Context(), ada); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l, err := ts.enter(t.Context(), bob); err != nil {
+			t.Error("bob waits for ada:", err)
+		} else {
+			l()
+		}
+		begun := time.Now()
+		if _, err := ts.enter(t.Context(), ada); footnote.CodeOf(err) != footnote.RateLimited || time.Since(begun) != fewWait {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(gone)
+		if _, err := ts.enter(ctx, ada); !errors.Is(err, gone) {
+			t.Errorf("a client that left: %v", err)
+		}
+		go func() { time.Sleep(time.Second); leave[0]() }()
+		last, err := ts.enter(t.Context(), ada)
+		if err != nil {
+			t.Fatal("a place that became free was not given:", err)
+		}
+		last()
+		for _, l := range leave[1:] {
+			l()
+		}
+		if len(ts.users) != 0 {
+			t.Errorf("%d users are still known", len(ts.users))
+		}
+	})
+}

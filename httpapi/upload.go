@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+const (
+	uploadIdle = 30 * time.Second // longest silence within an upload
+	uploadTime = 30 * time.Minute // of a whole one
+	formRoom   = 64 << 10         // bytes of an upload beside its file
+)
+
+// upload is POST /api/sources: one file of data, as a form sends it.
+func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
+	limit, ok := s.opts.Data.Uploads()
+	if !ok {
+		return footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
+	}
+	tooLarge := footnote.Errorf(footnote.TooLarge, "The file may have at most %d bytes.", limit)
+	if r.ContentLength > limit+formRoom {
+		return tooLarge
+	}
+	r.Body = &slowly{ReadCloser: http.MaxBytesReader(w, r.Body, limit+formRoom), rc: http.NewResponseController(w), end: time.Now().Add(uploadTime)}
+	part, err := filePart(r)
+	if err != nil {
+		return uploadError(err, tooLarge)
+	}
+	info, err := s.opts.Data.Add(r.Context(), PrincipalOf(r.Context()), part.FileName(), part)
+	if err != nil {
+		return uploadError(err, tooLarge)
+	}
+	return writeValue(w, http.StatusCreated, info)
+}
+
+// filePart is the first part of a form, which must be the file.
+func filePart(r *http.Request) (*multipart.Part, error) {
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, &footnote.Error{Code: footnote.InvalidRequest, Message: "The Content-Type must be multipart/form-data.", Err: err}
+	}
+	part, err := form.NextPart()
+	if errors.Is(err, io.EOF) || err == nil && (part.FormName() != "file" || part.FileName() == "") {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The form's first field must be the file, and be called file.")
+	}
+	return part, err
+}
+
+// uploadError classifies what may go wrong while a body is read.
+func uploadError(err error, tooLarge error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge
+	}
+	if _, ok := errors.AsType[*footnote.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("Nothing of the file came for %s.", uploadIdle), Err: err}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form is incomplete.", Err: err}
+	default:
+		return err
+	}
+}
+
+// slowly gives each read of a body a time of its own.
+type slowly struct {
+	io.ReadCloser
+	rc  *http.ResponseController
+	end time.Time
+}
+
+func (s *slowly) Read(b []byte) (int, error) {
+	until := time.Now().Add(uploadIdle)
+	if until.After(s.end) {
+		until = s.end
+	}
+	if err := s.rc.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	n, err := s.ReadCloser.Read(b)
+	if err != nil {
+		_ = s.rc.SetReadDeadline(time.Time{}) // the next request has a time of its own
+	}
+	return n, err
+}
+
+// removeSource is DELETE /api/sources/{name}, for uploads.
+func (s *Server) removeSource(w http.ResponseWriter, r *http.Request) error {
+	if err := s.opts.Data.Remove(r.Context(), PrincipalOf(r.Context()), r.PathValue("name")); err != nil {
+		return err
+	}
+	return done(w)
+}

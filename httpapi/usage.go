@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/usage"
+)
+
+// Usage is what the endpoints need of a usage.Totals.
+type Usage interface {
+	User(ctx context.Context, p footnote.Principal) ([]usage.Day, error)
+	Settle(ctx context.Context) error
+}
+
+type noUsage struct{}
+
+func (noUsage) User(context.Context, footnote.Principal) ([]usage.Day, error) { return nil, nil }
+func (noUsage) Settle(context.Context) error                                  { return nil }
+
+// Ledger is what the endpoints need of a ledger.Ledger.
+type Ledger interface {
+	Today(ctx context.Context, p footnote.Principal) (ledger.Account, error)
+}
+
+func (s *Server) usageRoutes() {
+	s.Handle("/api/usage", Native, get(s.getUsage))
+}
+
+// daysShown is how many days the usage lists, of those on which there was any.
+const daysShown = 90
+
+type usedDay struct {
+	Day      string  `json:"day"`
+	Tokens   int64   `json:"tokens"`
+	Weighted int64   `json:"weighted_tokens"`
+	CostUSD  float64 `json:"cost_usd"`
+}
+
+type usedTier struct {
+	Multiplier int64   `json:"multiplier"`
+	Tokens     int64   `json:"tokens"`
+	Weighted   int64   `json:"weighted_tokens"`
+	CostUSD    float64 `json:"cost_usd"`
+}
+
+// getUsage is GET /api/usage: what the caller has used, in all and by day. A token
+// counts as often as the multiplier of its tier says.
+func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
+	days, err := s.opts.Usage.User(r.Context(), PrincipalOf(r.Context()))
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Used     int64               `json:"used_tokens"`            // weighted
+		Limit    int64               `json:"limit_tokens,omitempty"` // of one day
+		Today    *int64              `json:"used_today,omitempty"`
+		Left     *int64              `json:"left_tokens,omitempty"` // today
+		Resets   *time.Time          `json:"resets,omitempty"`
+		CostUSD  float64             `json:"cost_usd"`
+		Unpriced bool                `json:"cost_is_upper_bound,omitempty"`
+		Tiers    map[string]usedTier `json:"tiers"`
+		Days     []usedDay           `json:"days"`
+	}{Tiers: s.tiers(), Days: []usedDay{}}
+	var cost footnote.Cost
+	for _, d := range days {
+		tokens := d.Usage.Prompt() + d.Usage.Output
+		weighted := tokens
+		if tier, ok := out.Tiers[d.Tier]; ok {
+			weighted *= tier.Multiplier
+			tier.Tokens += tokens
+			tier.Weighted += weighted
+			tier.CostUSD += d.Cost.USD()
+			out.Tiers[d.Tier] = tier
+		}
+		out.Used += weighted
+		cost = cost.Add(d.Cost)
+		if n := len(out.Days); n == 0 || out.Days[n-1].Day != d.Date {
+			out.Days = append(out.Days, usedDay{Day: d.Date})
+		}
+		day := &out.Days[len(out.Days)-1]
+		day.Tokens, day.Weighted, day.CostUSD = day.Tokens+tokens, day.Weighted+weighted, day.CostUSD+d.Cost.USD()
+	}
+	if s.opts.Ledger != nil {
+		a, err := s.opts.Ledger.Today(r.Context(), PrincipalOf(r.Context()))
+		if err != nil {
+			return err
+		}
+		if a.Limit > 0 {
+			out.Limit, out.Today, out.Left, out.Resets = a.Limit, &a.Used, &a.Left, &a.Resets
+		}
+	}
+	out.CostUSD, out.Unpriced = cost.USD(), cost.Unpriced
+	out.Days = out.Days[max(0, len(out.Days)-daysShown):]
+	return writeValue(w, http.StatusOK, out)
+}
+
+// tiers are the tiers of all assistants, by name.
+func (s *Server) tiers() map[string]usedTier {
+	tiers := map[string]usedTier{}
+	for _, a := range s.opts.Engine.Assistants() {
+		for _, t := range a.Tiers {
+			tiers[t.Name] = usedTier{Multiplier: int64(max(t.Multiplier, 1))}
+		}
+	}
+	return tiers
+}

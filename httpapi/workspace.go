@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Workspaces are the files that conversations work on.
+type Workspaces interface {
+	// Files lists the files of a conversation's workspace by name. One that has
+	// none yet has no files.
+	Files(ctx context.Context, conversation string) ([]WorkspaceFile, error)
+	// Changes are the newest changes of it, at most limit, oldest first.
+	Changes(ctx context.Context, conversation string, limit int) ([]footnote.Event, error)
+	// File is a file as it is now, or as a change left it when a digest is given.
+	// The error's code is NotFound, InvalidRequest or TooLarge.
+	File(ctx context.Context, conversation, path, digest string) ([]byte, error)
+	// Revert gives a file the content with a digest of its history again; without one
+	// it is removed. The error's code is NotFound or InvalidRequest.
+	Revert(ctx context.Context, p footnote.Principal, conversation, path, digest string) error
+}
+
+// WorkspaceFile is a file of a workspace.
+type WorkspaceFile struct {
+	Path    string    `json:"path"`
+	Size    int64     `json:"size"`
+	Changed time.Time `json:"changed"`
+}
+
+func (s *Server) workspaceRoutes() {
+	s.Handle("/api/conversations/{id}/workspace", Native, get(s.workspace))
+	s.Handle("/api/conversations/{id}/workspace/file", Native, get(s.workspaceFile))
+	s.Handle("/api/conversations/{id}/workspace/revert", Native, Methods{http.MethodPost: s.revertFile})
+}
+
+// workspaceOf finds the conversation of a request about its workspace.
+func (s *Server) workspaceOf(r *http.Request) (footnote.Stream, error) {
+	head, err := s.conversation(r, r.PathValue("id"))
+	if err == nil && s.opts.Workspaces == nil {
+		err = footnote.Errorf(footnote.NotFound, "There are no workspaces here.")
+	}
+	return head, err
+}
+
+// mostChanges is how many changes of a workspace are listed.
+const mostChanges = 500
+
+// workspace is GET /api/conversations/{id}/workspace: its files, and what changed.
+func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.workspaceOf(r)
+	if err != nil {
+		return err
+	}
+	files, err := s.opts.Workspaces.Files(r.Context(), head.ID)
+	if err != nil {
+		return err
+	}
+	events, err := s.opts.Workspaces.Changes(r.Context(), head.ID, mostChanges)
+	if err != nil {
+		return err
+	}
+	type change struct {
+		Seq  int64     `json:"seq"`
+		Time time.Time `json:"time"`
+		footnote.WorkspaceChanged
+	}
+	out := struct {
+		Files   []WorkspaceFile `json:"files"`
+		Changes []change        `json:"changes"`
+	}{files, []change{}}
+	for _, ev := range events {
+		if b, ok := ev.Body.(footnote.WorkspaceChanged); ok {
+			out.Changes = append(out.Changes, change{ev.Seq, ev.Time, b})
+		}
+	}
+	return writeValue(w, http.StatusOK, out)
+}
+
+// workspaceFile is GET /api/conversations/{id}/workspace/file?path=…: its content,
+// never as a page. With digest=… it is as a change left it.
+func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.workspaceOf(r)
+	if err != nil {
+		return err
+	}
+	name := r.URL.Query().Get("path")
+	data, err := s.opts.Workspaces.File(r.Context(), head.ID, name, r.URL.Query().Get("digest"))
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Disposition", `attachment; filename="`+plainName(path.Base(name))+`"`)
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	if utf8.Valid(data) {
+		return writeBody(w, "text/plain; charset=utf-8", data)
+	}
+	return writeBody(w, "application/octet-stream", data)
+}
+
+// revertFile is POST /api/conversations/{id}/workspace/revert {path, digest}.
+func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
+	head, err := s.workspaceOf(r)
+	if err != nil {
+		return err
+	}
+	body, err := s.Body(w, r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Path   string `json:"path"`
+		Digest string `json:"digest"`
+	}
+	if err := strictjson.Closed(body, &in); err != nil {
+		return err
+	}
+	if in.Path == "" {
+		return footnote.Errorf(footnote.InvalidRequest, "path is missing.")
+	}
+	if err := s.opts.Workspaces.Revert(r.Context(), PrincipalOf(r.Context()), head.ID, in.Path, in.Digest); err != nil {
+		return err
+	}
+	return done(w)
+}
+
+// plainName is a name that can stand in a header.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, s)
+}

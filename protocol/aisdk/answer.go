@@ -1,0 +1,52 @@
+package aisdk
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// ClientResult is a client tool's output as an answer: JSON in its compact form,
+// and its rows, where it has columns and rows, for footnotes to point at. An output
+// {columns, rows, rowCount?, truncated?} may hold fewer rows than the query gave.
+func ClientResult(callID string, output json.RawMessage) agent.Answer {
+	a := agent.Answer{CallID: callID}
+	var words string
+	if json.Unmarshal(output, &words) == nil {
+		a.Content = words
+		return a
+	}
+	var buf bytes.Buffer
+	if json.Compact(&buf, output) == nil {
+		a.Content = buf.String()
+	}
+	var table struct {
+		Columns   []json.RawMessage `json:"columns"`
+		Rows      json.RawMessage   `json:"rows"`
+		RowCount  int               `json:"rowCount"`
+		Truncated bool              `json:"truncated"`
+	}
+	if json.Unmarshal(output, &table) != nil || len(table.Columns) == 0 || len(table.Rows) == 0 {
+		return a
+	}
+	res := footnote.Result{Columns: make([]footnote.Column, len(table.Columns))}
+	for i, raw := range table.Columns {
+		if json.Unmarshal(raw, &res.Columns[i].Name) != nil && json.Unmarshal(raw, &res.Columns[i]) != nil {
+			return a
+		}
+	}
+	rows, err := footnote.DecodeRows(table.Rows, res.Columns)
+	if err != nil {
+		return a
+	}
+	for _, row := range rows {
+		if len(row) != len(res.Columns) {
+			return a
+		}
+	}
+	res.Rows, res.Truncated = rows, table.Truncated
+	a.Rows, a.RowCount = &res, max(table.RowCount, len(rows))
+	return a
+}

@@ -1,0 +1,277 @@
+package aisdk
+
+import (
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Chat is what the server's own log says of a conversation: a fold over its
+// events, in their order. The zero value is a conversation that does not exist.
+type Chat struct {
+	Opened footnote.Opened
+	Last   int64 // sequence of the newest event
+
+	asks  []question // what has been asked and not been taken back
+	runs  map[string]*chatRun
+	calls map[string]*chatCall
+	byAsk map[string]string // approval id → call id
+
+	decided map[string]bool // by approval id
+}
+
+// question is a user's message.
+type question struct {
+	seq  int64
+	id   string // as clients know it
+	text string
+	run  string // the newest run for it
+}
+
+type chatRun struct {
+	seq    int64 // of its start
+	parked int64 // where it was last parked
+	failed bool
+	ended  bool
+}
+
+type chatCall struct {
+	run   string
+	park  int64 // of the parking that waited for it; 0: none did
+	given bool  // it has a result
+}
+
+// Fold is the chat of a log.
+func Fold(events []footnote.Event) *Chat {
+	c := &Chat{}
+	for _, ev := range events {
+		c.Apply(ev)
+	}
+	return c
+}
+
+// Apply adds the next event.
+func (c *Chat) Apply(ev footnote.Event) {
+	if c.runs == nil {
+		c.runs, c.calls, c.byAsk = map[string]*chatRun{}, map[string]*chatCall{}, map[string]string{}
+		c.decided = map[string]bool{}
+	}
+	c.Last = ev.Seq
+	switch b := ev.Body.(type) {
+	case footnote.Opened:
+		c.Opened = b
+	case footnote.UserMessage:
+		if b.Text != "" || b.ID != "" {
+			c.asks = append(c.asks, question{seq: ev.Seq, id: userID(ev.Seq, b), text: b.Text})
+		}
+	case footnote.Rewound:
+		for len(c.asks) > 0 && c.asks[len(c.asks)-1].seq > b.ToSeq {
+			c.asks = c.asks[:len(c.asks)-1]
+		}
+	case footnote.RunStarted:
+		c.runs[ev.Run] = &chatRun{seq: ev.Seq}
+		if n := len(c.asks); n > 0 {
+			c.asks[n-1].run = ev.Run
+		}
+	case footnote.AssistantMessage:
+		for _, b := range blocksOf(b) {
+			if b.Type == agent.ToolUseBlock {
+				c.calls[b.ID] = &chatCall{run: ev.Run}
+			}
+		}
+	case footnote.ApprovalAsked:
+		c.byAsk[b.ApprovalID] = b.CallID
+	case footnote.ToolResult:
+		if call := c.calls[b.CallID]; call != nil {
+			call.given = true
+		}
+	case footnote.ApprovalGiven:
+		c.decided[b.ApprovalID] = true
+	case footnote.RunParked:
+		c.park(ev, b)
+	case footnote.RunFailed:
+		c.end(ev.Run, true)
+	case footnote.RunFinished, footnote.RunStopped:
+		c.end(ev.Run, false)
+	}
+}
+
+func (c *Chat) park(ev footnote.Event, b footnote.RunParked) {
+	if r := c.runs[ev.Run]; r != nil {
+		r.parked = ev.Seq
+	}
+	for _, id := range b.Calls {
+		if call := c.calls[id]; call != nil {
+			call.park = ev.Seq
+		}
+	}
+}
+
+func (c *Chat) end(run string, failed bool) {
+	if r := c.runs[run]; r != nil {
+		r.ended, r.failed = true, failed
+	}
+}
+
+// userID is the id under which clients know a user's message: their own, or one
+// made of its place in the log.
+func userID(seq int64, m footnote.UserMessage) string {
+	if m.ID != "" {
+		return m.ID
+	}
+	return "msg_" + itoa(seq)
+}
+
+// Shown is a run to show again instead of starting one: its events after After.
+type Shown struct {
+	Run   string
+	After int64
+}
+
+// Plan is what to do with a post: submit Turn, or, when Again is set, show what has
+// happened already.
+type Plan struct {
+	Turn  agent.Turn
+	Again *Shown
+	// Late is what to show when the engine finds that Turn brought nothing new.
+	Late Shown
+}
+
+// Plan says what a post means in this chat. The turn has no principal and no
+// conversation yet. The error's code is Conflict when the post does not fit what the
+// log holds open.
+func (c *Chat) Plan(p Post) (Plan, error) {
+	t := agent.Turn{
+		Assistant: p.Assistant, Tier: p.Tier, Sources: p.Sources,
+		Door: "aisdk", OnDisconnect: agent.Continue,
+	}
+	switch {
+	case p.Regenerate:
+		return c.regenerate(t, p)
+	case p.User:
+		return c.ask(t, p)
+	default:
+		return c.continued(t, p)
+	}
+}
+
+// find returns the place of a user's message among asks, or -1.
+func (c *Chat) find(id string) int {
+	for i := len(c.asks) - 1; i >= 0; i-- {
+		if c.asks[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// ask is a new message, an edited one, or one that was sent twice.
+func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
+	t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
+	if i := c.find(p.About); p.About != "" && i >= 0 {
+		t.Edit = c.asks[i].seq
+		return Plan{Turn: t}, nil
+	}
+	i := c.find(p.ID)
+	if p.ID == "" || i < 0 {
+		return Plan{Turn: t}, nil
+	}
+	q := c.asks[i]
+	r := c.runs[q.run]
+	switch {
+	case i != len(c.asks)-1 || q.text != p.Text:
+		return Plan{}, footnote.Errorf(footnote.Conflict, "There is a message with this id in the conversation already. Load it again.")
+	case r == nil || r.failed:
+		t.Edit = q.seq
+		return Plan{Turn: t}, nil
+	}
+	return Plan{Again: &Shown{Run: q.run, After: r.seq - 1}}, nil
+}
+
+// regenerate asks a message again: the one before the answer that is named, or the
+// last one. A message that never arrived is a new one.
+func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
+	i := -1
+	switch {
+	case p.About != "":
+		for n := range c.asks {
+			if messageID(c.asks[n].run) == p.About || c.asks[n].id == p.About {
+				i = n
+			}
+		}
+		if i < 0 && !p.User {
+			return Plan{}, footnote.Errorf(footnote.Conflict, "The answer that is to be made again is not in this conversation.")
+		}
+	case p.User:
+		i = c.find(p.ID)
+	}
+	if i < 0 && p.User {
+		if p.Text == "" && p.Files == "" {
+			return Plan{}, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
+		}
+		t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
+		return Plan{Turn: t}, nil
+	}
+	if i < 0 {
+		return Plan{}, footnote.Errorf(footnote.Conflict, "There is no question to answer again.")
+	}
+	t.Regenerate, t.Edit = true, c.asks[i].seq
+	return Plan{Turn: t}, nil
+}
+
+// continued is answers to calls that are open, and decisions. Beside something new,
+// what was answered before is history, which the log knows better; on its own it is
+// for the engine to compare.
+func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
+	plan := Plan{}
+	note := func(id string) error {
+		call := c.calls[id]
+		if call == nil {
+			return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.", id)
+		}
+		plan.Late = Shown{Run: call.run, After: max(plan.Late.After, call.park)}
+		return nil
+	}
+	fresh := t
+	for _, a := range p.Answers {
+		if err := note(a.CallID); err != nil {
+			return Plan{}, err
+		}
+		t.Answers = append(t.Answers, a)
+		if !c.calls[a.CallID].given {
+			fresh.Answers = append(fresh.Answers, a)
+		}
+	}
+	for _, d := range p.Decisions {
+		id, ok := c.byAsk[d.ID]
+		if !ok {
+			return Plan{}, footnote.Errorf(footnote.CallUnknown, "No approval %.100q was asked for in this conversation.", d.ID)
+		}
+		if err := note(id); err != nil {
+			return Plan{}, err
+		}
+		a := agent.Approval{CallID: id, Approved: d.Approved, Always: d.Always, Reason: d.Reason}
+		t.Approvals = append(t.Approvals, a)
+		if !c.decided[d.ID] {
+			fresh.Approvals = append(fresh.Approvals, a)
+		}
+	}
+	switch {
+	case len(fresh.Answers)+len(fresh.Approvals) > 0:
+		plan.Turn = fresh
+	case len(t.Answers)+len(t.Approvals) > 0:
+		plan.Turn = t
+	default:
+		return Plan{}, footnote.Errorf(footnote.Conflict, "This answers nothing that is open. Send a message to go on.")
+	}
+	return plan, nil
+}
+
+// Running is the newest run, and where it begins, when it has not ended and is not
+// parked.
+func (c *Chat) Running(run string) (Shown, bool) {
+	r := c.runs[run]
+	if r == nil || r.ended {
+		return Shown{}, false
+	}
+	return Shown{Run: run, After: r.seq - 1}, true
+}

@@ -1,0 +1,62 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+const doneFrame = "data: [DONE]\n\n"
+
+// writer is a frame that is being written. Its fields are those that the protocol
+// allows for the chunk and no others; none is ever null.
+type writer []byte
+
+func chunk(dst []byte, kind string) writer {
+	dst = append(dst, `data: {"type":"`...)
+	dst = append(dst, kind...)
+	return append(dst, '"')
+}
+
+func (w writer) name(name string) writer {
+	w = append(w, `,"`...)
+	w = append(w, name...)
+	return append(w, `":`...)
+}
+
+func (w writer) str(name, value string) writer {
+	return strictjson.AppendString(w.name(name), value)
+}
+
+// raw adds a field whose value is JSON on one line.
+func (w writer) raw(name string, value []byte) writer { return append(w.name(name), value...) }
+
+func (w writer) bool(name string, value bool) writer {
+	if value {
+		return append(w.name(name), "true"...)
+	}
+	return append(w.name(name), "false"...)
+}
+
+func (w writer) flag(name string) writer { return w.bool(name, true) }
+
+// executed marks calls that the server runs: the client then neither runs them nor
+// posts again because of them.
+func (w writer) executed(c *call) writer {
+	if c.client {
+		return w
+	}
+	return w.flag("providerExecuted")
+}
+
+func (w writer) end() []byte { return append(w, "}\n\n"...) }
+
+func jsonRaw(b []byte) json.RawMessage {
+	if len(b) == 0 {
+		return json.RawMessage("{}")
+	}
+	return b
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

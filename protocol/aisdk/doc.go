@@ -1,0 +1,246 @@
+// Package aisdk speaks the UI message stream of the Vercel AI SDK (useChat): a
+// posted chat in, a turn out; events and deltas in, chunks out; a log in, the
+// messages of a page out. It emits the core set of chunks that every client version
+// accepts, and the newer ones only where the client says that it knows them.
+//
+// What a browser posts is its whole chat, and untrusted. Decode keeps what its last
+// message brings; Chat, a fold over the server's own log, says what that means: a
+// new message, an edit, another try, answers to calls that the log holds open.
+package aisdk
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Dialect is the newest major version of the SDK whose chunks a client takes.
+type Dialect int
+
+// The dialects. Core is what every version from 5 on takes.
+const (
+	Core Dialect = 5
+	V6   Dialect = 6 // approvals
+	V7   Dialect = 7
+)
+
+// ParseDialect reads a dialect: "5", "6" or "7"; empty is Core.
+func ParseDialect(s string) (Dialect, error) {
+	switch s {
+	case "", "5":
+		return Core, nil
+	case "6":
+		return V6, nil
+	case "7":
+		return V7, nil
+	}
+	return 0, footnote.Errorf(footnote.InvalidRequest, "The dialect must be 5, 6 or 7.")
+}
+
+// AskTool is the name of the call that asks a client of the Core dialect to approve
+// another call. Its id is the approval's, and its output {approved, reason?,
+// always?} the decision. The model never sees it.
+const AskTool = "ask_approval"
+
+// Options are what an Encoder and Messages need to know beside the events.
+type Options struct {
+	Dialect      Dialect // default Core
+	Run          string  // whose events are shown; of no interest to Messages
+	Conversation string  // named in the metadata, when it is set
+	Tools        []agent.ToolInfo
+	// Unfinished makes Messages show the run that goes on, as far as it is stored. A
+	// page that resumes the stream must not have it: it gets the whole message there.
+	Unfinished bool
+}
+
+// kind is where a call is run, and who is asked before.
+type kind struct{ client, asks bool }
+
+func (o Options) kinds() map[string]kind {
+	m := map[string]kind{}
+	for _, t := range o.Tools {
+		m[t.Name] = kind{client: t.Side == agent.Client, asks: t.Verdict == agent.Ask}
+	}
+	return m
+}
+
+// messageID is the id of the message that shows a run.
+func messageID(run string) string { return "msg_" + run }
+
+// Metadata is what a message says of itself. A client merges the metadata of the
+// start and of the end of a message.
+type Metadata struct {
+	Conversation string    `json:"conversation,omitempty"`
+	Assistant    string    `json:"assistant,omitempty"`
+	Model        string    `json:"model,omitempty"`
+	Created      string    `json:"created,omitempty"`  // RFC 3339
+	Seq          int64     `json:"seq,omitempty"`      // of a user's message, in the log
+	Answered     int64     `json:"answered,omitempty"` // sequence of the answer, for feedback
+	Usage        *Tokens   `json:"usage,omitempty"`
+	Cost         *Money    `json:"cost,omitempty"`
+	Steps        int       `json:"steps,omitempty"`
+	Millis       int64     `json:"millis,omitempty"`
+	Stopped      string    `json:"stopped,omitempty"` // by whom
+	Feedback     *Feedback `json:"feedback,omitempty"`
+}
+
+// Tokens are counted as the SDK names them: the input with its cached part, the
+// output with its reasoning.
+type Tokens struct {
+	Input     int64 `json:"inputTokens"`
+	Output    int64 `json:"outputTokens"`
+	Total     int64 `json:"totalTokens"`
+	Reasoning int64 `json:"reasoningTokens"`
+	Cached    int64 `json:"cachedInputTokens"`
+}
+
+// Money is what an answer has cost.
+type Money struct {
+	USD      float64 `json:"usd"`
+	Unpriced bool    `json:"unpriced,omitempty"` // at the highest known price, for want of its own
+}
+
+// Feedback is a person's verdict on an answer.
+type Feedback struct {
+	Good  bool   `json:"good"`
+	Words string `json:"words,omitempty"`
+}
+
+func tokens(u footnote.Usage) *Tokens {
+	return &Tokens{Input: u.Prompt(), Output: u.Output, Total: u.Prompt() + u.Output, Reasoning: u.Thinking, Cached: u.CacheRead}
+}
+
+func money(c footnote.Cost) *Money { return &Money{USD: c.USD(), Unpriced: c.Unpriced} }
+
+func timeOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Footnotes is the data of a data-footnotes part. Start and End of a footnote count
+// UTF-16 units, as JavaScript's strings do, from the beginning of the answer: the
+// text parts of the last step that has any, joined.
+type Footnotes struct {
+	Footnotes  []footnote.Cite       `json:"footnotes"`
+	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+}
+
+func footnotesOf(a footnote.Answered) Footnotes {
+	units := newUnits(a.Text)
+	f := Footnotes{Footnotes: make([]footnote.Cite, 0, len(a.Cites))}
+	for _, c := range a.Cites {
+		c.Start, c.End = units.at(c.Start), units.at(c.End)
+		f.Footnotes = append(f.Footnotes, c)
+	}
+	for _, u := range a.Unresolved {
+		u.Start, u.End = units.at(u.Start), units.at(u.End)
+		f.Unresolved = append(f.Unresolved, u)
+	}
+	return f
+}
+
+// units turns byte offsets of a text into UTF-16 offsets. Asking in rising order is
+// quick.
+type units struct {
+	text         string
+	bytes, count int
+}
+
+func newUnits(text string) *units { return &units{text: text} }
+
+func (u *units) at(offset int) int {
+	offset = min(max(offset, 0), len(u.text))
+	if offset < u.bytes {
+		u.bytes, u.count = 0, 0
+	}
+	for _, r := range u.text[u.bytes:offset] {
+		u.count++
+		if r > 0xffff {
+			u.count++
+		}
+	}
+	u.bytes = offset
+	return u.count
+}
+
+// Result is the data of a data-result part: what a query gave, without its rows.
+type Result struct {
+	ID         string            `json:"id"`
+	ToolCallID string            `json:"toolCallId"`
+	Source     string            `json:"source,omitempty"`
+	SQL        string            `json:"sql,omitempty"`
+	Columns    []footnote.Column `json:"columns"`
+	RowCount   int               `json:"rowCount"`
+	Truncated  bool              `json:"truncated"`
+}
+
+func resultOf(call string, r footnote.StoredResult) Result {
+	columns := r.Columns
+	if columns == nil {
+		columns = []footnote.Column{}
+	}
+	return Result{ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: columns, RowCount: r.RowCount, Truncated: r.Truncated}
+}
+
+// block is a block of a model's message, as far as it is shown.
+type block struct {
+	Type     string
+	Text     string
+	Thinking string
+	ID       string
+	Name     string
+	Input    json.RawMessage
+}
+
+// blocksOf are the blocks of a message; one that is not shown has no type. The call
+// that gives the final answer is the text it was shown as.
+func blocksOf(m footnote.AssistantMessage) []block {
+	blocks := make([]block, len(m.Blocks))
+	for _, b := range agent.Shown(m.Blocks) {
+		switch b.Kind {
+		case agent.TextBlock:
+			blocks[b.Index] = block{Type: b.Kind, Text: b.Text}
+		case agent.ThinkingBlock:
+			blocks[b.Index] = block{Type: b.Kind, Thinking: b.Text}
+		case agent.ToolUseBlock:
+			blocks[b.Index] = block{Type: b.Kind, ID: b.ID, Name: b.Name, Input: b.Input}
+		}
+	}
+	return blocks
+}
+
+// outputOf is what a result's words are for a page: an object or array where they
+// are one, and a string otherwise.
+func outputOf(content string) json.RawMessage {
+	if v, err := strictjson.Parse([]byte(content)); err == nil && (v.Kind() == strictjson.Object || v.Kind() == strictjson.Array) {
+		return compact(json.RawMessage(content))
+	}
+	return mustJSON(content)
+}
+
+// compact is JSON without white space: an event is one line. What is not JSON is
+// an empty object.
+func compact(raw json.RawMessage) json.RawMessage {
+	var buf bytes.Buffer
+	if len(raw) == 0 || json.Compact(&buf, raw) != nil {
+		return json.RawMessage("{}")
+	}
+	return buf.Bytes()
+}
+
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // structs of strings and numbers always encode
+	}
+	return b
+}
+
+func blockKey(step, index int) string { return strconv.Itoa(step) + "_" + strconv.Itoa(index) }

@@ -1,0 +1,300 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Message is a UIMessage.
+type Message struct {
+	ID       string    `json:"id"`
+	Role     string    `json:"role"` // "user" or "assistant"
+	Metadata *Metadata `json:"metadata,omitempty"`
+	Parts    []Part    `json:"parts"`
+}
+
+// Part is a part of a UIMessage. Which fields are set follows from the type.
+type Part struct {
+	Type             string          `json:"type"`
+	Text             *string         `json:"text,omitempty"`
+	State            string          `json:"state,omitempty"`
+	ToolCallID       string          `json:"toolCallId,omitempty"`
+	Input            json.RawMessage `json:"input,omitempty"`
+	Output           json.RawMessage `json:"output,omitempty"`
+	ErrorText        *string         `json:"errorText,omitempty"`
+	ProviderExecuted bool            `json:"providerExecuted,omitempty"`
+	Approval         *PartApproval   `json:"approval,omitempty"`
+	ID               string          `json:"id,omitempty"`
+	Data             json.RawMessage `json:"data,omitempty"`
+}
+
+// PartApproval is what was decided about a call; Approved is nil before.
+type PartApproval struct {
+	ID       string `json:"id"`
+	Approved *bool  `json:"approved,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// Messages is a conversation as a page shows it, from its whole log in order: what
+// was taken back is not in it. It is a pure function.
+func Messages(events []footnote.Event, o Options) []Message {
+	b := builder{opt: o, kinds: o.kinds(), answers: map[int64]*entry{}}
+	for _, ev := range events {
+		b.apply(ev)
+	}
+	out := []Message{}
+	for _, e := range b.entries {
+		if len(e.m.Parts) == 0 || e.running && !o.Unfinished {
+			continue
+		}
+		out = append(out, e.m)
+	}
+	return out
+}
+
+// builder folds a log into messages.
+type builder struct {
+	opt     Options
+	kinds   map[string]kind
+	opened  footnote.Opened
+	entries []*entry
+	answers map[int64]*entry // by the sequence of the answer
+}
+
+// entry is a message and what is needed to go on with it.
+type entry struct {
+	m       Message
+	seq     int64 // of the event it begins with
+	run     string
+	running bool // its run goes on, and is not parked
+	step    int
+	charted bool
+	usage   footnote.Usage
+	cost    footnote.Cost
+	tools   map[string]int    // call id → its part
+	asks    map[string]int    // approval id → the part that asks, in the Core dialect
+	by      map[string]string // approval id → call id
+}
+
+func (b *builder) apply(ev footnote.Event) {
+	switch body := ev.Body.(type) {
+	case footnote.Opened:
+		b.opened = body
+	case footnote.Imported:
+		b.imported(ev, body)
+	case footnote.UserMessage:
+		b.user(ev, body)
+	case footnote.Rewound:
+		b.rewound(body)
+	case footnote.RunStarted:
+		b.entries = append(b.entries, &entry{
+			seq: ev.Seq, run: ev.Run, running: true,
+			m: Message{ID: messageID(ev.Run), Role: "assistant", Parts: []Part{}, Metadata: &Metadata{
+				Conversation: b.opt.Conversation, Assistant: b.opened.Assistant, Model: b.opened.Model, Created: timeOf(ev.Time),
+			}},
+			tools: map[string]int{}, asks: map[string]int{}, by: map[string]string{},
+		})
+	case footnote.Feedback:
+		if e := b.answers[body.Seq]; e != nil {
+			e.m.Metadata.Feedback = &Feedback{Good: body.Good, Words: body.Words}
+		}
+	default:
+		if e := b.entryOf(ev.Run); e != nil {
+			b.run(e, ev)
+		}
+	}
+}
+
+func (b *builder) entryOf(run string) *entry {
+	for i := len(b.entries) - 1; i >= 0; i-- {
+		if b.entries[i].run == run && run != "" {
+			return b.entries[i]
+		}
+	}
+	return nil
+}
+
+func (b *builder) imported(ev footnote.Event, body footnote.Imported) {
+	for i, t := range body.Turns {
+		b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
+			ID: "imported_" + itoa(ev.Seq) + "_" + strconv.Itoa(i), Role: t.Role, Parts: []Part{textPart("text", t.Text)},
+		}})
+	}
+}
+
+func (b *builder) user(ev footnote.Event, body footnote.UserMessage) {
+	if body.Text == "" && body.ID == "" {
+		return // words of our own to the model
+	}
+	b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
+		ID: userID(ev.Seq, body), Role: "user", Metadata: &Metadata{Seq: ev.Seq, Created: timeOf(ev.Time)},
+		Parts: []Part{{Type: "text", Text: &body.Text}},
+	}})
+}
+
+func (b *builder) rewound(body footnote.Rewound) {
+	kept := b.entries[:0]
+	for _, e := range b.entries {
+		if e.seq <= body.ToSeq {
+			kept = append(kept, e)
+		}
+	}
+	b.entries = kept
+}
+
+func textPart(kind, text string) Part { return Part{Type: kind, Text: &text, State: "done"} }
+
+// run adds an event of a run to its message.
+func (b *builder) run(e *entry, ev footnote.Event) {
+	switch body := ev.Body.(type) {
+	case footnote.RunParked:
+		e.running = false
+	case footnote.RunResumed:
+		e.running = true
+	case footnote.StepFailed:
+		e.usage, e.cost = e.usage.Add(body.Usage), e.cost.Add(body.Cost)
+		if body.Partial != "" {
+			e.begin(0)
+			e.m.Parts = append(e.m.Parts, textPart("text", body.Partial))
+		}
+	case footnote.AssistantMessage:
+		b.message(e, body)
+	case footnote.ApprovalAsked:
+		b.asked(e, body)
+	case footnote.ApprovalGiven:
+		b.given(e, body)
+	case footnote.ToolResult:
+		b.result(e, body)
+	case footnote.Answered:
+		b.answers[ev.Seq], e.m.Metadata.Answered = e, ev.Seq
+		if body.Chart != nil && !e.charted {
+			e.data("chart", "answer", compact(body.Chart))
+		}
+		e.data("footnotes", "footnotes", mustJSON(footnotesOf(body)))
+	case footnote.RunFinished:
+		e.end(body.Steps, body.Millis, body.Usage, body.Cost)
+	case footnote.RunStopped:
+		e.end(body.Steps, body.Millis, body.Usage, body.Cost)
+		e.m.Metadata.Stopped = body.By
+	case footnote.RunFailed:
+		e.end(body.Steps, body.Millis, body.Usage, body.Cost)
+		e.data("error", "error", mustJSON(map[string]string{"code": string(body.Code), "message": body.Message}))
+	}
+}
+
+func (e *entry) begin(step int) {
+	if step == 0 || e.step != step {
+		e.m.Parts = append(e.m.Parts, Part{Type: "step-start"})
+	}
+	e.step = step
+}
+
+func (e *entry) data(kind, id string, data json.RawMessage) {
+	e.m.Parts = append(e.m.Parts, Part{Type: "data-" + kind, ID: id, Data: data})
+}
+
+// end ends the message with a step that holds no tool call, as a stream does.
+func (e *entry) end(steps int, ms int64, u footnote.Usage, c footnote.Cost) {
+	e.running = false
+	for i := len(e.m.Parts) - 1; i >= 0 && e.m.Parts[i].Type != "step-start"; i-- {
+		if e.m.Parts[i].ToolCallID != "" {
+			e.begin(0)
+			break
+		}
+	}
+	m := e.m.Metadata
+	m.Steps, m.Millis, m.Usage, m.Cost = steps, ms, tokens(u), money(c)
+}
+
+func (b *builder) message(e *entry, m footnote.AssistantMessage) {
+	e.usage, e.cost = e.usage.Add(m.Usage), e.cost.Add(m.Cost)
+	for _, bl := range blocksOf(m) {
+		switch {
+		case bl.Type == agent.TextBlock && bl.Text != "":
+			e.begin(m.Step)
+			e.m.Parts = append(e.m.Parts, textPart("text", bl.Text))
+		case bl.Type == agent.ThinkingBlock && bl.Thinking != "":
+			e.begin(m.Step)
+			e.m.Parts = append(e.m.Parts, textPart("reasoning", bl.Thinking))
+		case bl.Type == agent.ToolUseBlock:
+			e.begin(m.Step)
+			e.tools[bl.ID] = len(e.m.Parts)
+			e.m.Parts = append(e.m.Parts, Part{
+				Type: "tool-" + bl.Name, ToolCallID: bl.ID, State: "input-available", Input: compact(bl.Input),
+				ProviderExecuted: !b.kinds[bl.Name].client,
+			})
+		}
+	}
+}
+
+// asked marks a call that waits for a person. A call of the browser's is out of its
+// hands until then; so, to a client that does not know approvals, is every call.
+func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
+	i, ok := e.tools[body.CallID]
+	if !ok {
+		return
+	}
+	e.by[body.ApprovalID] = body.CallID
+	part := &e.m.Parts[i]
+	client := !part.ProviderExecuted
+	part.ProviderExecuted = true
+	if b.opt.Dialect >= V6 && !client {
+		part.State, part.Approval = "approval-requested", &PartApproval{ID: body.ApprovalID}
+		return
+	}
+	c := &call{id: body.CallID, name: part.Type[len("tool-"):], input: part.Input, approval: body.ApprovalID}
+	e.asks[body.ApprovalID] = len(e.m.Parts)
+	e.m.Parts = append(e.m.Parts, Part{Type: "tool-" + AskTool, ToolCallID: body.ApprovalID, State: "input-available", Input: askInput(c)})
+}
+
+func (b *builder) given(e *entry, body footnote.ApprovalGiven) {
+	i, ok := e.tools[body.CallID]
+	if !ok {
+		return
+	}
+	part := &e.m.Parts[i]
+	if n, ok := e.asks[body.ApprovalID]; ok {
+		ask := &e.m.Parts[n]
+		ask.State, ask.Output = "output-available", decisionOf(body)
+		part.ProviderExecuted = !body.Approved || !b.kinds[part.Type[len("tool-"):]].client
+		return
+	}
+	part.State = "approval-responded"
+	part.Approval = &PartApproval{ID: body.ApprovalID, Approved: &body.Approved, Reason: body.Reason}
+}
+
+func (b *builder) result(e *entry, r footnote.ToolResult) {
+	i, ok := e.tools[r.CallID]
+	if !ok {
+		return
+	}
+	delete(e.tools, r.CallID) // only the first counts
+	part := &e.m.Parts[i]
+	denied := part.Approval != nil && part.Approval.Approved != nil && !*part.Approval.Approved
+	switch {
+	case denied:
+		part.State = "output-denied"
+	case r.IsError:
+		part.State, part.ErrorText = "output-error", &r.Content
+	default:
+		part.State, part.Output = "output-available", outputOf(r.Content)
+	}
+	if part.State != "output-denied" && part.Approval != nil && part.Approval.Approved == nil {
+		part.Approval = nil // nobody decided, and no state but one knows an open approval
+	}
+	if r.Result != nil {
+		e.data("result", r.Result.ID, mustJSON(resultOf(r.CallID, *r.Result)))
+	}
+	if r.Detail != nil {
+		e.data("detail", r.CallID, compact(r.Detail))
+	}
+	if r.Chart != nil {
+		e.charted = true
+		e.data("chart", r.CallID, compact(r.Chart))
+	}
+}

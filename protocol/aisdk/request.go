@@ -1,0 +1,259 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Post is what a client posted: of its chat the last message, and what the chat
+// is to do with it.
+type Post struct {
+	Chat       string // its id for the chat, or one of ours; may be empty
+	Assistant  string
+	Tier       string
+	Sources    []string
+	Dialect    Dialect
+	Regenerate bool
+	// About is the id of the message that is edited, continued, or to be made again.
+	About string
+	User  bool   // the last message is the user's; otherwise the assistant's
+	ID    string // of the last message
+	Text  string
+	Files string // the files of the message, as text for the model
+	// Answers and Decisions are those of the last step of the assistant's message.
+	Answers   []agent.Answer
+	Decisions []Decision
+}
+
+// Decision is a person's decision about a call, as a client reports it.
+type Decision struct {
+	ID       string // of the approval
+	Approved bool
+	Always   bool
+	Reason   string
+}
+
+// mostReason is how many characters of a reason are kept.
+const mostReason = 1000
+
+// Decode reads a posted chat. Dialect is what the address or a header says of it;
+// the body's key of that name wins. Unknown keys are ignored. The error's code is
+// InvalidRequest, UnsupportedParameter or TooLarge.
+func Decode(body []byte, dialect string) (Post, error) {
+	v, err := strictjson.Parse(body)
+	if err != nil {
+		return Post{}, &footnote.Error{Code: footnote.InvalidRequest, Message: "The body cannot be read: " + err.Error() + ".", Err: err}
+	}
+	if v.Kind() != strictjson.Object {
+		return Post{}, footnote.Errorf(footnote.InvalidRequest, "The body is not a chat as useChat posts it.")
+	}
+	d := decoder{}
+	p := Post{
+		Chat: d.text(v, "id"), Assistant: d.text(v, "assistant"), Tier: d.text(v, "tier"), Sources: d.texts(v, "sources"),
+		About: d.text(v, "messageId"), Regenerate: d.trigger(v), Dialect: d.dialect(v, dialect),
+	}
+	last := v.Get("message")
+	if items := v.Get("messages").Items(); last.Absent() && len(items) > 0 {
+		last = items[len(items)-1]
+	}
+	d.message(&p, last)
+	if always, _ := v.Get("always").Bool(); always {
+		for i := range p.Decisions {
+			p.Decisions[i].Always = p.Decisions[i].Approved
+		}
+	}
+	return p, d.err
+}
+
+// decoder keeps the first error.
+type decoder struct{ err error }
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = footnote.Errorf(footnote.InvalidRequest, format, args...)
+	}
+}
+
+// text is an optional key whose value is a string.
+func (d *decoder) text(v strictjson.Value, name string) string {
+	v = v.Get(name)
+	s, ok := v.Text()
+	if !ok && !v.Absent() {
+		d.fail("The key %s must be a string.", name)
+	}
+	return s
+}
+
+func (d *decoder) texts(v strictjson.Value, name string) []string {
+	v = v.Get(name)
+	if !v.Absent() && v.Kind() != strictjson.Array {
+		d.fail("The key %s must be an array of strings.", name)
+	}
+	var out []string
+	for _, item := range v.Items() {
+		s, ok := item.Text()
+		if !ok {
+			d.fail("The key %s must be an array of strings.", name)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (d *decoder) trigger(v strictjson.Value) (regenerate bool) {
+	switch t := d.text(v, "trigger"); t {
+	case "", "submit-message":
+		return false
+	case "regenerate-message":
+		return true
+	default:
+		d.fail("There is no trigger %.40q.", t)
+		return false
+	}
+}
+
+// dialect is the body's, as a number or a string, or else the one given.
+func (d *decoder) dialect(v strictjson.Value, given string) Dialect {
+	v = v.Get("dialect")
+	if n, ok := v.Int(); ok {
+		given = strconv.FormatInt(n, 10)
+	} else if s, ok := v.Text(); ok {
+		given = s
+	} else if !v.Absent() {
+		given = "?"
+	}
+	dialect, err := ParseDialect(given)
+	if err != nil && d.err == nil {
+		d.err = err
+	}
+	return dialect
+}
+
+func (d *decoder) message(p *Post, m strictjson.Value) {
+	if p.ID = d.text(m, "id"); !plainID(p.ID) {
+		d.fail("A message id is at most 128 bytes of printable UTF-8.")
+	}
+	switch role := d.text(m, "role"); {
+	case p.Regenerate && m.Absent() && p.About != "":
+	case m.Kind() != strictjson.Object:
+		d.fail("The chat has no messages.")
+	case role == "user":
+		p.User = true
+		d.user(p, m.Get("parts").Items())
+	case role == "assistant":
+		d.assistant(p, m.Get("parts").Items())
+	default:
+		d.fail("The last message must be the user's or the assistant's.")
+	}
+}
+
+// plainID reports whether a client's id for a message can be kept.
+func plainID(id string) bool {
+	return len(id) <= 128 && utf8.ValidString(id) && strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// user reads what a person said: text, and files that are text.
+func (d *decoder) user(p *Post, parts []strictjson.Value) {
+	var words []string
+	files := attachments{}
+	for _, part := range parts {
+		switch d.text(part, "type") {
+		case "text":
+			if t := d.text(part, "text"); t != "" {
+				words = append(words, t)
+			}
+		case "file":
+			if err := files.add(d.text(part, "filename"), d.text(part, "mediaType"), d.text(part, "url")); err != nil && d.err == nil && !p.Regenerate {
+				d.err = err
+			}
+		}
+	}
+	p.Text, p.Files = strings.Join(words, "\n"), files.text()
+	if strings.TrimSpace(p.Text) == "" && p.Files == "" && !p.Regenerate {
+		d.fail("The message is empty.")
+	}
+}
+
+// assistant reads what the last step of a message says of calls that were not the
+// server's. Earlier steps are history, and the log knows better.
+func (d *decoder) assistant(p *Post, parts []strictjson.Value) {
+	for i := len(parts) - 1; i >= 0; i-- {
+		if d.text(parts[i], "type") == "step-start" {
+			parts = parts[i+1:]
+			break
+		}
+	}
+	for _, part := range parts {
+		kind := d.text(part, "type")
+		name, static := strings.CutPrefix(kind, "tool-")
+		if kind == "dynamic-tool" {
+			name, static = d.text(part, "toolName"), true
+		}
+		if static {
+			d.tool(p, part, name)
+		}
+	}
+}
+
+func (d *decoder) tool(p *Post, part strictjson.Value, name string) {
+	id, state := d.text(part, "toolCallId"), d.text(part, "state")
+	if len(id) > 256 {
+		d.fail("A call id is too long.")
+		return
+	}
+	executed, _ := part.Get("providerExecuted").Bool()
+	switch {
+	case state == "approval-responded":
+		d.approval(p, part.Get("approval"))
+	case executed:
+	case name == AskTool && state == "output-available":
+		d.decision(p, id, part.Get("output"))
+	case name == AskTool && state == "output-error":
+		p.Decisions = append(p.Decisions, Decision{ID: id, Reason: cut(d.text(part, "errorText"), mostReason)})
+	case state == "output-available":
+		output := part.Get("output").Raw()
+		if output == nil {
+			output = []byte("null")
+		}
+		p.Answers = append(p.Answers, ClientResult(id, json.RawMessage(output)))
+	case state == "output-error":
+		p.Answers = append(p.Answers, agent.Answer{CallID: id, Content: d.text(part, "errorText"), IsError: true})
+	}
+}
+
+func (d *decoder) approval(p *Post, a strictjson.Value) {
+	approved, ok := a.Get("approved").Bool()
+	if !ok {
+		d.fail("An approval that was responded to says whether it is approved.")
+	}
+	p.Decisions = append(p.Decisions, Decision{ID: d.text(a, "id"), Approved: approved, Reason: cut(d.text(a, "reason"), mostReason)})
+}
+
+// decision reads the output of an AskTool call.
+func (d *decoder) decision(p *Post, id string, output strictjson.Value) {
+	approved, ok := output.Bool()
+	if !ok {
+		approved, ok = output.Get("approved").Bool()
+	}
+	if !ok {
+		d.fail(`The output of %s is {"approved": true or false, "reason"?, "always"?}.`, AskTool)
+		return
+	}
+	always, _ := output.Get("always").Bool()
+	p.Decisions = append(p.Decisions, Decision{ID: id, Approved: approved, Always: always && approved, Reason: cut(d.text(output, "reason"), mostReason)})
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}

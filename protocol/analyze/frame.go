@@ -1,0 +1,153 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+type sessionFrame struct {
+	Type      string `json:"type"`
+	SessionID string `json:"sessionId"`
+}
+
+type thinkingFrame struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+func thinking(text string) thinkingFrame {
+	return thinkingFrame{"thinking", strings.ToValidUTF8(text, "\uFFFD")}
+}
+
+type toolFrame struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Side  string          `json:"side"`           // "client": the page runs it and posts its result
+	Step  *int            `json:"step,omitempty"` // among the calls of the question that return data, from 0
+}
+
+type errorFrame struct {
+	Type    string        `json:"type"`
+	Code    footnote.Code `json:"code"`
+	Message string        `json:"message"`
+}
+
+func failureOf(err error) errorFrame {
+	return errorFrame{"error", footnote.CodeOf(err), footnote.MessageOf(err)}
+}
+
+type doneFrame struct {
+	Type    string `json:"type"`
+	Stopped string `json:"stopped,omitempty"` // by whom, when there is no answer
+}
+
+type answerFrame struct {
+	Type   string  `json:"type"`
+	Result *Answer `json:"result"`
+}
+
+// Answer is the analysis that a stream ends with. Columns and Rows are those of the
+// charted result, as many as the page let the server have; ToolCallID says which
+// call gave it, so that the page can put all of its rows in their place.
+type Answer struct {
+	Answer     string                `json:"answer"`
+	ChartType  string                `json:"chartType"`
+	XAxis      string                `json:"xAxis,omitempty"`
+	YAxis      string                `json:"yAxis,omitempty"`
+	Columns    []footnote.Column     `json:"columns"`
+	Rows       json.RawMessage       `json:"rows"`
+	RowCount   int                   `json:"rowCount"`
+	ToolCallID string                `json:"toolCallId,omitempty"`
+	SQL        []string              `json:"sql"`
+	Footnotes  []footnote.Cite       `json:"footnotes"` // Start and End count UTF-16 units
+	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+}
+
+// answer is the analysis of a finished run.
+func (e *Encoder) answer(b footnote.Answered) *Answer {
+	a := &Answer{
+		Answer: b.Text, ChartType: "table", Columns: []footnote.Column{}, Rows: json.RawMessage("[]"),
+		SQL: []string{}, Footnotes: slices.Clone(b.Cites), Unresolved: slices.Clone(b.Unresolved),
+	}
+	if a.Footnotes == nil {
+		a.Footnotes = []footnote.Cite{}
+	}
+	for i := range a.Footnotes {
+		a.Footnotes[i].Start, a.Footnotes[i].End = units(b.Text, a.Footnotes[i].Start), units(b.Text, a.Footnotes[i].End)
+	}
+	for i := range a.Unresolved {
+		a.Unresolved[i].Start, a.Unresolved[i].End = units(b.Text, a.Unresolved[i].Start), units(b.Text, a.Unresolved[i].End)
+	}
+	for _, r := range e.results {
+		if r.SQL != "" {
+			a.SQL = append(a.SQL, r.SQL)
+		}
+	}
+	if len(e.results) == 0 {
+		return a
+	}
+	r := e.drawn(a)
+	a.Columns, a.RowCount, a.ToolCallID = r.Columns, r.RowCount, r.call
+	if e.opt.Rows == nil {
+		return a
+	}
+	if rows, err := e.opt.Rows(r.StoredResult); err == nil && len(rows) > 0 {
+		a.Rows = rows
+	}
+	return a
+}
+
+// drawn is the result that the answer shows. A chart that was checked says so
+// itself; the axes of a final answer are believed only where the result has them.
+func (e *Encoder) drawn(a *Answer) shown {
+	newest := e.results[len(e.results)-1]
+	if e.spec == nil {
+		return newest
+	}
+	for _, r := range slices.Backward(e.results) {
+		if r.ID != e.spec.Result {
+			continue
+		}
+		if a.ChartType = e.spec.Type; a.ChartType != "table" {
+			a.XAxis = e.spec.X
+			if len(e.spec.Y) > 0 {
+				a.YAxis = e.spec.Y[0]
+			}
+		}
+		return r
+	}
+	return newest
+}
+
+// units turns an offset in bytes into one in UTF-16 units, as JavaScript counts.
+func units(text string, at int) (n int) {
+	for _, r := range text[:min(max(at, 0), len(text))] {
+		n++
+		if r > 0xffff && r != utf8.RuneError {
+			n++
+		}
+	}
+	return n
+}
+
+// frame appends one frame. Its id is left out where it is empty.
+func frame(dst []byte, id string, v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return dst // a tool's input that is not JSON; it never becomes an event
+	}
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(append(dst, "data: "...), bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	return append(dst, "\n\n"...)
+}

@@ -1,0 +1,147 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// answer is a tool's result as the engine takes it. Rows are recognised in two
+// forms: {columns, rows, rowCount?, truncated?, sql?}, which may hold fewer rows than
+// the query gave, and an array of flat objects. All else is text for the model.
+func answer(callID string, result json.RawMessage) agent.Answer {
+	a := agent.Answer{CallID: callID}
+	var words string
+	if json.Unmarshal(result, &words) == nil {
+		a.Content = words
+		return a
+	}
+	if t, ok := tableOf(result); ok {
+		a.Rows, a.RowCount, a.SQL = &t.res, t.count, t.sql
+		return a
+	}
+	if rows, ok := objectsOf(result); ok {
+		a.Rows, a.RowCount = &rows, len(rows.Rows)
+		return a
+	}
+	var buf bytes.Buffer
+	if json.Compact(&buf, result) == nil {
+		a.Content = buf.String()
+	}
+	return a
+}
+
+// table is the first form.
+type table struct {
+	res   footnote.Result
+	count int
+	sql   string
+}
+
+func tableOf(result json.RawMessage) (t table, ok bool) {
+	var in struct {
+		Columns   []json.RawMessage `json:"columns"`
+		Rows      [][]any           `json:"rows"`
+		RowCount  int               `json:"rowCount"`
+		Truncated bool              `json:"truncated"`
+		SQL       string            `json:"sql"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(result))
+	dec.UseNumber()
+	if dec.Decode(&in) != nil || len(in.Columns) == 0 || in.Rows == nil {
+		return t, false
+	}
+	t.res.Columns = make([]footnote.Column, len(in.Columns))
+	for i, raw := range in.Columns {
+		if json.Unmarshal(raw, &t.res.Columns[i].Name) != nil && json.Unmarshal(raw, &t.res.Columns[i]) != nil {
+			return t, false
+		}
+	}
+	if !cells(in.Rows, t.res.Columns) {
+		return t, false
+	}
+	t.res.Rows, t.res.Truncated = in.Rows, in.Truncated
+	t.count, t.sql = max(in.RowCount, len(in.Rows)), in.SQL
+	return t, true
+}
+
+// mostCells bounds the rows that are made of objects, whose keys may all differ.
+const mostCells = 1_000_000
+
+// objectsOf reads an array of flat objects; the columns are their keys, in the order
+// of their first appearance.
+func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
+	tree, err := strictjson.Parse(result)
+	if err != nil || tree.Kind() != strictjson.Array || len(tree.Items()) == 0 {
+		return res, false
+	}
+	at := map[string]int{}
+	for _, item := range tree.Items() {
+		if item.Kind() != strictjson.Object || len(item.Members()) == 0 {
+			return res, false
+		}
+		for _, m := range item.Members() {
+			if _, known := at[m.Name]; !known {
+				at[m.Name] = len(at)
+				res.Columns = append(res.Columns, footnote.Column{Name: m.Name})
+			}
+		}
+	}
+	if len(at)*len(tree.Items()) > mostCells {
+		return res, false
+	}
+	for _, item := range tree.Items() {
+		row := make([]any, len(at))
+		for _, m := range item.Members() {
+			dec := json.NewDecoder(bytes.NewReader(m.Value.Raw()))
+			dec.UseNumber()
+			if dec.Decode(&row[at[m.Name]]) != nil {
+				return res, false
+			}
+		}
+		res.Rows = append(res.Rows, row)
+	}
+	return res, cells(res.Rows, res.Columns)
+}
+
+// cells turns the numbers of rows into those of a result, and reports whether all
+// cells are plain and each row has one for each column.
+func cells(rows [][]any, columns []footnote.Column) bool {
+	for _, row := range rows {
+		if len(row) != len(columns) {
+			return false
+		}
+		if slices.ContainsFunc(row, nested) {
+			return false
+		}
+		for i, cell := range row {
+			if n, ok := cell.(json.Number); ok {
+				row[i] = number(n, columns[i].Kind)
+			}
+		}
+	}
+	return true
+}
+
+func nested(cell any) bool {
+	switch cell.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}
+
+func number(n json.Number, kind string) any {
+	if i, err := n.Int64(); err == nil && kind != footnote.KindNumber {
+		return i
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return n.String() // beyond what a number can be: it stays as it was written
+	}
+	return f
+}

@@ -1,0 +1,127 @@
+package analyze
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/protocol/internal/transcript"
+)
+
+func options() Options {
+	tools := []agent.ToolInfo{{Name: "list_tables", Side: agent.Server}}
+	for _, name := range []string{"run_query", "get_column_stats", "transform_data"} {
+		tools = append(tools, agent.ToolInfo{Name: name, Side: agent.Client})
+	}
+	return Options{Run: "r1", Tools: tools, Rows: func(r footnote.StoredResult) (json.RawMessage, error) {
+		return json.RawMessage(`[["` + r.Chunks[0].Digest + `"]]`), nil
+	}}
+}
+
+// play shows a script to a reader who has what from says. Live: with the deltas
+// after that event, as a hub brings them, and otherwise as the log has it.
+func play(t *testing.T, lines []transcript.Line, from Position, live bool) string {
+	opt := options()
+	opt.From = from
+	enc := NewEncoder(opt)
+	var out []byte
+	seq := int64(0)
+	for _, l := range lines {
+		if l.Event == "" {
+			if live && seq >= from.Seq {
+				out = enc.Delta(out, l.AsDelta(t))
+			}
+			continue
+		}
+		seq++
+		out = enc.Event(out, l.AsEvent(t, seq))
+	}
+	if !enc.Done() {
+		t.Error("the stream does not end")
+	}
+	return string(out)
+}
+
+func TestTranscripts(t *testing.T) {
+	transcript.Each(t, func(t *testing.T, file *transcript.File) {
+		file.Check(t, "stream", []byte(play(t, file.Script(t), Position{}, true)))
+	})
+}
+
+var idOf = regexp.MustCompile(`(?m)^id: (\S+)$`)
+
+// content is a stream without its ids, and with pieces of thinking that follow each
+// other as one: what a reader has of it in the end.
+func content(t *testing.T, stream string) string {
+	var b strings.Builder
+	thinking := ""
+	flush := func() {
+		if thinking != "" {
+			b.WriteString("thinking " + thinking + "\n")
+		}
+		thinking = ""
+	}
+	for l := range strings.Lines(stream) {
+		data, ok := strings.CutPrefix(l, "data: ")
+		if !ok {
+			continue
+		}
+		var f struct{ Type, Content string }
+		if err := json.Unmarshal([]byte(data), &f); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if f.Type == "thinking" {
+			thinking += f.Content
+			continue
+		}
+		flush()
+		b.WriteString(data)
+	}
+	flush()
+	return b.String()
+}
+
+// TestReconnecting cuts each stream after each of its frames. What a reader gets
+// when it comes back with the id of that frame is the rest, neither more nor less.
+func TestReconnecting(t *testing.T) {
+	cuts := 0
+	transcript.Each(t, func(t *testing.T, file *transcript.File) {
+		lines := file.Script(t)
+		whole := play(t, lines, Position{}, true)
+		want := content(t, whole)
+		for _, at := range idOf.FindAllStringSubmatchIndex(whole, -1) {
+			end := at[0] + strings.Index(whole[at[0]:], "\n\n") + 2
+			from, ok := ParsePosition(whole[at[2]:at[3]])
+			if !ok {
+				t.Fatalf("%s is no position", whole[at[2]:at[3]])
+			}
+			for _, live := range []bool{true, false} {
+				cuts++
+				rest := play(t, lines, from, live)
+				got := content(t, whole[:end]+rest)
+				if !live { // what broke off is only told while it grows
+					got, want := strings.ReplaceAll(got, "Now it", ""), strings.ReplaceAll(want, "Now it", "")
+					if got != want {
+						t.Errorf("after %v, from the log: got\n%s\nwant\n%s", from, got, want)
+					}
+				} else if got != want {
+					t.Errorf("after %v: got\n%s\nwant\n%s", from, got, want)
+				}
+			}
+		}
+	})
+	if cuts < 30 {
+		t.Errorf("only %d cuts were tried", cuts)
+	}
+}
+
+func TestFailIsNoEvent(t *testing.T) {
+	enc := NewEncoder(options())
+	out := string(enc.Fail(nil, footnote.Errorf(footnote.ModelUnavailable, "The server is shutting down.")))
+	if strings.Contains(out, "id:") || strings.Contains(out, "done") || !strings.Contains(out, `"code":"model_unavailable"`) || !enc.Done() {
+		t.Errorf("got %s", out)
+	}
+}

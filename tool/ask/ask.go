@@ -1,0 +1,40 @@
+// Package ask has the tool ask_user, with which the model asks the user a question
+// and waits for the answer.
+package ask
+
+import (
+	"context"
+
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+type input struct {
+	Question string   `json:"question" jsonschema:"The question, in the user's language: one sentence, about one thing."`
+	Options  []string `json:"options,omitempty" jsonschema:"Two to six answers to choose from, each a few words. The user may still answer in words of their own."`
+}
+
+type tool struct{}
+
+// New returns ask_user. It runs in the user's page, which shows the question; its
+// result is the answer in words.
+func New() agent.Tool { return tool{} }
+
+var spec = agent.Spec{
+	Name: "ask_user",
+	Description: "Ask the user one question and wait for the answer. " +
+		"Use it only when the question cannot be answered without knowing, when the data and the conversation do not say, and when a wrong guess would waste the user's time: which of two meanings, which period, which file. " +
+		"Otherwise make the most likely assumption, go on, and say in your answer what you assumed. " +
+		"The user may not answer; you are told so then, and go on with the most likely assumption.",
+	InputSchema: schema.For[input](schema.Length("question", 1, 2_000), schema.Items("options", 6, 200)),
+	Side:        agent.Client,
+	Kind:        agent.Question,
+	ReadOnly:    true,
+}
+
+func (tool) Spec() agent.Spec { return spec }
+
+// Call is never called: the user's page answers.
+func (tool) Call(context.Context, agent.Call) (agent.Output, error) {
+	return agent.Fail("The question was not shown to the user."), nil
+}

@@ -1,0 +1,44 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool/internal/quote"
+)
+
+// Sample reads the first rows of a table, for a person who looks through the data.
+func Sample(ctx context.Context, src source.Source, table source.Table, limit int) (footnote.Result, error) {
+	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", quote.Table(src.Dialect(), table), limit)
+	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Rows: limit}})
+	return result, err
+}
+
+// Look gives the statistics of a column by their names (rows, nulls, distinct, min,
+// max, mean, …, as far as its kind has them), and how its values are distributed:
+// rows of value and count, or of from, to and count for ranges, or of month or year
+// and count. Binary data has no distribution.
+func Look(ctx context.Context, src source.Source, table source.Table, column source.Column, limit int) (map[string]any, footnote.Result, error) {
+	at := place{src: src, dialect: src.Dialect(), table: table, column: column}
+	r, _, err := source.Collect(ctx, src, source.Query{SQL: at.statsSQL()})
+	if err != nil {
+		return nil, footnote.Result{}, err
+	}
+	stats := map[string]any{}
+	for i, c := range r.Columns {
+		if len(r.Rows) == 1 {
+			stats[c.Name] = r.Rows[0][i]
+		}
+	}
+	if column.Kind == footnote.KindBlob {
+		return stats, footnote.Result{}, nil
+	}
+	sql, _, err := distribution{}.plan(ctx, at, limit)
+	if err != nil {
+		return nil, footnote.Result{}, err
+	}
+	values, _, err := source.Collect(ctx, src, source.Query{SQL: sql})
+	return stats, values, err
+}

@@ -1,0 +1,193 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/sandbox"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// What of a command's output the model reads, and how long a command may be.
+const (
+	mostOutput  = 30_000
+	mostCommand = 100_000
+)
+
+type bashInput struct {
+	Command     string  `json:"command" jsonschema:"The command, for bash. It starts in the workspace."`
+	Timeout     float64 `json:"timeout,omitempty" jsonschema:"Milliseconds after which it is ended. Left out: as long as is allowed."`
+	Description string  `json:"description,omitempty" jsonschema:"What it does, in five to ten words. The user sees it when asked for approval."`
+}
+
+type bash struct{ w *Workspaces }
+
+func (t bash) Spec() agent.Spec {
+	return agent.Spec{
+		Name: "Bash",
+		Description: "Run a command in the workspace, in a sandbox: it has no network, sees no files but those of the workspace and the programs of the system, " +
+			"and everything it starts ends with it. Each call begins anew, in the workspace and without variables of the call before. " +
+			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
+		InputSchema: bashSchema,
+		Side:        agent.Server,
+		Timeout:     t.w.opts.Time + 10*time.Second, // the sandbox keeps the time; this is behind it
+	}
+}
+
+var bashSchema = schema.For[bashInput](schema.Integer("timeout", 1, 3_600_000))
+
+func (t bash) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	select {
+	case t.w.commands <- struct{}{}:
+		defer func() { <-t.w.commands }()
+	case <-ctx.Done():
+		return agent.Output{}, context.Cause(ctx)
+	}
+	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+		in, err := decode[bashInput](call)
+		if err != nil {
+			return agent.Output{}, err
+		}
+		if strings.TrimSpace(in.Command) == "" || len(in.Command) > mostCommand || strings.ContainsRune(in.Command, 0) {
+			return agent.Output{}, refuse("A command has 1 to %d bytes of text.", mostCommand)
+		}
+		return s.run(ctx, call, in)
+	})
+}
+
+func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.Output, error) {
+	if _, err := s.sync(ctx, byOutside, ""); err != nil {
+		return agent.Output{}, err
+	}
+	limits := sandbox.Limits{Time: s.w.opts.Time, Memory: s.w.opts.Memory, Disk: s.w.opts.Size, Output: mostOutput}
+	if asked := time.Duration(in.Timeout) * time.Millisecond; asked > 0 {
+		limits.Time = min(limits.Time, asked)
+	}
+	res, err := sandbox.Run(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
+	// Whatever became of it, what it did to the files is recorded.
+	changes, syncErr := s.sync(ctx, call.Name, call.ID)
+	if err = errors.Join(err, syncErr); err != nil {
+		if ctx.Err() == nil && errors.Is(err, sandbox.ErrUnavailable) {
+			s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err", err)
+			return agent.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; do not try again."), nil
+		}
+		return agent.Output{}, err
+	}
+	return agent.Output{
+		Content: said(res, limits, changes),
+		IsError: res.Exit != 0 || res.Ended != "",
+		Detail:  commandDetail(in, res, changes),
+	}, nil
+}
+
+// said is what the model reads of a command.
+func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
+	var b strings.Builder
+	b.WriteString(output(res))
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	switch res.Ended {
+	case "":
+		if res.Exit != 0 {
+			fmt.Fprintf(&b, "(exit code %d)\n", res.Exit)
+		} else if b.Len() == 0 {
+			b.WriteString("(no output)\n")
+		}
+	default:
+		fmt.Fprintf(&b, "(ended: %s)\n", because(res.Ended, l))
+	}
+	if res.Full {
+		b.WriteString("(the workspace is full: the command could read its files and remove them, and nothing else)\n")
+	}
+	if len(changes) > 0 {
+		b.WriteString("(" + summary(changes) + ")\n")
+	}
+	return b.String()
+}
+
+// output is the text of a command's output, its middle marked where it is missing.
+func output(res sandbox.Result) string {
+	text := func(b []byte) string {
+		s := strings.ToValidUTF8(string(b), "\uFFFD")
+		return visible(strings.ReplaceAll(s, "\r\n", "\n"))
+	}
+	if res.Dropped == 0 {
+		return text(res.Output)
+	}
+	return text(res.Output[:res.Cut]) + fmt.Sprintf("\n… (%s left out) …\n", bytesText(res.Dropped)) + text(res.Output[res.Cut:])
+}
+
+// because says for the model which limit ended a command.
+func because(limit string, l sandbox.Limits) string {
+	switch limit {
+	case sandbox.ByTime:
+		return fmt.Sprintf("it took longer than %s", l.Time)
+	case sandbox.ByMemory:
+		return fmt.Sprintf("its processes used more than %s of memory", bytesText(l.Memory))
+	case sandbox.ByProcesses:
+		return "it started too many processes"
+	case sandbox.ByDisk:
+		return "the workspace is full; delete files that are not needed"
+	case sandbox.ByOutput:
+		return "it printed without end"
+	}
+	return "its sandbox broke"
+}
+
+// summary says which files a command changed.
+func summary(changes []change) string {
+	names := map[string][]string{}
+	for _, c := range changes {
+		names[c.Op] = append(names[c.Op], c.Path)
+	}
+	var parts []string
+	for _, op := range []struct{ op, word string }{{opCreate, "created"}, {opWrite, "changed"}, {opDelete, "deleted"}} {
+		list := names[op.op]
+		if n := len(list); n > 10 {
+			list = append(list[:10:10], fmt.Sprintf("%d more", n-10))
+		}
+		if len(list) > 0 {
+			parts = append(parts, op.word+" "+visible(strings.Join(list, ", ")))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// mostDetailed is how much of the diffs of one command a page gets, in bytes.
+const mostDetailed = 96 << 10
+
+// commandDetail is what a page shows of a command.
+func commandDetail(in bashInput, res sandbox.Result, changes []change) json.RawMessage {
+	d := struct {
+		Kind        string       `json:"kind"`
+		Command     string       `json:"command"`
+		Description string       `json:"description,omitempty"`
+		Output      string       `json:"output"`
+		Exit        int          `json:"exit"`
+		Ended       string       `json:"ended,omitempty"`
+		Millis      int64        `json:"ms"`
+		Changes     []fileDetail `json:"changes,omitempty"`
+		More        int          `json:"more_changes,omitempty"`
+	}{Kind: "command", Command: clip(in.Command, 10_000), Description: clip(in.Description, 500), Output: output(res), Exit: res.Exit, Ended: res.Ended, Millis: res.Elapsed.Milliseconds()}
+	size := 0
+	for i, c := range changes {
+		if size += len(c.Path) + len(c.Diff) + 300; size > mostDetailed {
+			d.More = len(changes) - i
+			break
+		}
+		f := c.detail()
+		f.Hunks = nil // the diff says the same, and there may be many
+		d.Changes = append(d.Changes, f)
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return nil // strings and numbers always encode
+	}
+	return data
+}

@@ -1,0 +1,145 @@
+package workspace_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/tool/workspace"
+)
+
+func TestBash(t *testing.T) {
+	b := newBench(t)
+	b.ok("Write", in{"file_path": "data.csv", "content": "a,b\n1,2\n3,4\n"})
+	b.ok("Write", in{"file_path": "old.txt", "content": "old\n"})
+	out := b.call("Bash", in{"command": "wc -l <data.csv; sed -i s/3/5/ data.csv; echo new >new.txt; rm old.txt; mkdir d && printf 'x\\0' >d/bin", "description": "Change files"})
+	if want := "3\n(created d/bin, new.txt; changed data.csv; deleted old.txt)\n"; out.Content != want || out.IsError {
+		t.Errorf("Bash = %q, want %q", out.Content, want)
+	}
+	var d struct {
+		Kind, Command, Description, Output string
+		Exit                               int
+		Changes                            []struct{ Path, Op, Diff string }
+	}
+	if err := json.Unmarshal(out.Detail, &d); err != nil || d.Kind != "command" || d.Output != "3\n" || d.Description != "Change files" || len(d.Changes) != 4 {
+		t.Fatalf("detail = %s, %v", out.Detail, err)
+	}
+	if c := d.Changes[1]; c.Path != "data.csv" || c.Op != "write" || !strings.Contains(c.Diff, "-3,4\n+5,4") {
+		t.Errorf("change = %+v", c)
+	}
+	h := b.history()
+	if len(h) != 6 || h[2].Tool != "Bash" || h[2].CallID != "call_3" || b.blob(h[3].Before) != "a,b\n1,2\n3,4\n" || h[5].Op != "delete" || !strings.Contains(h[5].Diff, "-old") {
+		t.Errorf("history = %+v", h)
+	}
+	b.fails("has changed since it was read", "Edit", in{"file_path": "data.csv", "old_string": "5", "new_string": "6"})
+}
+
+func TestBashSaysHowItEnded(t *testing.T) {
+	b := newBench(t, func(o *workspace.Options) { o.Memory, o.Size = 200<<20, 32<<20 })
+	for want, command := range map[string]string{
+		"(exit code 3)":              "exit 3",
+		"command not found":          "nonsense-program",
+		"it printed without end":     "yes",
+		"it started too many":        ":(){ :|:& };: ; sleep 10",
+		"more than 200.0 MB":         "for i in 1 2 3; do python3 -c 'x=bytearray(150<<20)\nimport time\ntime.sleep(10)' & done; wait",
+		"the workspace is full":      "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero >f$i; done",
+		"A command has 1 to":         "  ",
+		"Network is unreachable|not": "exec 3<>/dev/tcp/127.0.0.1/80",
+	} {
+		out := b.call("Bash", in{"command": command})
+		if !out.IsError || !strings.Contains(out.Content, strings.Split(want, "|")[0]) && !strings.Contains(out.Content, "not supported") {
+			t.Errorf("%s: %v %.300q, want %q", command, out.IsError, out.Content, want)
+		}
+		if len(out.Content) > 40_000 {
+			t.Errorf("%s: %d bytes of content", command, len(out.Content))
+		}
+	}
+	// What filled the workspace can be taken away again, and that alone can be done.
+	b.fails("the workspace is full: the command could read", "Bash", in{"command": "echo x >g || mkdir g || ln -s f1 g || mv f1 g || echo x >>f1"})
+	b.ok("Bash", in{"command": "rm -f f*"})
+	b.ok("Bash", in{"command": "echo x >g"})
+	begun := time.Now()
+	b.fails("longer than 300ms", "Bash", in{"command": "sleep 20", "timeout": 300})
+	if time.Since(begun) > 8*time.Second {
+		t.Errorf("took %v", time.Since(begun))
+	}
+	if got := b.ok("Bash", in{"command": "true"}); got != "(no output)\n" {
+		t.Errorf("true = %q", got)
+	}
+	if got := b.ok("Bash", in{"command": "seq 1 50000"}); !strings.Contains(got, "left out") || !strings.HasPrefix(got, "1\n2\n") || !strings.HasSuffix(got, "50000\n") {
+		t.Errorf("seq: %d bytes, …%q", len(got), got[len(got)-50:])
+	}
+}
+
+// TestTooManyFiles holds that a workspace with more files than are counted can be
+// emptied.
+func TestTooManyFiles(t *testing.T) {
+	b := newBench(t, func(o *workspace.Options) { o.Time = time.Minute })
+	b.put("d/0", "")
+	for i := range 50_000 {
+		if err := os.Symlink("0", filepath.Join(b.dir, "d", strconv.Itoa(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.ok("Bash", in{"command": "rm -rf d"})
+	if got := b.ok("Bash", in{"command": "ls; echo x >f"}); !strings.HasPrefix(got, "(no output)") {
+		t.Errorf("it stays full: %s", got)
+	}
+}
+
+// Links that a command makes lead the other tools nowhere.
+func TestLinksMadeByCommands(t *testing.T) {
+	b := newBench(t)
+	outside := filepath.Join(filepath.Dir(b.folder), "secret.txt")
+	if err := os.WriteFile(outside, []byte("canary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.ok("Bash", in{"command": "ln -s " + outside + " a; ln -s ../../secret.txt b; ln -s / root; mkfifo pipe; echo x >f; ln f g; mkdir -p sub && cd sub && ln -s ../../.. up"})
+	for _, name := range []string{"a", "b", "root" + outside, "pipe", "f", "g", "sub/up/secret.txt", "root/etc/passwd"} {
+		for tool, input := range map[string]in{"Read": {"file_path": name}, "Write": {"file_path": name, "content": "x"}, "Edit": {"file_path": name, "old_string": "canary", "new_string": "x"}} {
+			if out := b.call(tool, input); !out.IsError || strings.Contains(out.Content, "canary") {
+				t.Errorf("%s(%s) = %s", tool, name, out.Content)
+			}
+		}
+	}
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "canary\n" {
+		t.Errorf("outside = %q, %v", data, err)
+	}
+	if got := b.ok("Grep", in{"pattern": "canary|root:"}); !strings.HasPrefix(got, "Nothing") {
+		t.Errorf("Grep = %q", got)
+	}
+	// A time set back hides no change.
+	b.ok("Write", in{"file_path": "h", "content": "aa"})
+	n := len(b.history())
+	b.ok("Bash", in{"command": "touch -r h stamp; printf bb >h; touch -r stamp h; rm stamp"})
+	if h := b.history(); len(h) != n+1 || h[n].Path != "h" {
+		t.Errorf("a change with the old time was not noticed: %+v", h[n:])
+	}
+}
+
+func TestConfine(t *testing.T) {
+	folder := t.TempDir()
+	if err := workspace.Confine(t.Context(), folder, filepath.Join(folder, "footnote.db")); err != nil {
+		t.Errorf("commands cannot be confined here: %v", err)
+	}
+	if err := workspace.Confine(t.Context(), folder, "/usr/lib/footnote/data"); err == nil || !strings.Contains(err.Error(), "move it") {
+		t.Errorf("Confine = %v, want a refusal", err)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 0 {
+		t.Errorf("the probe leaves %v, %v", entries, err)
+	}
+	b := newBench(t, func(o *workspace.Options) { o.Commands = false })
+	for _, tool := range b.spaces.Tools() {
+		if tool.Spec().Name == "Bash" {
+			t.Error("Bash is offered where commands are not")
+		}
+	}
+	if err := errors.Unwrap(workspace.Confine(t.Context(), "/proc/nowhere")); err == nil {
+		t.Error("a folder that cannot be made was accepted")
+	}
+}

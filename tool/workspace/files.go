@@ -1,0 +1,424 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/udiff"
+	"github.com/footnotehq/footnote/tool/schema"
+)
+
+// What the model reads of files, at most.
+const (
+	mostLines    = 2_000
+	mostLine     = 2_000
+	mostShown    = 100_000 // bytes of one Read
+	diffForModel = 8_000   // bytes
+	mostCall     = 20 * time.Second
+)
+
+// decode reads a call's input.
+func decode[T any](call agent.Call) (T, error) {
+	var in T
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		return in, refuse("The input does not fit %s: %v", call.Name, err)
+	}
+	return in, nil
+}
+
+type readInput struct {
+	Path   string  `json:"file_path" jsonschema:"The file, relative to the workspace or beginning with /workspace/."`
+	Offset float64 `json:"offset,omitempty" jsonschema:"Line to begin with, from 1. Left out: the first."`
+	Limit  float64 `json:"limit,omitempty" jsonschema:"How many lines to read. Left out: 2000."`
+}
+
+type read struct{ w *Workspaces }
+
+var readSpec = agent.Spec{
+	Name: "Read",
+	Description: "Read a text file of the workspace. Lines come with their numbers, which are not part of the file: leave them out of old_string. " +
+		"At most 2000 lines and 100 KB are returned at once; use offset and limit for more of a long file. Binary files are only said to be binary. " +
+		"Read a file before you change it with Edit or Write.",
+	InputSchema: schema.For[readInput](schema.Integer("offset", 1, 100_000_000), schema.Integer("limit", 1, 100_000)),
+	Side:        agent.Server,
+	ReadOnly:    true,
+}
+
+func (t read) Spec() agent.Spec { return readSpec }
+
+func (t read) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+		in, err := decode[readInput](call)
+		if err != nil {
+			return agent.Output{}, err
+		}
+		rel, err := locate(in.Path)
+		if err != nil {
+			return agent.Output{}, err
+		}
+		return s.read(rel, max(int(in.Offset), 1), int(in.Limit))
+	})
+}
+
+func (s *space) read(rel string, offset, limit int) (agent.Output, error) {
+	f, info, err := s.readable(rel)
+	if err != nil {
+		return agent.Output{}, err
+	}
+	defer f.Close()
+	if info.Size() > mostRead {
+		return agent.Output{}, refuse("%s has %s, more than can be read. Use Grep, or a command such as head.", rel, bytesText(info.Size()))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostRead+1))
+	if err != nil {
+		return agent.Output{}, refuse("%s cannot be read: %v.", rel, err)
+	}
+	detail := fileDetail{Kind: "read", Path: rel, Size: int64(len(data))}
+	if binary(data) {
+		return agent.Output{Content: fmt.Sprintf("%s is a binary file of %s; its content cannot be shown as text.", rel, bytesText(int64(len(data)))), Detail: detail.json()}, nil
+	}
+	s.seen[rel] = digestOf(data)
+	if len(data) == 0 {
+		return agent.Output{Content: rel + " is empty.", Detail: detail.json()}, nil
+	}
+	text, first, last, all := numbered(string(data), offset, limit)
+	if first > last {
+		return agent.Output{}, refuse("%s has %d lines; line %d is after its end.", rel, all, offset)
+	}
+	if last < all || first > 1 {
+		text += fmt.Sprintf("(lines %d to %d of %d)\n", first, last, all)
+	}
+	return agent.Output{Content: text, Detail: detail.json()}, nil
+}
+
+// numbered is part of a text with line numbers, and which lines it has.
+func numbered(text string, offset, limit int) (out string, first, last, all int) {
+	if limit <= 0 {
+		limit = mostLines
+	}
+	var b strings.Builder
+	lines := bufio.NewReader(strings.NewReader(text))
+	full := false
+	for n := 1; ; n++ {
+		line, err := lines.ReadString('\n')
+		if line == "" && err != nil {
+			return b.String(), offset, last, all
+		}
+		all = n
+		if n < offset || n >= offset+limit || full {
+			continue
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if c := clip(line, mostLine); c != line {
+			line = c + "… (the line is longer)"
+		}
+		if full = b.Len()+len(line) > mostShown && last >= offset; !full {
+			fmt.Fprintf(&b, "%6d\t%s\n", n, visible(line))
+			last = n
+		}
+	}
+}
+
+type writeInput struct {
+	Path    string `json:"file_path" jsonschema:"The file, relative to the workspace or beginning with /workspace/. Folders are made where they are missing."`
+	Content string `json:"content" jsonschema:"The whole content of the file."`
+}
+
+// toChange decodes a call that changes a file, and says which file it may change.
+func toChange[In any](s *space, call agent.Call, path func(In) string) (in In, rel string, err error) {
+	if in, err = decode[In](call); err != nil {
+		return in, "", err
+	}
+	if rel, err = locate(path(in)); err != nil {
+		return in, "", err
+	}
+	return in, rel, s.writable(rel)
+}
+
+type write struct{ w *Workspaces }
+
+var writeSpec = agent.Spec{
+	Name: "Write",
+	Description: "Write a text file of the workspace, in full. An existing file is replaced and must have been read before. " +
+		"Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
+	InputSchema: schema.For[writeInput](),
+	Side:        agent.Server,
+	Timeout:     mostCall,
+}
+
+func (t write) Spec() agent.Spec { return writeSpec }
+
+func (t write) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+		in, rel, err := toChange(s, call, func(in writeInput) string { return in.Path })
+		if err != nil {
+			return agent.Output{}, err
+		}
+		data, _, err := s.content(rel)
+		switch {
+		case err == nil:
+			if err := s.current(rel, data); err != nil {
+				return agent.Output{}, err
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return agent.Output{}, writing(rel, err)
+		}
+		return s.change(ctx, call, rel, []byte(in.Content), err == nil)
+	})
+}
+
+// writable refuses what no tool may write.
+func (s *space) writable(rel string) error {
+	if rel == "." {
+		return refuse("The path names the workspace itself, not a file in it.")
+	}
+	if err := checkName(rel); err != nil {
+		return err
+	}
+	// Below a link a protected name has another one, and so has a file that is followed.
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if info, err := s.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return refuse("%s is a link. Use the name of the folder it leads to.", dir)
+		}
+	}
+	info, err := s.root.Lstat(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return writing(rel, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return refuse("%s is a link. Write the file it leads to, under its own name.", rel)
+	}
+	return checkFile(rel, info)
+}
+
+// current refuses to change a file that the model has not seen as it is now.
+func (s *space) current(rel string, data []byte) error {
+	now := digestOf(data)
+	seen, ok := s.seen[rel]
+	if k, known := s.files[rel]; !ok && s.continued && known && !k.outside {
+		seen, ok = k.digest, true // as this conversation left it, in an earlier life of the server
+	}
+	switch {
+	case !ok:
+		return refuse("%s has not been read yet. Read it before you change it.", rel)
+	case seen != now:
+		return refuse("%s has changed since it was read. Read it again before you change it.", rel)
+	}
+	return nil
+}
+
+// change puts new content into a file and records it.
+func (s *space) change(ctx context.Context, call agent.Call, rel string, data []byte, exists bool) (agent.Output, error) {
+	if len(data) > mostText {
+		return agent.Output{}, refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))), bytesText(mostText))
+	}
+	// What something else did to the file is not this call's doing.
+	if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
+		return agent.Output{}, err
+	}
+	if s.total()-s.files[rel].size+int64(len(data)) > s.w.opts.Size {
+		return agent.Output{}, refuse("The workspace is full: its files may have %s together. Delete some first.", bytesText(s.w.opts.Size))
+	}
+	if _, had := s.files[rel]; !had && len(s.files) >= mostFiles {
+		return agent.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", mostFiles)
+	}
+	if err := s.put(rel, data); err != nil {
+		return agent.Output{}, err
+	}
+	changes, err := s.record(ctx, call.Name, call.ID, []string{rel})
+	if err != nil {
+		return agent.Output{}, err
+	}
+	s.seen[rel] = digestOf(data)
+	if len(changes) == 0 {
+		return agent.Output{Content: fmt.Sprintf("%s already had this content; nothing changed.", rel), Detail: fileDetail{Kind: "file", Path: rel, Op: opWrite, Size: int64(len(data))}.json()}, nil
+	}
+	d := changes[0].detail()
+	verb := "Created"
+	if exists {
+		verb = "Changed"
+	}
+	content := fmt.Sprintf("%s %s (+%d −%d lines, %s).", verb, rel, d.Added, d.Removed, bytesText(d.Size))
+	if diff := changes[0].Diff; diff != "" && exists {
+		content += "\n\n" + shortened(visible(diff), diffForModel)
+	}
+	return agent.Output{Content: content, Detail: d.json()}, nil
+}
+
+func shortened(s string, n int) string {
+	if c := clip(s, n); c != s {
+		return c + "\n… (the diff goes on)\n"
+	}
+	return s
+}
+
+type editInput struct {
+	Path string `json:"file_path" jsonschema:"The file, relative to the workspace or beginning with /workspace/."`
+	Old  string `json:"old_string" jsonschema:"The text to replace, exactly as it stands in the file, with its indentation and without line numbers. It must be there once, unless replace_all is set."`
+	New  string `json:"new_string" jsonschema:"The text to put in its place."`
+	All  bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence."`
+}
+
+type edit struct{ w *Workspaces }
+
+var editSpec = agent.Spec{
+	Name: "Edit",
+	Description: "Replace a piece of text in a file of the workspace. old_string must match exactly and occur once; give more of the lines around it when it does not, " +
+		"or set replace_all. The file must have been read before. The result shows what changed as a unified diff.",
+	InputSchema: schema.For[editInput](),
+	Side:        agent.Server,
+	Timeout:     mostCall,
+}
+
+func (t edit) Spec() agent.Spec { return editSpec }
+
+func (t edit) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
+		in, rel, err := toChange(s, call, func(in editInput) string { return in.Path })
+		if err != nil {
+			return agent.Output{}, err
+		}
+		f, info, err := s.readable(rel)
+		if err != nil {
+			return agent.Output{}, err
+		}
+		f.Close()
+		if info.Size() > mostText {
+			return agent.Output{}, refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(mostText))
+		}
+		data, _, err := s.content(rel)
+		if err != nil {
+			return agent.Output{}, writing(rel, err)
+		}
+		if binary(data) {
+			return agent.Output{}, refuse("%s is a binary file and cannot be edited as text.", rel)
+		}
+		if err := s.current(rel, data); err != nil {
+			return agent.Output{}, err
+		}
+		changed, err := in.apply(rel, string(data))
+		if err != nil {
+			return agent.Output{}, err
+		}
+		return s.change(ctx, call, rel, []byte(changed), true)
+	})
+}
+
+// apply is the text with the replacement made.
+func (in editInput) apply(rel, text string) (string, error) {
+	old, new := in.Old, in.New
+	if old == "" {
+		return "", refuse("old_string is empty. Use Write to make a file or to replace all of it.")
+	}
+	if old == new {
+		return "", refuse("old_string and new_string are the same; there is nothing to change.")
+	}
+	if strings.Contains(text, "\r\n") && !strings.Contains(old, "\r") {
+		// A file from Windows, told without its carriage returns.
+		old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
+	}
+	switch n := strings.Count(text, old); {
+	case n == 0 && strings.Contains(squeezed(text), squeezed(old)):
+		return "", refuse("old_string is not in %s as it stands: blanks or line breaks differ. Read the file and copy the text exactly.", rel)
+	case n == 0:
+		return "", refuse("old_string is not in %s. Read the file and copy the text exactly.", rel)
+	case n > 1 && !in.All:
+		return "", refuse("old_string is in %s %d times. Give more of the text around the place, or set replace_all.", rel, n)
+	}
+	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > mostText {
+		return "", refuse("The file would be longer than %s.", bytesText(mostText))
+	}
+	if in.All {
+		return strings.ReplaceAll(text, old, new), nil
+	}
+	return strings.Replace(text, old, new, 1), nil
+}
+
+// squeezed is a text without its blanks.
+func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// fileDetail is what a page shows of a file's change.
+type fileDetail struct {
+	Kind    string          `json:"kind"` // "file", or "read" when nothing changed
+	Path    string          `json:"path"`
+	Op      string          `json:"op,omitempty"`
+	Before  footnote.Digest `json:"before,omitempty"`
+	After   footnote.Digest `json:"after,omitempty"`
+	Size    int64           `json:"size"`
+	Added   int             `json:"added"`
+	Removed int             `json:"removed"`
+	Diff    string          `json:"diff,omitempty"` // unified
+	Hunks   []udiff.Hunk    `json:"hunks,omitempty"`
+}
+
+func (d fileDetail) json() json.RawMessage {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return nil // strings and numbers always encode
+	}
+	return data
+}
+
+// mostHunks is how much of the hunks a page gets, in bytes, beside the diff.
+const mostHunks = 96 << 10
+
+func (c change) detail() fileDetail {
+	d := fileDetail{Kind: "file", Path: c.Path, Op: c.Op, Before: c.Before, After: c.After, Size: c.Size, Diff: c.Diff}
+	d.Added, d.Removed = udiff.Counts(c.hunks)
+	size := 0
+	for _, h := range c.hunks {
+		for _, l := range h.Lines {
+			size += len(l) + 4
+		}
+	}
+	if size <= mostHunks {
+		d.Hunks = c.hunks
+	}
+	return d
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	case n == 1:
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// visible shows characters that would hide or reorder a text, or end it for a
+// store, as their code points.
+func visible(s string) string {
+	hidden := func(r rune) bool {
+		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
+			r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
+	}
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

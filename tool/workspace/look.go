@@ -1,0 +1,106 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// File is a file of a workspace, for people.
+type File struct {
+	Path    string
+	Size    int64
+	Changed time.Time
+}
+
+// Files lists the files of a conversation's workspace by name; a workspace that was
+// not made yet has none.
+func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, error) {
+	root, err := w.root.OpenRoot(folderOf(conversation))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, away(err)
+	}
+	defer root.Close()
+	var files []File
+	err = walk(root, func(name string, info fs.FileInfo) error {
+		files = append(files, File{name, info.Size(), info.ModTime().UTC()})
+		return ctx.Err()
+	})
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, err
+}
+
+func away(err error) error {
+	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
+}
+
+// Changes are the newest events of a conversation's workspace, at most limit, oldest
+// first.
+func (w *Workspaces) Changes(ctx context.Context, conversation string, limit int) ([]footnote.Event, error) {
+	var events []footnote.Event
+	for ev, err := range w.opts.Log.Events(ctx, StreamOf(conversation), 0) {
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if events = append(events, ev); len(events) > 2*limit {
+			events = slices.Delete(events, 0, len(events)-limit)
+		}
+	}
+	return events[max(0, len(events)-limit):], nil
+}
+
+// mostServed is how much of a file a person is given, in bytes.
+const mostServed = 16 << 20
+
+// File is the content of a file as it is now, or as a change left it when its digest
+// is given.
+func (w *Workspaces) File(ctx context.Context, conversation, path, digest string) ([]byte, error) {
+	missing := footnote.Errorf(footnote.NotFound, "There is no such file.")
+	if digest != "" {
+		data, err := w.opts.Log.Blob(ctx, StreamOf(conversation), digest)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			return nil, missing
+		}
+		return data, err
+	}
+	rel, err := locate(path)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	}
+	root, err := w.root.OpenRoot(folderOf(conversation))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, away(err)
+	}
+	defer root.Close()
+	f, info, err := openFile(root, rel)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	}
+	if err != nil {
+		return nil, missing // not there, or a link that leads out
+	}
+	defer f.Close()
+	if info.Size() > mostServed {
+		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()), bytesText(mostServed))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostServed))
+	if err != nil {
+		return nil, away(err)
+	}
+	return data, nil
+}

@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Revert gives a file the content it had before or after one of its changes, named by
+// its digest; without a digest the file is removed, as before it was made. It follows
+// the rules of Write and is recorded as a change of its own, so it can be reverted,
+// too. The model must read the file again before it changes it.
+//
+// The error's code is NotFound when the file's history has no such content,
+// InvalidRequest when the file cannot be written, and Conflict while a command works
+// in the workspace.
+func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversation, path, digest string) error {
+	rel, err := locate(path)
+	if err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, longestBusy, errBusy)
+		defer cancel()
+		err = w.revert(ctx, agent.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	}
+	return err
+}
+
+// longestBusy is how long a person waits for the workspace.
+const longestBusy = 5 * time.Second
+
+var errBusy = footnote.Errorf(footnote.Conflict, "The assistant is working in the workspace. Try again when it has ended.")
+
+func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest string) error {
+	data, err := w.past(ctx, call.Conversation, rel, digest)
+	if err != nil {
+		return err
+	}
+	out, err := w.use(ctx, call, func(s *space) (agent.Output, error) {
+		if err := s.writable(rel); err != nil {
+			return agent.Output{}, err
+		}
+		defer delete(s.seen, rel) // the model has not seen it as it is now
+		if digest != "" {
+			return s.change(ctx, call, rel, data, true)
+		}
+		if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
+			return agent.Output{}, err
+		}
+		if err := s.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return agent.Output{}, writing(rel, err)
+		}
+		_, err := s.record(ctx, call.Name, "", []string{rel})
+		return agent.Output{}, err
+	})
+	if err == nil && out.IsError {
+		return refuse("%s", out.Content)
+	}
+	return err
+}
+
+// past is the content that a file had before or after a change.
+func (w *Workspaces) past(ctx context.Context, conversation, rel, digest string) ([]byte, error) {
+	stream := StreamOf(conversation)
+	for ev, err := range w.opts.Log.Events(ctx, stream, 0) {
+		if footnote.CodeOf(err) == footnote.NotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, ok := ev.Body.(footnote.WorkspaceChanged)
+		if !ok || b.Path != rel || digest != "" && digest != b.Before && digest != b.After {
+			continue
+		}
+		if digest == "" {
+			return nil, nil
+		}
+		data, err := w.opts.Log.Blob(ctx, stream, digest)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			break // too large to be kept
+		}
+		return data, err
+	}
+	return nil, footnote.Errorf(footnote.NotFound, "The history of the file has no such content.")
+}

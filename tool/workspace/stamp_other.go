@@ -1,0 +1,11 @@
+//go:build !linux
+
+package workspace
+
+import (
+	"io/fs"
+	"time"
+)
+
+// stamp is when a file last changed.
+func stamp(info fs.FileInfo) time.Time { return info.ModTime() }
