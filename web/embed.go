@@ -1,0 +1,250 @@
+// Package web is the app that people use in a browser. The files are built by Vite
+// into dist and embedded; web/README.md says how the source is laid out.
+//
+// A program that was built without Node.js has an empty dist. It then serves one
+// page, which says so.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// Policy is the Content-Security-Policy of the app: nothing but its own files, no
+// inline script or style, no other host. Instantiating WebAssembly is allowed.
+const Policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
+	"connect-src 'self'; worker-src 'self'; font-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// SandboxPolicy is the policy of workers that run JavaScript which a model wrote:
+// they may evaluate and do nothing else, neither fetch nor import.
+const SandboxPolicy = "default-src 'none'; script-src 'unsafe-eval'; sandbox allow-scripts"
+
+// sandboxPrefix begins the names of the scripts of such workers.
+const sandboxPrefix = "assets/sandbox-"
+
+// Patterns are the routes of the app, for http.ServeMux. What a page has behind
+// its address is known to the page alone, so each gets the same file.
+func Patterns() []string {
+	return []string{"/{$}", "/c/{id}", "/c/{id}/{result}", "/assets/", "/favicon.svg"}
+}
+
+// Built reports whether the app is part of this program.
+func Built() bool {
+	_, err := fs.Stat(dist, "dist/index.html.gz")
+	return err == nil
+}
+
+// Handler serves the embedded app.
+func Handler() (http.Handler, error) {
+	sub, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return newSite(sub)
+}
+
+// types are the content types by extension: the system's own table differs from
+// machine to machine.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml", ".json": "application/json", ".wasm": "application/wasm", ".png": "image/png",
+	".woff2": "font/woff2", ".ico": "image/x-icon", ".txt": "text/plain; charset=utf-8",
+}
+
+// file is one file in the encodings that were embedded: "", "gzip" and "br".
+type file struct {
+	name    string
+	tag     string // of its content, whatever the encoding
+	encoded map[string][]byte
+}
+
+// site is a set of files in memory. It is read-only once made.
+type site struct{ files map[string]*file }
+
+// newSite reads the files of a build. What ends in .gz or .br is an encoding of the
+// file without that ending.
+func newSite(fsys fs.FS) (*site, error) {
+	s := &site{files: map[string]*file{}}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		s.add(name, data)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.files["index.html"] == nil {
+		s.add("index.html", []byte(unbuilt))
+	}
+	return s, nil
+}
+
+func (s *site) add(name string, data []byte) {
+	encoding := ""
+	switch path.Ext(name) {
+	case ".gz":
+		name, encoding = strings.TrimSuffix(name, ".gz"), "gzip"
+	case ".br":
+		name, encoding = strings.TrimSuffix(name, ".br"), "br"
+	}
+	f := s.files[name]
+	if f == nil {
+		f = &file{name: name, encoded: map[string][]byte{}}
+		s.files[name] = f
+	}
+	f.encoded[encoding] = data
+	if f.tag == "" || encoding == "gzip" { // one of them, always the same
+		sum := sha256.Sum256(data)
+		f.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	}
+}
+
+// ServeHTTP serves a file, or the page for every address that is not a file's.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	protect(h)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "This address takes GET and HEAD.", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	asset := strings.HasPrefix(name, "assets/")
+	f := s.files[name]
+	switch {
+	case f == nil && (asset || path.Ext(name) == ".svg"):
+		http.Error(w, "There is no such file. Reload the page: the program may be a newer one.", http.StatusNotFound)
+		return
+	case f == nil || name == "index.html":
+		f, asset = s.files["index.html"], false
+	}
+	if strings.HasPrefix(name, sandboxPrefix) {
+		h.Set("Content-Security-Policy", SandboxPolicy)
+	}
+	h.Set("Cache-Control", "no-cache")
+	if asset { // the name has a digest of the content in it
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if err := f.serve(w, r); err != nil && !errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler) // the client has gone, or the file is broken: never a short body
+	}
+}
+
+// protect sets the headers that keep a page to itself.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request) error {
+	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	h.Set("Content-Type", f.contentType())
+	data, encoding := f.choose(r.Header.Get("Accept-Encoding"))
+	tag := strings.TrimSuffix(f.tag, `"`) + encoding + `"`
+	h.Set("Etag", tag)
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if data == nil { // a client that wants neither encoding: rare enough to unpack each time
+		return f.unpack(w, r)
+	}
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(data)
+	return err
+}
+
+func (f *file) contentType() string {
+	if t := types[path.Ext(f.name)]; t != "" {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// choose returns the smallest encoding the client takes; nil when it takes none of
+// those there are.
+func (f *file) choose(accept string) (data []byte, encoding string) {
+	for _, name := range []string{"br", "gzip"} {
+		if data, ok := f.encoded[name]; ok && accepts(accept, name) {
+			return data, name
+		}
+	}
+	return f.encoded[""], ""
+}
+
+// accepts reads an Accept-Encoding header.
+func accepts(header, name string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		coding, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if !strings.EqualFold(strings.TrimSpace(coding), name) {
+			continue
+		}
+		key, value, _ := strings.Cut(strings.ReplaceAll(params, " ", ""), "=")
+		if !strings.EqualFold(key, "q") {
+			return true
+		}
+		q, err := strconv.ParseFloat(value, 64)
+		return err == nil && q > 0
+	}
+	return false
+}
+
+func (f *file) unpack(w http.ResponseWriter, r *http.Request) error {
+	z, err := gzip.NewReader(bytes.NewReader(f.encoded["gzip"]))
+	if err != nil {
+		return fmt.Errorf("web: unpack %s: %w", f.name, err)
+	}
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = io.Copy(w, z)
+	return err
+}
+
+// unbuilt is the page of a program that was built without Node.js.
+const unbuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Footnote</title>
+<h1>Footnote is running, without its web app</h1>
+<p>This program was built where there was no Node.js, so the pages are not part of it. Everything else works.</p>
+<p>To have them: install Node.js 20.19 or newer, run <code>make clean build</code>, and start it again.</p>
+<p>To ask from a terminal: <code>footnote ask "How many orders are there?"</code></p>
+</html>
+`

@@ -1,0 +1,143 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func packed(t *testing.T, text string) *fstest.MapFile {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text) // into memory
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &fstest.MapFile{Data: b.Bytes()}
+}
+
+func built(t *testing.T) http.Handler {
+	t.Helper()
+	s, err := newSite(fstest.MapFS{
+		".gitkeep":                 {},
+		"index.html.gz":            packed(t, "<title>the app</title>"),
+		"index.html.br":            {Data: []byte("brotli page")},
+		"assets/app-1a2b.js.gz":    packed(t, "start()"),
+		"assets/app-1a2b.js.br":    {Data: []byte("brotli script")},
+		"assets/sandbox-9f.js.gz":  packed(t, "onmessage = 0"),
+		"assets/photo-3c.png":      {Data: []byte("png")},
+		"assets/engine-4d.wasm.gz": packed(t, "wasm"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, p := range Patterns() {
+		mux.Handle(p, s)
+	}
+	return mux
+}
+
+func get(h http.Handler, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestFiles(t *testing.T) {
+	h := built(t)
+	for _, c := range []struct {
+		target, accept, encoding, mime, body string
+		status                               int
+		immutable                            bool
+	}{
+		{"/", "gzip, br", "br", "text/html; charset=utf-8", "brotli page", 200, false},
+		{"/c/conv_1", "br", "br", "text/html; charset=utf-8", "brotli page", 200, false},
+		{"/c/conv_1/r3?view=sql", "br", "br", "text/html; charset=utf-8", "brotli page", 200, false},
+		{"/", "", "", "text/html; charset=utf-8", "<title>the app</title>", 200, false},
+		{"/", "br;q=0, gzip;q=0", "", "text/html; charset=utf-8", "<title>the app</title>", 200, false},
+		{"/assets/app-1a2b.js", "deflate, br;q=0.5", "br", "text/javascript; charset=utf-8", "brotli script", 200, true},
+		{"/assets/app-1a2b.js", "identity", "", "text/javascript; charset=utf-8", "start()", 200, true},
+		{"/assets/engine-4d.wasm", "br", "", "application/wasm", "wasm", 200, true},
+		{"/assets/photo-3c.png", "gzip, br", "", "image/png", "png", 200, true},
+		{"/assets/gone-1.js", "br", "", "text/plain; charset=utf-8", "", 404, false},
+		{"/assets/", "br", "", "text/plain; charset=utf-8", "", 404, false},
+		{"/favicon.svg", "br", "", "text/plain; charset=utf-8", "", 404, false},
+		{"/settings", "br", "", "", "", 404, false},
+	} {
+		w := get(h, c.target, "Accept-Encoding", c.accept)
+		if w.Code != c.status || w.Header().Get("Content-Encoding") != c.encoding {
+			t.Errorf("%s (%s): %d %q, want %d %q", c.target, c.accept, w.Code, w.Header().Get("Content-Encoding"), c.status, c.encoding)
+		}
+		if c.mime != "" && w.Header().Get("Content-Type") != c.mime {
+			t.Errorf("%s: type %q, want %q", c.target, w.Header().Get("Content-Type"), c.mime)
+		}
+		if c.body != "" && w.Body.String() != c.body {
+			t.Errorf("%s (%s): body %q, want %q", c.target, c.accept, w.Body, c.body)
+		}
+		if got := strings.Contains(w.Header().Get("Cache-Control"), "immutable"); got != c.immutable {
+			t.Errorf("%s: kept for ever = %v, want %v", c.target, got, c.immutable)
+		}
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	h := built(t)
+	first := get(h, "/", "Accept-Encoding", "br")
+	tag := first.Header().Get("Etag")
+	if again := get(h, "/", "Accept-Encoding", "br", "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+		t.Errorf("with the tag %s: %d and %d bytes, want 304 and none", tag, again.Code, again.Body.Len())
+	}
+	if other := get(h, "/", "Accept-Encoding", "gzip", "If-None-Match", tag); other.Code != http.StatusOK {
+		t.Errorf("another encoding has the tag of the first: %d", other.Code)
+	}
+}
+
+func TestOnlyReading(t *testing.T) {
+	w := httptest.NewRecorder()
+	built(t).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: %d, Allow %q", w.Code, w.Header().Get("Allow"))
+	}
+	r := httptest.NewRequest(http.MethodHead, "/", nil)
+	w = httptest.NewRecorder()
+	built(t).ServeHTTP(w, r)
+	if w.Code != http.StatusOK || w.Body.Len() != 0 {
+		t.Errorf("HEAD: %d with %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	h := built(t)
+	for target, want := range map[string]string{"/": Policy, "/assets/app-1a2b.js": Policy, "/assets/none.js": Policy, "/assets/sandbox-9f.js": SandboxPolicy} {
+		if got := get(h, target).Header().Get("Content-Security-Policy"); got != want {
+			t.Errorf("%s: policy %q, want %q", target, got, want)
+		}
+	}
+	for _, loose := range []string{"unsafe-inline", "*", "http:", "https:", "'unsafe-eval'"} {
+		if strings.Contains(Policy, loose) {
+			t.Errorf("the page's policy has %s", loose)
+		}
+	}
+}
+
+func TestWithoutTheApp(t *testing.T) {
+	s, err := newSite(fstest.MapFS{".gitkeep": {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := get(s, "/")
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "without its web app") || !strings.Contains(w.Body.String(), "make clean build") {
+		t.Errorf("the page does not say what is missing: %d %s", w.Code, w.Body)
+	}
+}

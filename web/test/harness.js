@@ -1,0 +1,215 @@
+// Starts the real program with the demo shop, offline, and a browser to look at it.
+// What a page does that it must not (an error in the console, a request to another
+// host, a breach of its policy) is collected and fails the test at its end.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import http from "node:http";
+import net from "node:net";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const root = path.resolve(import.meta.dirname, "../..");
+export const shots = path.join(import.meta.dirname, "shots");
+
+/** The program that is tested: FOOTNOTE_BIN, or bin/footnote of this checkout. */
+const binary = process.env.FOOTNOTE_BIN ?? path.join(root, "bin/footnote");
+
+/** Starts `footnote demo`, or another command, in a folder of its own. */
+export async function serve({ args = ["demo"], env = {}, data } = {}) {
+  const folder = data ?? (await mkdtemp(path.join(tmpdir(), "footnote-web-")));
+  const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
+  const child = spawn(binary, [...args, "--data", folder, "--listen", "127.0.0.1:0"], { env: { ...clean, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  let err = "";
+  child.stderr.on("data", (d) => (err = (err + d).slice(-20_000)));
+  const url = await new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(new Error(`the server did not start in 30 s\n${err}`)), 30_000);
+    let out = "";
+    child.stdout.on("data", (d) => {
+      out += d;
+      const m = /"ready":true,"listen":"([^"]+)"/.exec(out);
+      if (m) {
+        clearTimeout(limit);
+        resolve(`http://${m[1]}`);
+      }
+    });
+    child.on("exit", (code) => {
+      clearTimeout(limit);
+      reject(new Error(`the server ended with ${code}\n${err}`));
+    });
+  });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  return {
+    url,
+    folder,
+    log: () => err,
+    /** Stops it; the data stays when it was given. */
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      await ended;
+      if (!data) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+let browser;
+
+/** The one browser of a test process. */
+export async function launch() {
+  const found = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => existsSync(p));
+  if (!found) throw new Error("No Chromium: run scripts/setup.sh test, or name one in CHROMIUM.");
+  browser ??= await chromium.launch({
+    executablePath: found,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  return browser;
+}
+
+export async function close() {
+  await browser?.close();
+  browser = undefined;
+}
+
+export const desktop = { width: 1440, height: 900 };
+export const phone = { width: 390, height: 844 };
+
+/** A page that is watched. `page.faults()` lists what it did wrong; `allow` are
+ *  patterns of console messages that a test provokes. */
+export async function open(url, { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", ...options } = {}) {
+  const b = await launch();
+  const context = given ?? (await b.newContext({ viewport, colorScheme: theme, reducedMotion: motion, locale: "en-US", timezoneId: "UTC", ...options }));
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults = [];
+  const origin = new URL(url).origin;
+  page.on("console", (m) => {
+    if ((m.type() === "error" || m.type() === "warning") && !allow.some((p) => p.test(m.text()) || p.test(m.location().url))) faults.push(`console: ${m.text()} (${m.location().url})`);
+  });
+  page.on("pageerror", (e) => faults.push(`error: ${e.stack ?? e.message}`));
+  page.on("request", (r) => {
+    const u = new URL(r.url());
+    if (!["data:", "blob:"].includes(u.protocol) && u.origin !== origin) faults.push(`foreign request: ${r.url()}`);
+  });
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+  });
+  await page.goto(url);
+  return Object.assign(page, {
+    faults: () => faults,
+    async done() {
+      await (given ? page.close() : context.close());
+      if (faults.length) throw new Error(`the page did what it must not:\n${faults.join("\n")}`);
+    },
+  });
+}
+
+/** Asks on the page and waits for the end of the answer. */
+export async function ask(page, question) {
+  await page.getByRole("textbox", { name: "Your question" }).fill(question);
+  await page.getByRole("button", { name: "Send" }).click();
+  await answered(page, question);
+}
+
+/** Waits until the turn of a question has ended. */
+export async function answered(page, question) {
+  const turn = page.getByRole("article", { name: `Question: ${question}` }).last();
+  await turn.getByRole("button", { name: /Copy the answer|Answer again/ }).first().waitFor({ timeout: 60_000 }); // on a busy machine, too
+  return turn;
+}
+
+/** Keeps a picture to look at. */
+export async function shot(page, name) {
+  await mkdir(shots, { recursive: true });
+  await page.screenshot({ path: path.join(shots, `${name}.png`) });
+}
+
+/** A server with an imitated model that follows a scenario. With requests, an array,
+ *  what the model is sent is put there, as it came. */
+export async function serveModel({ env = {}, scenario = "scenario.yaml", requests } = {}) {
+  const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
+  const folder = await mkdtemp(path.join(tmpdir(), "footnote-web-"));
+  const model = spawn(binary, ["fake-model", "--scenario", path.join(import.meta.dirname, scenario), "--listen", "127.0.0.1:0", "--data", folder], {
+    env: clean,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise((resolve) => model.on("exit", resolve));
+  const address = await new Promise((resolve, reject) => {
+    let out = "", err = "";
+    model.stderr.on("data", (d) => (err += d));
+    model.stdout.on("data", (d) => {
+      out += d;
+      const m = /"listen":"([^"]+)"/.exec(out);
+      if (m) resolve(m[1]);
+    });
+    model.on("exit", (code) => reject(new Error(`the model ended with ${code}\n${err}`)));
+  });
+  const recorder = requests && (await record(`http://${address}`, requests));
+  const stopModel = async () => {
+    await recorder?.stop();
+    model.kill();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const server = await serve({ env: { ANTHROPIC_BASE_URL: recorder?.url ?? `http://${address}`, ANTHROPIC_API_KEY: "test-key-of-nobody", FOOTNOTE_MODEL: "claude-sonnet-5-5", ...env } });
+    return { ...server, stop: async () => (await server.stop(), await stopModel()) };
+  } catch (err) {
+    await stopModel();
+    throw err;
+  }
+}
+
+/** A proxy that keeps the bodies of requests. */
+async function record(target, requests) {
+  const server = http.createServer((req, res) => {
+    const chunks = [];
+    req.on("data", (c) => chunks.push(c));
+    req.on("end", () => {
+      const body = Buffer.concat(chunks);
+      requests.push(body.toString());
+      const up = http.request(new URL(req.url, target), { method: req.method, headers: { ...req.headers, host: new URL(target).host } }, (back) => {
+        res.writeHead(back.statusCode, back.headers);
+        back.pipe(res);
+      });
+      up.on("error", () => res.destroy());
+      res.on("close", () => up.destroy());
+      up.end(body);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    stop: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
+  };
+}
+
+/** A line to a server that can be cut and mended. */
+export async function line(target) {
+  const { hostname, port } = new URL(target);
+  const open = new Set();
+  let cut = false;
+  const server = net.createServer((a) => {
+    if (cut) return a.destroy();
+    const b = net.connect(Number(port), hostname);
+    open.add(a);
+    for (const [x, y] of [[a, b], [b, a]]) {
+      x.pipe(y);
+      x.on("error", () => y.destroy());
+      x.on("close", () => (open.delete(a), y.destroy()));
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut() {
+      cut = true;
+      for (const s of open) s.destroy();
+    },
+    mend: () => (cut = false),
+    async stop() {
+      this.cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

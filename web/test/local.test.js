@@ -1,0 +1,247 @@
+// Files that stay in the browser: 200,000 rows asked and charted, what leaves the
+// page, cancelling, reloading.
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import http from "node:http";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { answered, ask, close, open, serveModel, shot } from "./harness.js";
+
+const rows = 200_000;
+const regions = ["North", "South", "East", "West"];
+const canary = (i) => `Kanarie${(i * 7919) % 1_000_003}x`;
+
+/** Sales with a customer in each row that is found nowhere else. */
+function csv() {
+  const lines = ["id,region,customer,amount,sold at"];
+  for (let i = 0; i < rows; i++) {
+    const day = new Date(Date.UTC(2025, 0, 1 + (i % 365)));
+    lines.push(`${i + 1},${regions[i % 4]},${canary(i)},${((i % 1000) / 4).toFixed(2)},${day.toISOString().slice(0, 10)}`);
+  }
+  return Buffer.from(lines.join("\n"));
+}
+
+const sales = { name: "sales.csv", mimeType: "text/csv", buffer: csv() };
+const requests = [];
+let server;
+before(async () => {
+  server = await serveModel({ scenario: "local.yaml", requests });
+});
+after(async () => {
+  await close();
+  await server?.stop();
+});
+
+async function openFile(page, file) {
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("menuitem", { name: /Open in this browser/ }).or(page.getByRole("menuitemradio", { name: /Open in this browser/ })).click();
+  await (await chosen).setFiles(file);
+}
+
+const files = (page) => page.getByRole("region", { name: "Files in this browser" });
+const ready = (page, words) => files(page).getByText(words).waitFor({ timeout: 60_000 });
+
+async function allow(page, words) {
+  await files(page).getByRole("button", { name: /The model sees/ }).click();
+  await page.getByRole("menuitemradio", { name: words }).click();
+}
+
+/** Everything that the program has kept or said. */
+async function kept() {
+  let all = server.log();
+  for (const f of await readdir(server.folder, { recursive: true, withFileTypes: true })) {
+    if (f.isFile()) all += (await readFile(path.join(f.parentPath, f.name))).toString("latin1");
+  }
+  return all;
+}
+
+const canaries = (text) => new Set(text.match(/Kanarie\d+x/g) ?? []).size;
+
+test("200,000 rows are asked and charted, and the answer survives a reload", async () => {
+  const page = await open(server.url);
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  await shot(page, "local-home");
+  await ask(page, "Sales by region");
+  const table = page.getByRole("tab", { name: "Table" });
+  await table.click();
+  await page.getByRole("gridcell", { name: "North" }).or(page.getByRole("cell", { name: "North" })).first().waitFor();
+  await page.getByRole("tab", { name: "Chart" }).click();
+  await page.locator("canvas, svg[aria-label], [role=graphics-document]").first().waitFor();
+  await shot(page, "local-answer");
+  await page.getByRole("button", { name: "What the model saw" }).click();
+  await page.getByRole("dialog", { name: "What the model saw" }).getByText(/"row_count":4/).waitFor();
+  await shot(page, "local-seen");
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).first().click();
+  await page.reload();
+  await ready(page, "200,000 rows");
+  await page.getByText("The regions are compared in the chart.").first().waitFor();
+  await page.done();
+});
+
+test("with no cells allowed nothing of a row leaves the browser, however it is asked for", async () => {
+  const page = await open(server.url, { allow: [/Content Security Policy/, /Refused to connect/, /policy/] });
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  await allow(page, "No cells");
+  requests.length = 0;
+  await ask(page, "Give me all of it");
+  await page.getByText("That is all of it.").first().waitFor();
+  const sent = requests.join("\n");
+  assert.ok(sent.includes("CREATE TABLE"), "the model was told the names");
+  assert.equal(canaries(sent), 0, "the model was sent values");
+  assert.equal(canaries(await kept()), 0, "the server kept values");
+  // The statements that change something were refused, and nothing was changed.
+  assert.match(sent, /Only statements that read can be run here/);
+  assert.match(sent, /failed while it read rows/);
+  assert.match(sent, /"row_count\\?":200000/);
+  await page.getByRole("button", { name: /queries|steps|transform/ }).first().click();
+  await shot(page, "local-no-cells");
+  await page.done();
+});
+
+test("as many cells as are allowed, and no more", async () => {
+  const page = await open(server.url, { allow: [/Content Security Policy/, /Refused to connect/, /policy/] });
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  await allow(page, "50 cells");
+  requests.length = 0;
+  await ask(page, "Give me all of it again");
+  await page.getByText("That is all of it.").first().waitFor();
+  const sent = requests.join("\n");
+  const seen = canaries(sent);
+  // 10 rows of 5 columns, 10 values of the distribution, the first and the last, 3 names.
+  assert.ok(seen > 0 && seen <= 10 + 10 + 2 + 3 + 3, `the model saw ${seen} customers`);
+  const stored = canaries(await kept());
+  assert.ok(stored > 0 && stored <= seen, `the search finds ${stored} of the ${seen} customers that were allowed`);
+  assert.match(sent, /\{\\*"result\\*":\\*"r\d+\\*",\\*"columns\\*":\[\\*"out\\*"\],\\*"rows\\*":\[\[0\]\]/, "the sandbox let a request out");
+  await page.done();
+});
+
+test("a query that is stopped ends, and the next one works", async () => {
+  const page = await open(server.url);
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  await page.getByRole("textbox", { name: "Your question" }).fill("A slow one");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("button", { name: "Stop" }).click();
+  const turn = page.getByRole("article", { name: "Question: A slow one" });
+  await turn.getByText(/[Ss]topped/).first().waitFor();
+  await ask(page, "Sales by region");
+  await page.getByText("The regions are compared in the chart.").first().waitFor();
+  await page.done();
+});
+
+test("the sandbox reaches nothing", async () => {
+  const hits = [];
+  const outside = http.createServer((req, res) => {
+    hits.push(req.url);
+    res.setHeader("Access-Control-Allow-Origin", "*");
+    res.setHeader("Content-Type", "text/javascript");
+    res.end("export default 1");
+  });
+  await new Promise((resolve) => outside.listen(0, "127.0.0.1", resolve));
+  const out = `http://127.0.0.1:${outside.address().port}`;
+  const page = await open(server.url, { allow: [/policy|Policy|Refused|WebSocket|Failed/] });
+  const assets = await readdir(path.resolve(import.meta.dirname, "../dist/assets"));
+  const script = assets.find((n) => n.startsWith("sandbox-") && n.endsWith(".js.gz")).slice(0, -3);
+  const ways = [
+    `await fetch("${out}/fetch")`,
+    `await (async () => {}).constructor('return fetch("${out}/made")')()`,
+    `await import("${out}/import.js")`,
+    `importScripts("${out}/scripts.js")`,
+    `await new Promise((ok, no) => { const s = new WebSocket("${out.replace("http", "ws")}/socket"); s.onopen = ok; s.onerror = no; })`,
+    `await new Promise((ok, no) => { const s = new EventSource("${out}/source"); s.onopen = ok; s.onerror = no; })`,
+    `navigator.sendBeacon("${out}/beacon", "x")`,
+    `new Worker("data:text/javascript,fetch('${out}/worker')")`,
+    `self.fetch = Object.getPrototypeOf(Object.getPrototypeOf(self)).fetch; await self.fetch.call(self, "${out}/prototype")`,
+    `while (true) {}`,
+  ];
+  const said = await page.evaluate(
+    ({ script, ways }) =>
+      Promise.all(
+        ways.map(
+          (code) =>
+            new Promise((resolve) => {
+              const w = new Worker(`/assets/${script}`, { type: "module" });
+              const end = (v) => (w.terminate(), resolve(v));
+              w.onmessage = (e) => end(JSON.stringify(e.data));
+              w.onerror = () => end("error");
+              setTimeout(() => end("still running"), 3000);
+              w.postMessage({ code: `${code}; return [{ reached: 1 }]`, source: 0, steps: [{ columns: ["a"], rows: [[1]] }] });
+            }),
+        ),
+      ),
+    { script, ways },
+  );
+  await new Promise((resolve) => outside.close(resolve));
+  assert.deepEqual(hits, []);
+  said.forEach((s, i) => assert.doesNotMatch(s, /"reached"/, ways[i]));
+  assert.equal(said.at(-1), "still running");
+  const worked = await page.evaluate(
+    (script) =>
+      new Promise((resolve) => {
+        const w = new Worker(`/assets/${script}`, { type: "module" });
+        w.onmessage = (e) => resolve(e.data);
+        w.postMessage({ code: "return data.map((r) => ({ twice: r.a * 2, all: allSteps.length }))", source: 1, steps: [{ columns: ["a"], rows: [] }, { columns: ["a"], rows: [[21]] }] });
+      }),
+    script,
+  );
+  assert.deepEqual(worked.result, { columns: ["twice", "all"], rows: [[42, 2]], rowCount: 1 });
+  await page.context().close();
+});
+
+const odd = {
+  "umsätze.csv": Buffer.from("\ufeffPLZ;Ort;Umsatz;Datum\r\n01067;Dresden;1.234,50;31.01.2025\r\n80331;\"München; Mitte\";12,25;01.02.2025\r\n", "utf8"),
+  "latin.csv": Buffer.from("Stadt;Wert\nK\xf6ln;1,5\nBonn;2,5\n", "latin1"),
+  "tabs.tsv": Buffer.from("a\tb\n1\tx\n2\ty\n"),
+  "records.json": Buffer.from(JSON.stringify([{ id: 1, at: "2025-01-02T03:04:05Z", who: { name: "A", tags: ["x"] } }, { id: 2, at: null, who: { name: "B" } }])),
+  "lines.jsonl": Buffer.from('{"n":1}\n{"n":2.5}\n'),
+};
+
+/** A workbook with a title above its table, dates by format, an empty column. */
+async function workbook() {
+  const { zipSync, strToU8 } = await import("../ui/node_modules/fflate/esm/index.mjs");
+  const files = {
+    "xl/workbook.xml": '<workbook><sheets><sheet name="One" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
+    "xl/sharedStrings.xml": "<sst><si><t>Sales &amp; more</t></si><si><t>Name</t></si><si><t>Day</t></si><si><t>Amount</t></si><si><t>Paid</t></si><si><r><t>A</t></r><r><t>nna</t></r></si></sst>",
+    "xl/styles.xml": '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="dd/mm/yyyy"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>',
+    "xl/worksheets/sheet1.xml": `<worksheet><sheetData>
+      <row r="1"><c r="A1" t="s"><v>0</v></c></row>
+      <row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="s"><v>2</v></c><c r="D3" t="s"><v>3</v></c><c r="E3" t="s"><v>4</v></c></row>
+      <row r="4"><c r="A4" t="s"><v>5</v></c><c r="B4" s="1"><v>45658</v></c><c r="D4"><v>12.5</v></c><c r="E4" t="b"><v>1</v></c></row>
+      <row r="5"><c r="A5" t="inlineStr"><is><t>Ben</t></is></c><c r="B5" s="1"><v>45689</v></c><c r="D5"><f>1+1</f><v>2</v></c><c r="E5" t="b"><v>0</v></c></row>
+    </sheetData></worksheet>`,
+  };
+  return Buffer.from(zipSync(Object.fromEntries(Object.entries(files).map(([n, x]) => [n, strToU8(x)]))));
+}
+
+test("files of all kinds", async () => {
+  const page = await open(server.url);
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "File", exact: true }).click();
+  await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
+  const all = { ...odd, "book.xlsx": await workbook(), "snappy.parquet": await readFile(path.join(import.meta.dirname, "files/snappy.parquet")) };
+  await (await chosen).setFiles(Object.entries(all).map(([name, buffer]) => ({ name, mimeType: "", buffer })));
+  const columns = async (name) => {
+    await files(page).getByRole("button", { name, exact: true }).click();
+    const dialog = page.getByRole("dialog", { name });
+    const words = await dialog.getByRole("listitem").allInnerTexts();
+    await dialog.getByRole("button", { name: "Close" }).first().click();
+    return words.map((w) => w.replace(/\s+/g, " "));
+  };
+  await files(page).getByRole("button", { name: "snappy.parquet", exact: true }).waitFor();
+  await files(page).getByText("opening").first().waitFor({ state: "detached", timeout: 60_000 });
+  await shot(page, "local-kinds");
+  assert.deepEqual(await columns("umsätze.csv"), ["PLZ varchar", "Ort varchar", "Umsatz double", "Datum date"]);
+  assert.deepEqual(await columns("latin.csv"), ["Stadt varchar", "Wert double"]);
+  assert.deepEqual(await columns("tabs.tsv"), ["a bigint", "b varchar"]);
+  assert.deepEqual(await columns("records.json"), ["id bigint", "at timestamp", "who.name varchar", "who.tags varchar"]);
+  assert.deepEqual(await columns("lines.jsonl"), ["n double"]);
+  assert.deepEqual(await columns("book.xlsx"), ["Name varchar", "Day date", "Amount double", "Paid boolean"]);
+  assert.deepEqual(await columns("snappy.parquet"), ["id bigint", "name varchar", "day date", "amount double"]);
+  await shot(page, "local-kinds");
+  await page.done();
+});

@@ -1,0 +1,171 @@
+// Results of files that stay in the browser, beside the thread: the statement run
+// again, the rows as files, and what is shown when the file is not there.
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { inflateRawSync } from "node:zlib";
+import { answered, ask, close, desktop, open, phone, serve } from "./harness.js";
+import { check } from "./look.js";
+
+const lines = ["region,customer,amount,sold at"];
+for (let i = 0; i < 600; i++) lines.push(`${["North", "South", "=1+1"][i % 3]},Kanarie${i}x,${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`);
+const sales = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) };
+
+let server;
+before(async () => (server = await serve()));
+after(async () => {
+  await close();
+  await server?.stop();
+});
+
+const files = (page) => page.getByRole("region", { name: "Files in this browser" });
+
+async function begin(page, file = sales, rows = "600 rows") {
+  await page.locator('input[aria-label="File to open"]').setInputFiles(file);
+  await files(page).getByText(rows).waitFor({ timeout: 60_000 });
+}
+
+async function write(page, sql) {
+  await page.getByRole("textbox", { name: "SQL" }).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(sql);
+}
+
+/** Everything that the program has kept or said. */
+async function kept() {
+  let all = server.log();
+  for (const f of await readdir(server.folder, { recursive: true, withFileTypes: true })) {
+    if (f.isFile()) all += (await readFile(path.join(f.parentPath, f.name))).toString("latin1");
+  }
+  return all;
+}
+
+/** The first file of an archive whose name matches. */
+function unzipped(data, name) {
+  for (let at = 0; (at = data.indexOf(Buffer.from("PK\x01\x02", "latin1"), at)) >= 0; at += 46) {
+    const [method, size, nameLength, offset] = [data.readUInt16LE(at + 10), data.readUInt32LE(at + 20), data.readUInt16LE(at + 28), data.readUInt32LE(at + 42)];
+    if (!name.test(data.toString("utf8", at + 46, at + 46 + nameLength))) continue;
+    const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
+    const packed = data.subarray(start, start + size);
+    return (method === 8 ? inflateRawSync(packed) : packed).toString("utf8");
+  }
+}
+
+test("a local statement is edited and run again in the browser; its rows are written here", async () => {
+  const page = await open(server.url);
+  await begin(page);
+  await ask(page, "total amount by region");
+  await page.getByRole("tab", { name: "SQL" }).click();
+  await page.getByText("It runs in this browser, over your file.").waitFor();
+  await write(page, "SELECT nothing FROM sales");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("alert").getByText(/nothing/).waitFor();
+  await check(page, "local-sql-error");
+  await write(page, "SELECT customer, region, amount FROM sales ORDER BY amount, customer");
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await page.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
+  await page.getByRole("note").getByText("The text above quotes v1").waitFor();
+  await page.getByRole("button", { name: "Changes since v1" }).click();
+  await check(page, "local-sql-again");
+  await page.getByRole("tab", { name: "Table" }).click();
+  const cell = page.getByRole("grid").getByRole("gridcell", { name: "Kanarie0x" });
+  await cell.waitFor();
+  const saved = {};
+  for (const name of ["Excel (XLSX)", "CSV", "JSON"]) {
+    await page.getByRole("button", { name: "Download" }).click();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name }).click()]);
+    saved[name] = await readFile(await file.path());
+  }
+  const sheet = unzipped(saved["Excel (XLSX)"], /sheet1/);
+  assert.equal(sheet.match(/<row>/g).length, 601);
+  assert.match(sheet, /<t xml:space="preserve">'=1\+1<\/t>/);
+  assert.doesNotMatch(sheet, /<f>/);
+  const csv = saved.CSV.toString().split("\r\n");
+  assert.deepEqual([csv.length, csv[0], csv[1]], [602, "customer,region,amount", "Kanarie0x,North,0"]);
+  assert.ok(csv.some((l) => l.includes(",'=1+1,")));
+  assert.equal(JSON.parse(saved.JSON).length, 600);
+  // It is in the log without its rows, and is worked out again after a reload.
+  assert.doesNotMatch(await kept(), /Kanarie\d+x/);
+  await page.reload();
+  await page.getByText(/v2, by you/).first().waitFor();
+  await cell.waitFor({ timeout: 60_000 });
+  // Without the file it says where the rows are.
+  await files(page).getByRole("button", { name: "Close sales.csv" }).click();
+  await page.reload();
+  await page.getByRole("note").getByText(/The 600 rows of this result are in a file that is not open/).waitFor();
+  await page.getByRole("tab", { name: "SQL" }).click();
+  await page.getByText("Open the file again to run it.").waitFor();
+  await check(page, "local-hidden");
+  await begin(page);
+  await page.getByRole("tab", { name: "Table" }).click();
+  await cell.waitFor({ timeout: 60_000 });
+  await page.done();
+});
+
+test("a query that waits goes on after a reload, in the page or once its file is opened again", async () => {
+  for (const keep of [true, false]) {
+    const page = await open(server.url, { allow: [/\/turns$/] });
+    await begin(page);
+    if (!keep) {
+      await page.getByRole("button", { name: /The model sees/ }).click();
+      await page.getByRole("menuitemradio", { name: /Keep a copy/ }).click();
+    }
+    // What the page computes does not arrive: the call is still open when it is left.
+    const answers = "**/api/conversations/*/turns";
+    await page.route(answers, (r) => r.abort());
+    const tried = page.waitForRequest(/\/turns$/);
+    await page.getByRole("textbox", { name: "Your question" }).fill("total amount by region");
+    await page.getByRole("button", { name: "Send" }).click();
+    await tried;
+    await page.unroute(answers);
+    await page.reload();
+    if (!keep) {
+      await page.getByText("The file is not open in this browser. Pick it again to go on asking.").waitFor();
+      await check(page, "local-waiting");
+      await begin(page);
+    }
+    await answered(page, "total amount by region");
+    await page.getByRole("article").getByText("9,900").first().waitFor();
+    await page.done();
+  }
+});
+
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  for (const theme of ["light", "dark"]) {
+    test(`local files, ${theme} at ${width}`, async () => {
+      const page = await open(server.url, { viewport, theme });
+      const see = (name) => check(page, `${name}-${theme}-${width}`);
+      const wide = [Array.from({ length: 80 }, (_, i) => `measurement number ${i} of the station`).join(","), Array.from({ length: 80 }, (_, i) => i).join(",")].join("\n");
+      await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "wide.csv", mimeType: "", buffer: Buffer.from(wide) }, { name: "broken.xlsx", mimeType: "", buffer: Buffer.from("not one") }]);
+      await files(page).getByRole("alert").getByText("broken.xlsx: This is no XLSX workbook").waitFor({ timeout: 60_000 });
+      await see("local-home");
+      await files(page).getByRole("button", { name: "wide.csv", exact: true }).click();
+      await page.getByRole("dialog").getByText("measurement number 79 of the station").waitFor();
+      await see("local-about");
+      await page.keyboard.press("Escape");
+      await files(page).getByRole("button", { name: /The model sees/ }).click();
+      await see("local-allowance");
+      await page.keyboard.press("Escape");
+      await files(page).getByRole("button", { name: "Close wide.csv" }).click();
+      await files(page).getByRole("button", { name: "Close broken.xlsx" }).click();
+      await files(page).getByText("600 rows").waitFor({ timeout: 60_000 });
+      await ask(page, "total amount by region");
+      await page.getByRole("button", { name: "What the model saw" }).click();
+      await page.getByRole("dialog", { name: "What the model saw" }).waitFor();
+      await see("local-seen");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+      if (viewport === phone) await page.getByRole("log").getByRole("button", { name: /^total amount by region|r\d+ .*rows/ }).first().click();
+      for (const tab of ["Chart", "Table", "SQL"]) {
+        await page.getByRole("tab", { name: tab }).click();
+        await page.getByRole("tabpanel").locator(".chart[data-drawn], [role=grid]").first().waitFor();
+        await see(`local-${tab.toLowerCase()}`);
+      }
+      await page.getByRole("button", { name: "Download" }).click();
+      await see("local-download");
+      await page.done();
+    });
+  }
+}

@@ -1,0 +1,260 @@
+// The right pane: charts, the table, and the statement that is edited and run again.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { inflateRawSync } from "node:zlib";
+import { ask, close, desktop, open, phone, serve, serveModel, shot } from "./harness.js";
+
+let server;
+before(async () => (server = await serve({ env: { FOOTNOTE_LIMITS_QUERY_ROWS: "200000", FOOTNOTE_LIMITS_QUERY_BYTES: "67108864" } })));
+after(async () => {
+  await server?.stop();
+  await close();
+});
+
+/** The chart once it stands. */
+async function drawn(p) {
+  const chart = p.locator(".chart[data-drawn]");
+  await chart.waitFor();
+  return chart;
+}
+
+/** Replaces the statement in the editor. */
+async function write(p, sql) {
+  await p.getByRole("textbox", { name: "SQL" }).click();
+  await p.keyboard.press("ControlOrMeta+a");
+  await p.keyboard.insertText(sql);
+}
+
+/** The files in a zip archive, by their central directory. */
+function unzip(data) {
+  const files = {};
+  let at = data.lastIndexOf(Buffer.from("PK\x05\x06", "latin1"));
+  const count = data.readUInt16LE(at + 10);
+  at = data.readUInt32LE(at + 16);
+  for (let i = 0; i < count; i++) {
+    const [method, size, nameLength, extra, comment, offset] = [data.readUInt16LE(at + 10), data.readUInt32LE(at + 20), data.readUInt16LE(at + 28), data.readUInt16LE(at + 30), data.readUInt16LE(at + 32), data.readUInt32LE(at + 42)];
+    const name = data.toString("utf8", at + 46, at + 46 + nameLength);
+    const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
+    const packed = data.subarray(start, start + size);
+    files[name] = (method === 8 ? inflateRawSync(packed) : packed).toString("utf8");
+    at += 46 + nameLength + extra + comment;
+  }
+  return files;
+}
+
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  for (const theme of ["light", "dark"]) {
+    test(`a series over months is a line, its kind can be changed, ${theme} at ${width}`, async () => {
+      const p = await open(server.url, { viewport, theme });
+      await ask(p, "Revenue by month");
+      if (viewport === phone) await p.getByRole("log").getByRole("button", { name: /^Revenue by month/ }).click();
+      const chart = await drawn(p);
+      assert.match(await chart.getAttribute("aria-label"), /Line chart of revenue by month; 18 values from May 2025 to Oct 2026/);
+      assert.equal(await p.getByRole("radio", { name: "Line" }).getAttribute("aria-checked"), "true");
+      await chart.getByText("Jan 2026", { exact: true }).waitFor();
+      await shot(p, `chart-line-${theme}-${width}`);
+      await p.getByRole("radio", { name: "Bars" }).click();
+      await p.waitForURL(/at=bar/);
+      await p.locator('.chart[data-drawn][aria-label*="Bar chart"]').waitFor();
+      await shot(p, `chart-bars-${theme}-${width}`);
+      await p.getByRole("radio", { name: /^Area/ }).click();
+      await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
+      // The choice is in the address.
+      await p.reload();
+      await p.locator('.chart[data-drawn][aria-label*="Area chart"]').waitFor();
+      // By keyboard: the values one by one.
+      await p.locator(".chart").focus();
+      await p.keyboard.press("End");
+      await p.getByRole("tabpanel").getByRole("status").getByText("16,682.20").waitFor();
+      // The labels of the months do not touch.
+      const boxes = await p.locator(".chart .role-axis-label text").evaluateAll((all) => all.filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(",")).map((t) => t.getBoundingClientRect()).map((r) => [r.left, r.right]));
+      assert.ok(boxes.length >= 2, `${boxes.length} labels`);
+      boxes.sort((a, b) => a[0] - b[0]).reduce((before, now) => (assert.ok(now[0] > before[1], `${before} touches ${now}`), now));
+      await p.done();
+    });
+  }
+}
+
+test("a chart is saved as PNG and SVG", async () => {
+  const p = await open(server.url);
+  await ask(p, "Revenue by month");
+  await drawn(p);
+  for (const [name, check] of [
+    ["Picture (PNG)", (data) => assert.equal(data.toString("latin1", 1, 4), "PNG")],
+    ["Drawing (SVG)", (data) => assert.match(data.toString("utf8"), /^<svg[\s\S]*Revenue by month[\s\S]*<\/svg>$/)],
+  ]) {
+    await p.getByRole("button", { name: "Save the chart" }).click();
+    const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+    assert.match(saved.suggestedFilename(), /^revenue-by-month\.(png|svg)$/);
+    const data = await readFile(await saved.path());
+    assert.ok(data.length > 2000);
+    check(data);
+  }
+  await p.done();
+});
+
+test("a statement is edited, run again, and what quotes the first version says so", async () => {
+  const p = await open(server.url, { allow: [/\/query$/] });
+  await ask(p, "Revenue by month");
+  await p.getByRole("tab", { name: "SQL" }).click();
+  const editor = p.getByRole("textbox", { name: "SQL" });
+  await editor.getByText("GROUP BY").waitFor();
+  const sql = (await editor.locator(".cm-line").allTextContents()).join("\n");
+  assert.match(sql, /^SELECT\n {2}strftime/);
+  // An error says where it is.
+  await write(p, sql.replace("GROUP BY", "GROUPED BY"));
+  await p.getByRole("button", { name: "Run", exact: true }).click();
+  await p.getByRole("alert").getByText(/Line \d+, column \d+:/).waitFor();
+  await shot(p, "sql-error");
+  // What can be completed comes from the schema.
+  await write(p, "SELECT orders.sta");
+  await p.getByRole("listbox").getByText("status").waitFor();
+  await p.keyboard.press("Escape");
+  await write(p, sql.replace("ORDER BY 1", "HAVING revenue > 10000\nORDER BY 2 DESC"));
+  await p.keyboard.press("ControlOrMeta+Enter");
+  await p.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
+  await p.getByRole("button", { name: "Changes since v1" }).click();
+  const changes = p.getByRole("region", { name: "Changes since v1" });
+  await changes.locator('[data-diff="new"]', { hasText: "HAVING revenue > 10000" }).waitFor();
+  await changes.locator('[data-diff="gone"]', { hasText: "ORDER BY 1" }).waitFor();
+  await shot(p, "sql-changes");
+  // The answer and its footnotes are marked.
+  const note = p.getByRole("note");
+  await note.getByText("The text above quotes v1").waitFor();
+  assert.ok((await p.locator(".note-stale").count()) > 2);
+  await p.locator(".note-stale").first().click();
+  await p.getByRole("dialog").getByText(/newer version/).waitFor();
+  await shot(p, "stale");
+  await p.keyboard.press("Escape");
+  // All of it is in the log: it survives a reload.
+  await p.reload();
+  await p.getByRole("button", { name: "v2, by you", exact: true, pressed: true }).waitFor();
+  await note.getByText("The text above quotes v1").waitFor();
+  await p.getByRole("tab", { name: "Table" }).click();
+  await p.getByRole("grid").getByRole("gridcell", { name: "16,682.20" }).waitFor();
+  await p.getByRole("tab", { name: "Chart" }).click();
+  await drawn(p);
+  await p.done();
+});
+
+test("100,000 rows are scrolled, sorted and copied", async () => {
+  const p = await open(server.url, { permissions: ["clipboard-read", "clipboard-write"] });
+  await ask(p, "How many orders are there?");
+  await p.getByRole("tab", { name: "SQL" }).click();
+  await p.getByRole("textbox", { name: "SQL" }).getByText("SELECT").waitFor();
+  await write(p, "SELECT a.id * 1000 + b.id AS n, a.status, CASE WHEN b.id % 7 = 0 THEN NULL ELSE a.total END AS total FROM orders a CROSS JOIN orders b LIMIT 100000");
+  await p.getByRole("button", { name: "Run", exact: true }).click();
+  await p.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
+  await p.getByRole("tab", { name: "Table" }).click();
+  const grid = p.getByRole("grid");
+  await p.getByText("100,000 rows", { exact: true }).waitFor();
+  await grid.getByText("NULL").first().waitFor();
+  // A fast scroll over everything: frames keep coming, and few rows are drawn.
+  const seen = await grid.evaluate(async (el) => {
+    const frames = [];
+    let most = 0;
+    for (let i = 0, last = performance.now(); i < 60; i++) {
+      el.scrollTop = (el.scrollHeight * (i + 1)) / 60;
+      await new Promise(requestAnimationFrame);
+      const now = performance.now();
+      frames.push(now - last);
+      last = now;
+      most = Math.max(most, el.querySelectorAll("[role=row]").length);
+    }
+    return { frames: frames.sort((a, b) => a - b), most };
+  });
+  assert.ok(seen.most < 120, `${seen.most} rows are drawn`);
+  const median = seen.frames[30];
+  assert.ok(median < 100, `a frame took ${median} ms`);
+  await grid.evaluate((el) => (el.scrollTop = el.scrollHeight));
+  await grid.getByRole("rowheader", { name: "100000", exact: true }).waitFor();
+  await shot(p, "table-100k");
+  // Sorting reads all of it, and says so; then the largest stands first.
+  await grid.getByRole("button", { name: "n" }).click();
+  await p.getByRole("button", { name: /^Sorted by n/ }).waitFor();
+  const first = grid.locator('[aria-rowindex="2"] [role=gridcell]').first();
+  await p.waitForFunction((el) => /^1,120,172$/.test(el.textContent), await first.elementHandle());
+  await first.click();
+  await p.keyboard.press("Shift+ArrowDown");
+  await p.keyboard.press("ControlOrMeta+c");
+  await p.getByText("2 cells are copied.").waitFor();
+  assert.match(await p.evaluate(() => navigator.clipboard.readText()), /^1120172\n1120171$/);
+  await p.done();
+});
+
+test("XLSX and CSV hold the rows", async () => {
+  const p = await open(server.url);
+  await ask(p, "Revenue by month");
+  await p.getByRole("tab", { name: "Table" }).click();
+  for (const [name, check] of [
+    ["Excel (XLSX)", (data) => {
+      const files = unzip(data);
+      const sheet = Object.entries(files).find(([n]) => n.startsWith("xl/worksheets/"))[1];
+      assert.match(sheet, /<v>16682\.2<\/v>/);
+      assert.equal(sheet.match(/<row /g).length, 19);
+      assert.ok(files["[Content_Types].xml"]);
+    }],
+    ["CSV", (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue\r?\n2025-05,5769\.38\r?\n/)],
+  ]) {
+    await p.getByRole("button", { name: "Download" }).click();
+    const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
+    check(await readFile(await saved.path()));
+  }
+  await p.done();
+});
+
+test("a footnote that was worked out shows its cells and its arithmetic", async () => {
+  const thinking = await serveModel();
+  try {
+    const p = await open(thinking.url);
+    await ask(p, "What was the growth of orders?");
+    const log = p.getByRole("log");
+    const growth = log.getByRole("button", { name: /^12\.7%/ }).first();
+    await growth.click();
+    const popover = p.getByRole("dialog", { name: "Footnote of 12.7%" });
+    await popover.getByText(/71 ÷ 63 − 1 = 12.6984%/).waitFor();
+    const cells = popover.getByRole("table", { name: "Cells that were used" });
+    assert.deepEqual((await cells.getByRole("row").allTextContents()).map((t) => t.replace(/\s+/g, " ")), ["orders, 2026-10 of r171", "orders, 2026-09 of r163"]);
+    await popover.getByText("GROUP BY").waitFor();
+    await shot(p, "footnote-formula");
+    // P goes back, to a cell; Escape closes, and the focus is on its number.
+    await p.keyboard.press("p");
+    await p.getByRole("dialog", { name: /^Footnote of/ }).getByRole("cell", { name: "63" }).waitFor();
+    await p.keyboard.press("n");
+    await popover.waitFor();
+    await p.keyboard.press("Escape");
+    await popover.waitFor({ state: "hidden" });
+    assert.match(await p.evaluate(() => document.activeElement.textContent), /^12\.7%/);
+    // In the table the cell is shown.
+    await log.getByRole("button", { name: /^71\b/ }).first().click();
+    await p.getByRole("button", { name: "In the table" }).click();
+    await p.waitForURL(/view=table&at=1%2Corders/);
+    assert.equal(await p.locator('[role=gridcell][aria-current="true"]').textContent(), "71");
+    await log.getByTitle(/No cell was found|no cell/i).getByText("4711").waitFor();
+    await p.done();
+  } finally {
+    await thinking.stop();
+  }
+});
+
+test("tables are looked through before asking", async () => {
+  const p = await open(server.url);
+  await p.getByRole("button", { name: "Browse" }).click();
+  await p.getByRole("button", { name: /^orders/ }).click();
+  const status = p.getByRole("button", { name: /^status\b/ });
+  await status.click();
+  const values = p.getByRole("list", { name: "Values of status" });
+  await values.getByText("delivered").waitFor();
+  await values.getByText("762").waitFor();
+  await p.getByRole("button", { name: "Sample rows" }).click();
+  await p.getByRole("table", { name: "Sample rows of orders" }).getByRole("columnheader", { name: "customer_id" }).waitFor();
+  await shot(p, "data-orders");
+  await p.getByRole("button", { name: /^customer_id/ }).click();
+  await p.getByRole("button", { name: "refers to customers.id" }).click();
+  await p.waitForURL(/at=shop\.customers/);
+  await p.getByRole("button", { name: "Ask about it" }).click();
+  // The name stands in the question a frame after the click.
+  await p.waitForFunction(() => document.getElementById("composer").value === "customers ");
+  await p.done();
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { answered, ask, close, line, open, phone, serveModel, shot } from "./harness.js";
+
+let server;
+before(async () => (server = await serveModel()));
+after(async () => {
+  await server?.stop();
+  await close();
+});
+
+const send = async (page, question) => {
+  await page.getByRole("textbox", { name: "Your question" }).fill(question);
+  await page.getByRole("button", { name: "Send" }).click();
+};
+
+/** Notes every shift of the layout that no input explains. */
+const watch = (page) =>
+  page.addInitScript(() => {
+    window.shifts = [];
+    new PerformanceObserver((l) => {
+      for (const e of l.getEntries()) if (!e.hadRecentInput) window.shifts.push([e.value, ...e.sources.map((s) => s.node?.className ?? s.node?.nodeName)]);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+
+/** The tasks of the page's own thread meanwhile, in ms of processor time: other
+ *  programs on the machine do not count. */
+async function tasks(page, run) {
+  const browser = page.context().browser();
+  await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline", "toplevel", "__metadata"] });
+  await run();
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const own = traceEvents.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid}.${e.tid}`);
+  return traceEvents.filter((e) => e.ph === "X" && e.tdur && own.includes(`${e.pid}.${e.tid}`)).map((e) => e.tdur / 1000);
+}
+
+test("an answer forms without moving what is there", async () => {
+  for (const viewport of [undefined, phone]) {
+    const p = await open(server.url, viewport && { viewport });
+    await watch(p);
+    await p.reload();
+    await send(p, "Tell me the story of the orders");
+    await p.getByRole("log").getByText("The beginning").waitFor();
+    await shot(p, `streaming-${viewport ? 390 : 1440}`);
+    await answered(p, "Tell me the story of the orders");
+    const shifts = await p.evaluate(() => window.shifts);
+    const sum = shifts.reduce((a, [v]) => a + v, 0);
+    assert.ok(sum < 0.05, `layout moved by ${sum}: ${JSON.stringify(shifts)}`);
+    await p.done();
+  }
+});
+
+test("what is said before a query is no answer: it stays as a quiet line, and moves nothing", async () => {
+  const p = await open(server.url);
+  await watch(p);
+  await p.reload();
+  await p.evaluate(() => {
+    window.seen = [];
+    new MutationObserver(() => {
+      const prose = document.querySelector("article .prose")?.textContent ?? "";
+      if (/^I count the orders/.test(prose)) window.seen.push(document.querySelector("article button")?.textContent ?? "");
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  await send(p, "Tell me the story of the orders");
+  const turn = await answered(p, "Tell me the story of the orders");
+  // While it was shown as prose, no query had begun.
+  assert.deepEqual((await p.evaluate(() => window.seen)).filter((s) => /query/i.test(s)), []);
+  await turn.getByText("I count the orders by month.").waitFor({ state: "hidden" });
+  const sum = (await p.evaluate(() => window.shifts)).reduce((a, [v]) => a + v, 0);
+  assert.ok(sum < 0.05, `layout moved by ${sum}`);
+  await p.done();
+});
+
+test("a long conversation stays quick at 200 deltas a second", async () => {
+  const p = await open(server.url);
+  for (let i = 0; i < 19; i++) await ask(p, `quick, question ${i}`);
+  const took = await tasks(p, async () => {
+    await send(p, "Tell me the story of the orders");
+    await answered(p, "Tell me the story of the orders");
+  });
+  assert.equal(await p.getByRole("article").count(), 20);
+  assert.ok(took.length > 500, `only ${took.length} tasks were seen`);
+  assert.ok(Math.max(...took) <= 50, `tasks of ${took.filter((ms) => ms > 50).map(Math.round)} ms`);
+  await p.done();
+});
+
+test("a reader who scrolled is left alone, and can go to the end", async () => {
+  const p = await open(server.url, { viewport: { width: 1000, height: 500 } });
+  await ask(p, "quick, to begin with");
+  await send(p, "Tell me the story of the orders");
+  const log = p.getByRole("log");
+  const scroller = log.locator("..");
+  await log.getByText("The beginning").waitFor();
+  await scroller.hover();
+  await p.mouse.wheel(0, -2000);
+  await p.waitForFunction((el) => el.scrollTop === 0, await scroller.elementHandle());
+  await log.getByText("The autumn").waitFor();
+  assert.equal(await scroller.evaluate((el) => el.scrollTop), 0, "the view was moved");
+  await p.getByRole("button", { name: "Jump to latest" }).click();
+  await answered(p, "Tell me the story of the orders");
+  await p.waitForFunction((el) => el.scrollHeight - el.scrollTop - el.clientHeight < 4, await scroller.elementHandle());
+  await p.getByRole("button", { name: "Jump to latest" }).waitFor({ state: "hidden" });
+  await p.done();
+});
+
+test("a reload in the middle of an answer loses nothing, and a second tab sees the same", async () => {
+  const p = await open(server.url);
+  await send(p, "Tell me the story of the orders");
+  await p.getByRole("log").getByText("The beginning").waitFor();
+  await p.reload();
+  const other = await open(p.url(), { context: p.context() });
+  const text = async (page) => {
+    const turn = await answered(page, "Tell me the story of the orders");
+    await turn.getByText("neither will I guess").waitFor();
+    await turn.getByRole("heading", { name: "The beginning" }).waitFor(); // drawn, no longer as it was written
+    return turn.locator(".prose").last().innerText();
+  };
+  const [a, b] = await Promise.all([text(p), text(other)]);
+  assert.equal(a, b);
+  assert.match(a, /neither will I guess\.$/);
+  assert.equal(a.match(/The beginning/g).length, 1);
+  await other.done();
+  await p.done();
+});
+
+test("stop ends an answer within a second, from another tab too", async () => {
+  const p = await open(server.url);
+  const tries = [];
+  for (const last of [false, false, true]) {
+    await p.goto(server.url);
+    await send(p, "Go on forever");
+    await p.getByRole("log").getByText("and again and again").waitFor();
+    const other = await open(p.url(), { context: p.context() });
+    const asked = other.waitForRequest(/\/stop$/);
+    await other.getByRole("button", { name: "Stop" }).click();
+    const request = await asked;
+    await request.response();
+    await Promise.all([p, other].map((tab) => tab.getByText("You stopped this answer.").waitFor()));
+    await other.done();
+    // From when the request left to what the log says, on one clock: how soon a busy
+    // machine paints it is not asked. One of three tries may be late for the same reason.
+    const id = /\/c\/([^/?]+)/.exec(p.url())[1];
+    const events = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text()).trim().split("\n").map((l) => JSON.parse(l));
+    tries.push(Date.parse(events.find((e) => e.kind === "run_stopped").time) - request.timing().startTime);
+    if (tries.at(-1) < 1000) break;
+    assert.ok(!last, `it took ${tries} ms`);
+  }
+  // What had been said stays, and nobody takes it for checked.
+  await p.locator(".prose").getByText("and again and again").waitFor();
+  await p.getByText("Its numbers were not checked.").waitFor();
+  await shot(p, "stopped");
+  await p.done();
+});
+
+test("a failure is said in words, with a way on", async () => {
+  const p = await open(server.url);
+  await send(p, "Make trouble");
+  await p.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
+  await shot(p, "failed");
+  await p.done();
+});
+
+test("a dropped line is taken up again by itself", async () => {
+  const wire = await line(server.url);
+  try {
+    const p = await open(wire.url, { allow: [/Failed to load resource/, /net::ERR/] });
+    await send(p, "Tell me the story of the orders");
+    await p.getByRole("log").getByText("The beginning").waitFor();
+    wire.cut();
+    await p.getByText("Connecting again").waitFor();
+    await shot(p, "reconnecting");
+    wire.mend();
+    const turn = await answered(p, "Tell me the story of the orders");
+    const text = await turn.locator(".prose").last().innerText();
+    assert.match(text, /neither will I guess\.$/);
+    assert.equal(text.match(/The beginning/g).length, 1);
+    await p.getByText("Connecting again").waitFor({ state: "hidden" });
+    await p.done();
+  } finally {
+    await wire.stop();
+  }
+});

@@ -1,0 +1,67 @@
+// Numbers, times and money as people read them.
+
+const whole = new Intl.NumberFormat("en-US");
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export const count = (n: number): string => whole.format(n);
+export const short = (n: number): string => compact.format(n);
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** 840 ms, 3.2 s, 1 min 5 s. */
+export function duration(ms: number): string {
+  if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Money from millionths of a dollar. */
+export function money(microUSD: number): string {
+  const usd = microUSD / 1e6;
+  if (usd === 0) return "$0";
+  if (usd < 0.01) return `$${usd.toFixed(4)}`;
+  return `$${usd.toFixed(2)}`;
+}
+
+/** 12 bytes, 3.4 kB, 1.2 MB. */
+export function bytes(n: number): string {
+  if (n < 1000) return plural(n, "byte");
+  if (n < 999_500) return `${(n / 1000).toFixed(n < 9950 ? 1 : 0)} kB`;
+  return `${(n / 1e6).toFixed(n < 9.95e6 ? 1 : 0)} MB`;
+}
+
+const day = 86_400_000;
+
+/** The heading under which a conversation stands in a list. */
+export function period(time: string, now = Date.now()): string {
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  const t = Date.parse(time);
+  if (t >= midnight) return "Today";
+  if (t >= midnight - day) return "Yesterday";
+  if (t >= midnight - 6 * day) return "This week";
+  return new Date(t).toLocaleDateString("en-US", { month: "long", year: "numeric" });
+}
+
+/** When something was, told apart from the rest of its list: 14:05 today, Mon 14:05
+ *  this week, else 3 Nov 2026. */
+export function told(time: string, now = Date.now()): string {
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  const t = Date.parse(time);
+  if (t >= midnight) return clock(time);
+  if (t >= midnight - 6 * day) return `${new Date(t).toLocaleDateString("en-GB", { weekday: "short" })} ${clock(time)}`;
+  return new Date(t).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+}
+
+export function clock(time: string): string {
+  return new Date(time).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
+/** A cell as text: numbers grouped where they are counts of something. */
+export function cell(v: unknown, kind?: string): string {
+  if (v === null || v === undefined) return "";
+  if (typeof v === "number") return Number.isInteger(v) && Math.abs(v) < 10_000 ? String(v) : v.toLocaleString("en-US", { maximumFractionDigits: 6 });
+  if (kind === "decimal" && typeof v === "string" && /^-?\d{4,}(\.\d+)?$/.test(v)) return v.replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, ",");
+  return String(v);
+}

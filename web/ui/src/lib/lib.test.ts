@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { cell, duration, money, period, plural } from "./format";
+import { href, parse } from "./router";
+import { fromBytes } from "./utf8";
+
+test("bytes of UTF-8 to indices", () => {
+  const text = "Größe: 1.200 €, 😀 12";
+  const at = fromBytes(text);
+  const bytes = (s: string) => new TextEncoder().encode(s).length;
+  for (const word of ["1.200", "€", "12", "Gr", "😀"]) {
+    const index = text.indexOf(word);
+    expect(at(bytes(text.slice(0, index)))).toBe(index);
+  }
+  expect(at(bytes(text))).toBe(text.length);
+  expect(at(9999)).toBe(text.length);
+  expect(fromBytes("plain")(3)).toBe(3);
+});
+
+test("addresses go there and back", () => {
+  for (const r of [{}, { conversation: "conv_1" }, { conversation: "conv_1", result: "r3", view: "sql" }, { view: "data", at: "shop.orders" }] as const) {
+    expect(parse(href(r))).toEqual(r);
+  }
+  expect(parse("/c/conv_1/r2?view=nonsense")).toEqual({ conversation: "conv_1", result: "r2" });
+  expect(parse("/c/%E0%A4%A")).toEqual({ conversation: "%E0%A4%A" });
+  expect(parse("/elsewhere")).toEqual({});
+});
+
+test("figures as people read them", () => {
+  expect([0, 12.4, 99, 840, 3210, 64_000].map(duration)).toEqual(["0 ms", "12 ms", "99 ms", "0.8 s", "3.2 s", "1 min 4 s"]);
+  expect([0, 1200, 120_000, 1_500_000].map(money)).toEqual(["$0", "$0.0012", "$0.12", "$1.50"]);
+  expect([plural(1, "row"), plural(1200, "row"), plural(2, "query", "queries")]).toEqual(["1 row", "1,200 rows", "2 queries"]);
+  expect([cell(2026), cell(16682.2), cell("12345678901234567890.10", "decimal"), cell(null), cell(true), cell("2025-01", "text")]).toEqual([
+    "2026",
+    "16,682.2",
+    "12,345,678,901,234,567,890.10",
+    "",
+    "true",
+    "2025-01",
+  ]);
+});
+
+test("lists are grouped by day", () => {
+  const now = new Date(2026, 10, 21, 12).getTime();
+  const ago = (days: number) => new Date(now - days * 86_400_000).toISOString();
+  expect([0, 1, 3, 40].map((d) => period(ago(d), now))).toEqual(["Today", "Yesterday", "This week", "October 2026"]);
+});

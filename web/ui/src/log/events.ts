@@ -1,0 +1,141 @@
+// The durable events of a conversation, as GET /api/conversations/{id}/events sends
+// them, and the deltas of a message that is still growing. The server's own types
+// are in event.go, result.go, cite.go and delta.go.
+
+export interface Column {
+  name: string;
+  kind?: string;
+}
+
+export type Cell = string | number | boolean | null;
+
+export interface StoredResult {
+  id: string; // r1, r2, … unique in its conversation
+  source?: string;
+  sql?: string;
+  columns: Column[];
+  row_count: number;
+  truncated?: boolean;
+}
+
+/** The footnote of one numeral; start and end are UTF-8 byte offsets. */
+export interface Cite {
+  start: number;
+  end: number;
+  text: string;
+  result?: string;
+  row?: number;
+  column?: string;
+  formula?: string;
+  value?: string;
+  confidence: number;
+}
+
+export interface Unresolved {
+  start: number;
+  end: number;
+  text: string;
+  reason?: string;
+}
+
+/** The chart specification of the tool show_chart. */
+export interface ChartSpec {
+  result: string;
+  type: "bar" | "line" | "area" | "scatter" | "pie" | "histogram" | "table";
+  x?: string;
+  y?: string[];
+  series?: string;
+  title?: string;
+  sort?: string;
+}
+
+export interface Usage {
+  input: number;
+  cache_write_5m?: number;
+  cache_write_1h?: number;
+  cache_read?: number;
+  output: number;
+  thinking?: number;
+  searches?: number;
+  estimated?: boolean;
+}
+
+export interface Cost {
+  micro_usd: number;
+  unpriced?: boolean;
+}
+
+/** A block of a model's message, of the kinds that are shown. */
+export interface Block {
+  type: string;
+  text?: string;
+  thinking?: string;
+  id?: string;
+  name?: string;
+  input?: unknown;
+}
+
+interface Ended {
+  steps?: number;
+  usage?: Usage;
+  cost?: Cost;
+  millis: number;
+}
+
+export interface Bodies {
+  opened: { assistant: string; model: string; sources?: string[] };
+  user_message: { text: string; context?: string };
+  imported: { turns: { role: "user" | "assistant"; text: string }[] };
+  assistant_message: { step: number; model: string; blocks: Block[]; stop_reason: string; usage: Usage; cost: Cost };
+  tool_result: {
+    call_id: string;
+    name: string;
+    content: string;
+    is_error?: boolean;
+    millis?: number;
+    cache_hit?: boolean;
+    result?: StoredResult;
+    chart?: ChartSpec;
+    /** More for a page to show, such as a diff. */
+    detail?: unknown;
+    by?: string;
+  };
+  approval_asked: { approval_id: string; call_id: string };
+  approval_given: { approval_id: string; call_id: string; approved: boolean; reason?: string; user?: string };
+  run_started: { door: string; on_disconnect?: string; request_id?: string };
+  run_parked: { calls: string[]; deadline: string };
+  run_resumed: { attempt: number; reason: string };
+  run_finished: Ended & { reason: string };
+  run_failed: Ended & { code: string; message: string; retry_after_ms?: number };
+  run_stopped: Ended & { by: string };
+  step_failed: { step: number; attempt: number; partial?: string; code: string; usage: Usage; cost: Cost };
+  segmented: { from_seq: number; summary: string };
+  rewound: { to_seq: number };
+  answered: { text: string; footnotes: Cite[]; unresolved?: Unresolved[]; chart?: ChartSpec };
+  titled: { title: string };
+  feedback: { seq: number; good: boolean; words?: string };
+  /** A person ran a statement; with replaces it is a new version of that result. */
+  query_run: { result: StoredResult; replaces?: string; by?: string; millis?: number };
+}
+
+export type Kind = keyof Bodies;
+
+export type LogEvent = {
+  [K in Kind]: { seq: number; time: string; kind: K; run?: string; body: Bodies[K] };
+}[Kind];
+
+export interface Delta {
+  run: string;
+  step: number;
+  attempt: number;
+  op: "start" | "grow" | "end" | "retrying" | "broke";
+  index?: number;
+  kind?: "text" | "thinking" | "tool_use";
+  id?: string;
+  name?: string;
+  text?: string;
+  code?: string;
+  wait_ms?: number;
+}
+
+export type Frame = { event: LogEvent } | { delta: Delta };

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { recorded } from "./fixtures/read";
+import { Log } from "./store";
+
+const sse = (events: { seq: number; kind: string }[]) => events.map((e) => `id: ${e.seq}\nevent: ${e.kind}\ndata: ${JSON.stringify(e)}\n\n`).join("");
+
+/** A server that gives the log from a place on, and breaks off where it is told. */
+function server(cuts: number[]) {
+  const asked: string[] = [];
+  const events = recorded("months");
+  const fetch = vi.fn(async (url: string, init: { signal: AbortSignal }) => {
+    asked.push(url);
+    const after = Number(new URL(url, "http://x").searchParams.get("after"));
+    const cut = cuts.shift();
+    if (cut === -1) throw new TypeError("network");
+    if (cut === -2) return new Response('{"error":{"code":"not_found","message":"There is no such conversation."}}', { status: 404 });
+    const some = events.filter((e) => e.seq > after && (cut === undefined || e.seq <= cut));
+    const body = new ReadableStream<Uint8Array>({
+      start(c) {
+        c.enqueue(new TextEncoder().encode(sse(some)));
+        init.signal.addEventListener("abort", () => c.error(new DOMException("", "AbortError")));
+      },
+      pull(c) {
+        if (cut !== undefined) c.error(new TypeError("cut off"));
+      },
+    }, { highWaterMark: 1 });
+    return new Response(body, { status: 200 });
+  });
+  vi.stubGlobal("fetch", fetch);
+  return asked;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("addEventListener", () => {});
+  vi.stubGlobal("removeEventListener", () => {});
+  vi.stubGlobal("document", { hidden: true });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("lost connections are taken up where they broke", async () => {
+  const asked = server([4, -1, 9]);
+  const log = new Log("conv_1");
+  const states = new Set<string>();
+  log.subscribe(() => states.add(log.line().state));
+  const stop = log.follow();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(asked.map((u) => new URL(u, "http://x").searchParams.get("after"))).toEqual(["0", "4", "4", "9"]);
+  expect(log.conversation().last).toBe(11);
+  expect(log.conversation().turns).toHaveLength(1);
+  expect([...states]).toEqual(["connecting", "open", "waiting"]);
+  expect(log.line().state).toBe("open");
+  stop();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(log.line().state).toBe("off");
+});
+
+test("what is refused is not asked for again by itself", async () => {
+  const asked = server([-2, 11]);
+  const log = new Log("conv_1");
+  const stop = log.follow();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toHaveLength(1);
+  expect(log.line()).toEqual({ state: "refused", status: 404, why: "There is no such conversation." });
+  log.retry();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(log.conversation().last).toBe(11);
+  stop();
+});
+
+test("a silent line is given up", async () => {
+  const asked = server([]);
+  const log = new Log("conv_1");
+  const stop = log.follow();
+  await vi.advanceTimersByTimeAsync(44_000);
+  expect(asked).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(asked).toHaveLength(2);
+  stop();
+});

@@ -1,0 +1,146 @@
+// What a column holds: a few bars beside its name, and all of it when it is opened.
+import { useEffect, useRef, useState } from "react";
+import { api, type Distribution, type SchemaColumn } from "../../api/client";
+import { useLoad } from "../../api/load";
+import { count, plural } from "../../lib/format";
+import type { Cell } from "../../log/events";
+import { styleOf, written, type Style } from "../numbers";
+
+// The server reads the whole column for each: few at a time.
+const atOnce = 2;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+async function inTurn<T>(f: () => Promise<T>): Promise<T> {
+  if (running >= atOnce) await new Promise<void>((go) => waiting.push(go));
+  running++;
+  try {
+    return await f();
+  } finally {
+    running--;
+    waiting.shift()?.();
+  }
+}
+
+export interface Of {
+  source: string;
+  table: string;
+  column: SchemaColumn;
+}
+
+export function useDistribution({ source, table, column }: Of, wanted: boolean) {
+  return useLoad(wanted ? `distribution:${source}:${table}:${column.name}` : "", () => inTurn(() => api.distribution(source, table, column.name)));
+}
+
+export interface Bin {
+  label: string;
+  count: number;
+}
+
+const mostBins = 60;
+
+/** The bars of a distribution: ranges with the empty ones between them, or values. */
+export function bins(d: Distribution, style: Style): Bin[] {
+  const ranged = d.values.filter((v) => v.from !== undefined);
+  if (ranged.length !== d.values.length || !ranged.length) return d.values.map((v) => ({ label: said(v.value ?? null, style), count: v.count }));
+  const step = Number(ranged[0]!.to) - Number(ranged[0]!.from);
+  const first = Number(ranged[0]!.from), last = Number(ranged.at(-1)!.to);
+  const n = Math.round((last - first) / step);
+  const label = (a: number, b: number) => `${written(a, style)} to ${written(b, style)}`;
+  if (!(step > 0) || n > mostBins) return ranged.map((v) => ({ label: label(Number(v.from), Number(v.to)), count: v.count }));
+  const out: Bin[] = Array.from({ length: n }, (_, i) => ({ label: label(round(first + i * step), round(first + (i + 1) * step)), count: 0 }));
+  for (const v of ranged) out[Math.min(n - 1, Math.max(0, Math.round((Number(v.from) - first) / step)))]!.count += v.count;
+  return out;
+}
+
+const round = (x: number) => Number(x.toPrecision(12));
+
+function said(v: Cell, style: Style): string {
+  if (v === null) return "NULL";
+  if (v === "") return "(empty)";
+  return written(v, style);
+}
+
+/** Values in an order of their own, or a scale: upright bars. Names: their shares. */
+export function isScale(d: Distribution): boolean {
+  return d.values.some((v) => v.from !== undefined) || (d.values.length > 1 && d.values.every((v) => /^\d{4}(-\d{2})?(-\d{2})?$/.test(String(v.value))));
+}
+
+export const styleOfColumn = (c: SchemaColumn): Style => ({ ...styleOf({ name: c.name, kind: c.kind ?? "" }, []), decimals: undefined });
+
+/** Beside the name. */
+export function Small({ of }: { of: Of }) {
+  const ref = useRef<HTMLSpanElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver((e) => e.some((x) => x.isIntersecting) && setSeen(true));
+    watch.observe(ref.current!);
+    return () => watch.disconnect();
+  }, []);
+  const { data: d } = useDistribution(of, seen);
+  return (
+    <span ref={ref} className="flex h-6 w-24 shrink-0 items-end justify-end" aria-hidden="true">
+      {d && <Bars d={d} style={styleOfColumn(of.column)} />}
+    </span>
+  );
+}
+
+function Bars({ d, style }: { d: Distribution; style: Style }) {
+  if (!d.values.length) return <span className="text-xs text-ink-quiet">no values</span>;
+  if (!isScale(d) && d.distinct !== undefined && d.distinct === d.rows - d.nulls && d.distinct > 20) return <span className="text-xs text-ink-quiet">all different</span>;
+  if (isScale(d)) {
+    const all = bins(d, style);
+    const top = Math.max(...all.map((b) => b.count), 1);
+    return (
+      <span className="flex h-full w-full items-end gap-px">
+        {all.map((b, i) => (
+          <span key={i} className={`min-w-px flex-1 rounded-t-sm ${b.count ? "bg-accent" : "bg-line"}`} style={{ height: b.count ? `${Math.max(8, (b.count / top) * 100)}%` : "1%" }} />
+        ))}
+      </span>
+    );
+  }
+  const rows = Math.max(1, d.rows);
+  return (
+    <span className="mb-1.5 flex h-2 w-full gap-px overflow-hidden rounded-full bg-hover">
+      {d.values.slice(0, 6).map((v, i) => (
+        <span key={i} className="series-part h-full" style={{ width: `${(v.count / rows) * 100}%`, background: `var(--series-${i + 1})` }} />
+      ))}
+    </span>
+  );
+}
+
+/** All of it, below the name. */
+export function Whole({ of }: { of: Of }) {
+  const { data: d, error } = useDistribution(of, true);
+  if (error) return <p className="text-sm text-bad">{error}</p>;
+  if (!d) return <div className="h-32 rounded-md bg-hover" aria-hidden="true" />;
+  const style = styleOfColumn(of.column);
+  const all = bins(d, style);
+  const top = Math.max(...all.map((b) => b.count), 1);
+  const listed = all.reduce((sum, b) => sum + b.count, 0);
+  const named = of.column.kind !== "text"; // the first of names in order says nothing
+  const facts = [
+    d.distinct !== undefined ? `${plural(d.distinct, "different value")}` : "",
+    d.nulls ? `${plural(d.nulls, "NULL")} (${Math.round((d.nulls / Math.max(1, d.rows)) * 100)}%)` : "no NULLs",
+    named && d.min !== undefined && d.min !== null ? `from ${said(d.min, style)}` : "",
+    named && d.max !== undefined && d.max !== null ? `to ${said(d.max, style)}` : "",
+    d.avg !== undefined && d.avg !== null ? `on average ${written(d.avg, { ...style, grouped: true })}` : "",
+  ].filter(Boolean);
+  return (
+    <div>
+      <p className="tabular text-xs text-ink-quiet">{facts.join(" · ")}</p>
+      <ol className="mt-2 space-y-1 text-xs" aria-label={`Values of ${d.column}`}>
+        {all.map((b, i) => (
+          <li key={i} className="grid grid-cols-[minmax(0,9rem)_1fr_auto] items-center gap-2">
+            <span className="truncate text-right text-ink-soft" title={b.label}>
+              {b.label}
+            </span>
+            <span className="h-3.5">{b.count > 0 && <span className="block h-full min-w-px rounded-r-sm bg-accent" style={{ width: `${(b.count / top) * 100}%` }} />}</span>
+            <span className="tabular text-ink-quiet">{count(b.count)}</span>
+          </li>
+        ))}
+      </ol>
+      {listed < d.rows - d.nulls && <p className="mt-1.5 text-xs text-ink-quiet">{plural(d.rows - d.nulls - listed, "more row")} with other values.</p>}
+    </div>
+  );
+}

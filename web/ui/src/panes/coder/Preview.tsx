@@ -1,0 +1,98 @@
+import { useMemo } from "react";
+import { api } from "../../api/client";
+import { useLoad } from "../../api/load";
+import { plural } from "../../lib/format";
+import { relative } from "./detail";
+import { compare, counts, type Hunk } from "./diff";
+import { Diff } from "./Diff";
+import "./coder.css";
+
+const text = (input: unknown, name: string): string => {
+  const v = (input as Record<string, unknown> | null)?.[name];
+  return typeof v === "string" ? v : "";
+};
+
+interface Props {
+  call: string; // its id
+  name: string;
+  input: unknown;
+  conversation: string;
+  /** Only what was asked for, without looking at the file: it may be another by now. */
+  asked?: boolean;
+}
+
+/** What a call would do, exactly: the command, or the difference it would make. */
+export function Preview({ call, name, input, conversation, asked }: Props) {
+  switch (name) {
+    case "Bash":
+      return (
+        <div className="space-y-2">
+          {text(input, "description") && <p className="text-ink-soft">{text(input, "description")}</p>}
+          <div className="terminal">
+            <pre className="command" tabIndex={0} role="region" aria-label="Command">
+              {text(input, "command")}
+            </pre>
+          </div>
+        </div>
+      );
+    case "Write":
+    case "Edit":
+      return <Change call={call} name={name} input={input} conversation={conversation} asked={asked} />;
+    case "Read":
+    case "Glob":
+    case "Grep":
+      return null; // the line above says it all
+    default:
+      return (
+        <pre tabIndex={0} role="region" aria-label="Input" className="max-h-64 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap">
+          {JSON.stringify(input, null, 2)}
+        </pre>
+      );
+  }
+}
+
+/** The text of a file; null when there is none. */
+async function current(conversation: string, path: string): Promise<string | null> {
+  const { files } = await api.workspace(conversation);
+  return files.some((f) => f.path === path) ? api.workspaceText(conversation, path) : null;
+}
+
+function Change({ call, name, input, conversation, asked }: Props) {
+  const path = relative(text(input, "file_path"));
+  const { data: now, loading, error } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => current(conversation, path));
+  const made = useMemo(() => plan(name, input, asked || loading ? undefined : (now ?? (error ? undefined : null))), [name, input, asked, loading, now, error]);
+  if (!asked && loading) return <p className="text-ink-quiet">Comparing with the file as it is.</p>;
+  return (
+    <div className="space-y-1.5">
+      {made.words && <p className="text-sm text-ink-soft">{made.words}</p>}
+      {made.hunks.length > 0 && <Diff hunks={made.hunks} label={`What would change in ${path}`} after={made.after === undefined ? undefined : () => Promise.resolve(made.after!)} />}
+    </div>
+  );
+}
+
+/** A piece of a file and what replaces it: where it stands is not known. */
+function piece(old: string, next: string): Hunk[] {
+  return compare(old, next).map((h) => ({ ...h, lines: h.lines.filter((l) => l.sign !== "\\").map(({ sign, text }) => ({ sign, text })) }));
+}
+
+/** The difference a call would make to a file as it is now; null: there is none yet,
+ *  undefined: it is not known, and only what the call says can be shown. */
+export function plan(name: string, input: unknown, now: string | null | undefined): { hunks: Hunk[]; words: string; after?: string } {
+  if (name === "Write") {
+    const content = text(input, "content");
+    if (now === undefined) return { hunks: compare("", content), words: "The whole content it would have:" };
+    const hunks = compare(now ?? "", content);
+    if (!hunks.length) return { hunks, words: now === null ? "An empty file would be made." : "The file has this content already." };
+    return { hunks, after: content, words: now === null ? `A new file, ${plural(counts(hunks).added, "line")}.` : "" };
+  }
+  let old = text(input, "old_string"), next = text(input, "new_string");
+  const all = (input as { replace_all?: unknown } | null)?.replace_all === true;
+  if (now === undefined) return { hunks: piece(old, next), words: `It replaces this${all ? ", wherever it stands" : ""}:` };
+  if (now === null) return { hunks: piece(old, next), words: "There is no such file, so this would fail." };
+  if (now.includes("\r\n") && !old.includes("\r")) [old, next] = [old.replaceAll("\n", "\r\n"), next.replaceAll("\n", "\r\n")];
+  const places = old ? now.split(old).length - 1 : 0;
+  if (places === 0) return { hunks: piece(old, next), words: "This text is not in the file as it is now, so this would fail." };
+  if (places > 1 && !all) return { hunks: piece(old, next), words: `This text stands in the file ${places} times, so this would fail.` };
+  const after = now.split(old).join(next); // not replaceAll: the replacement is no pattern
+  return { hunks: compare(now, after), after, words: places > 1 ? `In ${plural(places, "place")}.` : "" };
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { matches, readLines } from "./CallCard";
+import { plan } from "./Preview";
+import { subject } from "./detail";
+
+const shown = (p: ReturnType<typeof plan>) => p.hunks.flatMap((h) => h.lines.filter((l) => l.sign !== " ").map((l) => `${l.sign}${l.old ?? l.new ?? ""}:${l.text}`));
+
+test("what an edit would make", () => {
+  const input = { file_path: "/workspace/a.txt", old_string: "b", new_string: "$&B" };
+  const p = plan("Edit", input, "a\nb\nc\n");
+  expect(shown(p)).toEqual(["-2:b", "+2:$&B"]);
+  expect(p.after).toBe("a\n$&B\nc\n");
+  expect(plan("Edit", input, "a\nb\nb\n").words).toMatch("2 times");
+  expect(plan("Edit", { ...input, replace_all: true }, "a\nb\nb\n").words).toBe("In 2 places.");
+  expect(plan("Edit", input, "a\n").words).toMatch("is not in the file");
+  expect(plan("Edit", input, null).words).toMatch("no such file");
+  expect(shown(plan("Edit", input, undefined))).toEqual(["-:b", "+:$&B"]);
+  expect(plan("Edit", { old_string: "a\nb", new_string: "x" }, "a\r\nb\r\n").after).toBe("x\r\n");
+});
+
+test("what a write would make", () => {
+  const input = { file_path: "a.txt", content: "one\ntwo\n" };
+  expect(plan("Write", input, null).words).toBe("A new file, 2 lines.");
+  expect(shown(plan("Write", input, "one\n"))).toEqual(["+2:two"]);
+  expect(plan("Write", input, "one\ntwo\n").words).toMatch("already");
+});
+
+test("what Read and Grep returned", () => {
+  expect(readLines("     9\tnine\n    10\t\tten\n(lines 9 to 10 of 20)\n")).toEqual({
+    lines: [
+      { number: 9, text: "nine" },
+      { number: 10, text: "\tten" },
+    ],
+    note: "(lines 9 to 10 of 20)",
+  });
+  const m = matches("src/a.go:3:x: 1\nsrc/a.go-4-y\n--\nb-c.txt:1:z\n(2 more lines; use offset 3 for them)\n");
+  expect(m.files.map((f) => [f.path, f.lines.map((l) => `${l.number}${l.hit ? "!" : ""}`).join()])).toEqual([
+    ["src/a.go", "3!,4"],
+    ["b-c.txt", "1!"],
+  ]);
+  expect(m.note).toMatch("2 more lines");
+  expect(matches("a.txt:12\nb.txt:1\n").files.map((f) => [f.path, f.count])).toEqual([
+    ["a.txt", 12],
+    ["b.txt", 1],
+  ]);
+  expect(matches("a.txt\nb c.txt\n").files.map((f) => f.path)).toEqual(["a.txt", "b c.txt"]);
+});
+
+test("what a call is about", () => {
+  expect(subject("Edit", { file_path: "/workspace/src/a.go" })).toBe("src/a.go");
+  expect(subject("Bash", { command: "make\nmake test" })).toBe("make");
+  expect(subject("Grep", { pattern: "x", path: "/workspace/src" })).toBe("x in src");
+});

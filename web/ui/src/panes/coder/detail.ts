@@ -1,0 +1,99 @@
+// What the tools of a workspace say for a page to show: the detail of their results.
+// The server's types are in tool/workspace (fileDetail, commandDetail, listDetail).
+import type { ToolPart } from "../../log/conversation";
+import { fromServer, parse, type Hunk, type ServerHunk } from "./diff";
+
+export interface FileDetail {
+  kind: "file" | "read";
+  path: string;
+  op?: "create" | "write" | "delete";
+  before?: string;
+  after?: string;
+  size: number;
+  added: number;
+  removed: number;
+  diff?: string;
+  hunks?: ServerHunk[];
+}
+
+export interface CommandDetail {
+  kind: "command";
+  command: string;
+  description?: string;
+  output: string;
+  exit: number;
+  ended?: string;
+  ms: number;
+  changes?: FileDetail[];
+  more_changes?: number;
+}
+
+export interface ListDetail {
+  kind: "files";
+  files: { path: string; size: number; time: string }[] | null;
+}
+
+export type Detail = FileDetail | CommandDetail | ListDetail;
+
+const kinds = new Set(["file", "read", "command", "files"]);
+
+/** The detail of a call, when it is one that is known. */
+export function detailOf(part: ToolPart): Detail | undefined {
+  const d = part.detail as { kind?: unknown } | null | undefined;
+  return d && typeof d === "object" && kinds.has(d.kind as string) ? (d as Detail) : undefined;
+}
+
+/** The hunks of a file's change. Cut is set where the diff was too long to be kept. */
+export function hunksOf(f: { hunks?: ServerHunk[]; diff?: string }): { hunks: Hunk[]; cut: boolean } {
+  if (f.hunks?.length) return { hunks: fromServer(f.hunks), cut: false };
+  return parse(f.diff ?? "");
+}
+
+/** Why a command did not come to its own end. */
+export const endings: Record<string, string> = {
+  time: "ended: it took too long",
+  memory: "ended: too much memory",
+  processes: "ended: too many processes",
+  disk: "ended: the workspace is full",
+  output: "ended: it printed without end",
+};
+
+const field = (input: unknown, name: string): string => {
+  const v = (input as Record<string, unknown> | null)?.[name];
+  return typeof v === "string" ? v : "";
+};
+
+/** A path as a tool was given it, relative to the workspace. */
+export const relative = (path: string): string => path.replace(/^\/workspace\/?/, "").replace(/^\.\//, "");
+
+/** What a call is about, in one line. */
+export function subject(name: string, input: unknown): string {
+  switch (name) {
+    case "Read":
+    case "Write":
+    case "Edit":
+      return relative(field(input, "file_path"));
+    case "Bash":
+      return field(input, "command").split("\n", 1)[0] ?? "";
+    case "Glob":
+    case "Grep":
+      return [field(input, "pattern"), relative(field(input, "path"))].filter(Boolean).join(" in ");
+    default:
+      return "";
+  }
+}
+
+/** What came of it, in a few figures. */
+export function outcome(part: ToolPart): string[] {
+  const d = detailOf(part);
+  switch (d?.kind) {
+    case "file":
+      return d.op ? [d.op === "create" ? "new" : "", `+${d.added} −${d.removed}`].filter(Boolean) : ["unchanged"];
+    case "command":
+      return [d.ended ? (endings[d.ended] ?? "ended") : d.exit ? `exit ${d.exit}` : ""].filter(Boolean);
+    case "files":
+      return [`${d.files?.length ?? 0} found`];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,103 @@
+import { useEffect, useRef, useState } from "react";
+import { api, sentence } from "../../api/client";
+import { invalidate } from "../../api/load";
+import { chip } from "../../composer/Composer";
+import { Icon } from "../../ui/Icon";
+import { Menu } from "../../ui/Menu";
+import type { AttachProps } from "../slots";
+import { addFiles, readable } from "./store";
+
+/** Takes files: into this browser, where their rows stay, or up to the server. Files
+ *  that are dropped on the page stay in the browser. */
+export function Attach({ session, onLocal }: AttachProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const [upload, setUpload] = useState(false);
+  const [says, setSays] = useState("");
+  const told = useRef(onLocal);
+  useEffect(() => void (told.current = onLocal));
+
+  const open = async (files: File[]) => {
+    const some = files.filter((f) => readable.test(f.name));
+    if (!some.length) return setSays(files.length ? "CSV, TSV, Parquet, JSON and XLSX files can be opened here." : "");
+    setSays("");
+    told.current?.();
+    await addFiles(some);
+  };
+  const send = async (file: File | undefined) => {
+    if (!file) return;
+    setSays("Loading");
+    try {
+      const s = await api.upload(file);
+      invalidate("sources");
+      setSays(`${s.name} is ready`);
+    } catch (err) {
+      setSays(sentence(err));
+    }
+  };
+  useEffect(() => {
+    const over = (e: DragEvent) => {
+      if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
+    };
+    const drop = (e: DragEvent) => {
+      if (!e.dataTransfer?.files.length) return;
+      e.preventDefault();
+      void open([...e.dataTransfer.files]);
+    };
+    addEventListener("dragover", over);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("drop", drop);
+    };
+  }, []);
+
+  const pick = (toServer: boolean) => {
+    setUpload(toServer);
+    requestAnimationFrame(() => input.current?.click());
+  };
+  return (
+    <>
+      <Menu
+        label="File"
+        side="above"
+        groups={[
+          {
+            title: "Ask about a file",
+            items: [
+              { label: "Open in this browser", hint: "The rows stay here", icon: "file", onSelect: () => pick(false) },
+              {
+                label: "Upload to the server",
+                hint: "It becomes a source",
+                icon: "export",
+                disabled: session.features.uploads ? undefined : "This server takes no files.",
+                onSelect: () => pick(true),
+              },
+            ],
+          },
+        ]}
+        button={(p) => (
+          <button type="button" {...p} className={`${chip} shrink-0 border-transparent`}>
+            <Icon name="file" small />
+            <span className="max-sm:sr-only">File</span>
+          </button>
+        )}
+      />
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple={!upload}
+        aria-label={upload ? "File to upload" : "File to open"}
+        accept={upload ? ".csv,.tsv,.parquet,.json,.xlsx,.sqlite,.db,.duckdb" : ".csv,.tsv,.txt,.parquet,.json,.jsonl,.ndjson,.xlsx"}
+        onChange={(e) => {
+          const files = [...(e.target.files ?? [])];
+          e.target.value = "";
+          void (upload ? send(files[0]) : open(files));
+        }}
+      />
+      <span role="status" className="min-w-0 truncate text-xs text-ink-quiet">
+        {says}
+      </span>
+    </>
+  );
+}

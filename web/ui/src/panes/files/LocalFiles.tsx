@@ -1,0 +1,175 @@
+import { useEffect, useRef, useState } from "react";
+import { chip } from "../../composer/Composer";
+import { count, plural } from "../../lib/format";
+import type { Conversation, ToolPart } from "../../log/conversation";
+import { useLog, type Log } from "../../log/store";
+import { Button, IconButton } from "../../ui/Button";
+import { Dialog } from "../../ui/Dialog";
+import { Icon } from "../../ui/Icon";
+import { Menu } from "../../ui/Menu";
+import type { LocalFilesProps } from "../slots";
+import { allowances, type Allowance } from "./cells";
+import { addFiles, allow, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
+
+const words: Record<Allowance, string> = { 0: "no cells", 50: "50 cells", 1000: "1,000 cells" };
+
+/** The files that are open in this browser, how much of a result the model may see,
+ *  and, in a conversation, what it saw. */
+export default function LocalFiles({ log }: LocalFilesProps) {
+  const { files, allowance, keep } = useLocal();
+  const [shown, setShown] = useState<LocalFile>();
+  useEffect(() => void restore(), []);
+  if (!files.length && !log) return null;
+  return (
+    <section aria-label="Files in this browser" className="flex flex-wrap items-center gap-1.5 pb-2 text-sm">
+      {!files.length && <span className="text-warn">The file is not open in this browser. Pick it again to go on asking.</span>}
+      {log && <Again />}
+      {files.map((f) => (
+        <span key={f.id} className={`inline-flex h-8 min-w-0 items-center gap-1 rounded-full pr-1 pl-2.5 ${f.state === "failed" ? "bg-bad-soft text-bad" : "bg-accent-soft text-accent"}`}>
+          <Icon name={f.state === "loading" ? "spinner" : f.state === "failed" ? "alert" : "file"} small className={f.state === "loading" ? "turning" : ""} />
+          <button type="button" className="min-w-0 truncate rounded-sm" title="What the model knows of it" onClick={() => setShown(f)}>
+            {f.name}
+          </button>
+          <span className="tabular shrink-0 text-xs">{facts(f)}</span>
+          <IconButton icon="close" small round label={`Close ${f.name}`} onClick={() => void removeFile(f.id)} />
+        </span>
+      ))}
+      <Menu
+        label="What the model may see"
+        side="above"
+        groups={[
+          {
+            title: "The model may see, of each result",
+            items: allowances.map((a) => ({ label: a === 0 ? "No cells" : words[a], checked: a === allowance, hint: hints[a], onSelect: () => allow(a) })),
+          },
+          { title: "After a reload", items: [{ label: "Keep a copy in this browser", checked: keep, onSelect: () => void setKeep(!keep) }] },
+        ]}
+        button={(p) => (
+          <button type="button" {...p} className={chip}>
+            <Icon name="key" small />
+            The model sees {words[allowance]}
+            <Icon name="down" small />
+          </button>
+        )}
+      />
+      {log && <Seen log={log} />}
+      {files.some((f) => f.error) && (
+        <div role="alert" className="w-full text-sm text-bad">
+          {files.map((f) => f.error && <p key={f.id} className="wrap-anywhere">{`${f.name}: ${f.error}`}</p>)}
+        </div>
+      )}
+      {shown && <About file={files.find((f) => f.id === shown.id) ?? shown} onClose={() => setShown(undefined)} />}
+    </section>
+  );
+}
+
+/** Opens a file beside a conversation: one that was closed, or one more. */
+function Again() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const over = (e: DragEvent) => {
+      if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
+    };
+    const drop = (e: DragEvent) => {
+      if (!e.dataTransfer?.files.length) return;
+      e.preventDefault();
+      void addFiles([...e.dataTransfer.files].filter((f) => readable.test(f.name)));
+    };
+    addEventListener("dragover", over);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("drop", drop);
+    };
+  }, []);
+  return (
+    <>
+      <button type="button" className={`${chip} border-transparent`} onClick={() => input.current?.click()}>
+        <Icon name="plus" small />
+        Open a file
+      </button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple
+        aria-label="File to open"
+        accept=".csv,.tsv,.txt,.parquet,.json,.jsonl,.ndjson,.xlsx"
+        onChange={(e) => {
+          const some = [...(e.target.files ?? [])];
+          e.target.value = "";
+          void addFiles(some);
+        }}
+      />
+    </>
+  );
+}
+
+const hints: Record<Allowance, string> = {
+  0: "Names and counts only; you read the table",
+  50: "Enough for totals",
+  1000: "Enough for longer lists",
+};
+
+function facts(f: LocalFile): string {
+  if (f.state === "loading") return "opening";
+  if (f.state === "failed") return "not readable";
+  const rows = f.tables.reduce((n, t) => n + t.rows, 0);
+  return f.tables.length > 1 ? `${plural(f.tables.length, "table")}, ${plural(rows, "row")}` : plural(rows, "row");
+}
+
+/** The names and types of a file, which are all that the model knows without asking. */
+function About({ file, onClose }: { file: LocalFile; onClose: () => void }) {
+  return (
+    <Dialog title={file.name} onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+      {file.error ? <p className="text-bad">{file.error}</p> : <p className="pb-3 text-sm text-ink-soft">The model knows these names and types. Rows stay in this browser, but for the cells that you allow.</p>}
+      {file.tables.map((t) => (
+        <section key={t.name} className="pb-3" aria-label={t.name}>
+          <h3 className="font-medium">
+            {t.name} <span className="tabular text-sm font-normal text-ink-quiet">{plural(t.rows, "row")}</span>
+          </h3>
+          <ul className="grid gap-x-4 text-sm sm:grid-cols-2">
+            {t.columns.map((c) => (
+              <li key={c.name} className="flex gap-2">
+                <span className="min-w-0 wrap-anywhere">{c.name}</span>
+                <span className="shrink-0 text-ink-quiet">{c.type.toLowerCase()}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </Dialog>
+  );
+}
+
+const calls = (c: Conversation): readonly Conversation["turns"][number][] => c.turns;
+
+/** What went to the model of the results, word for word. */
+function Seen({ log }: { log: Log }) {
+  const [open, setOpen] = useState(false);
+  const turns = useLog(log, calls);
+  const parts = turns.flatMap((t) => t.parts.filter((p): p is ToolPart => p.kind === "tool" && p.by === "client" && p.content !== undefined));
+  if (!parts.length) return null;
+  return (
+    <>
+      <button type="button" className={`${chip} border-transparent`} onClick={() => setOpen(true)}>
+        What the model saw
+      </button>
+      {open && (
+        <Dialog title="What the model saw" onClose={() => setOpen(false)} actions={<Button onClick={() => setOpen(false)}>Close</Button>}>
+          <p className="pb-3 text-sm text-ink-soft">
+            {plural(parts.length, "result")} of this conversation, as they were sent. In all {count(parts.reduce((n, p) => n + (p.content?.length ?? 0), 0))} characters.
+          </p>
+          {parts.map((p) => (
+            <section key={p.key} aria-label={p.name} className="pb-3">
+              <h3 className="text-sm font-medium">{p.name}</h3>
+              <pre tabIndex={0} className="max-h-64 overflow-auto rounded-sm bg-sunken p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap">
+                {p.content}
+              </pre>
+            </section>
+          ))}
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,195 @@
+// The tools of local files: calls of the shown conversation that wait for this
+// browser are run here, and as much of their results goes back as the person allows.
+import { useEffect } from "react";
+import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
+import { keepLocalRows, localRows } from "../../api/rows";
+import type { Conversation, ToolPart } from "../../log/conversation";
+import type { StoredResult } from "../../log/events";
+import { useLog, type Log } from "../../log/store";
+import { allowed, failure, withoutValues, type Whole } from "./cells";
+import { distributionSQL, statsSQL } from "./sql";
+import { local, query, tables, useLocal } from "./store";
+import { transform, type Step } from "./transform";
+
+const none: readonly ToolPart[] = [];
+const ours = new Set(["run_query", "get_column_stats", "get_value_distribution", "transform_data"]);
+
+/** Runs the calls of a conversation that wait for this browser, and gives them. */
+export function useClientTools(log: Log, _session: Session): readonly ToolPart[] {
+  const waits = useLog(log, (c) => {
+    const last = c.turns.at(-1);
+    return last?.state === "parked" ? waiting(last.parts) : none;
+  });
+  const { files } = useLocal();
+  const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
+  useEffect(() => {
+    for (const p of waits) if (ours.has(p.name)) void work(log, p);
+  }, [log, waits, files]); // a call that waits for a file goes on when it is there
+  useEffect(() => {
+    if (results) settle(log.conversation());
+  }, [log, results, files]);
+  return waits;
+}
+
+const known = new WeakMap<object, readonly ToolPart[]>();
+
+function waiting(parts: readonly unknown[]): readonly ToolPart[] {
+  let some = known.get(parts);
+  if (!some) {
+    some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && !p.approval);
+    known.set(parts, some);
+  }
+  return some;
+}
+
+// What calls gave here, until the log says under which id the server keeps it; and
+// as the steps of later transforms.
+const given = new Map<string, Whole>();
+const running = new Map<string, AbortController>();
+const mostGiven = 40;
+
+function give(key: string, whole: Whole): void {
+  given.set(key, whole);
+  if (given.size > mostGiven) given.delete(given.keys().next().value!);
+}
+
+/** Answers one call. Without its file there is no answer: another tab or device may
+ *  have it, and picking the file again goes on. */
+async function work(log: Log, part: ToolPart): Promise<void> {
+  const key = `${log.id}.${part.key}`;
+  if (running.has(key)) return;
+  const stop = new AbortController();
+  running.set(key, stop);
+  const unsubscribe = log.subscribe(() => {
+    const state = log.conversation().turns.at(-1)?.state;
+    if (state !== "parked" && state !== "running") stop.abort(); // it was stopped, or its time is over
+  });
+  try {
+    const answer = await compute(log, part, stop.signal);
+    if (answer && !stop.signal.aborted) await send(log.id, answer);
+  } catch {
+    // Stopped.
+  } finally {
+    unsubscribe();
+    running.delete(key);
+  }
+}
+
+async function send(conversation: string, answer: ToolAnswer): Promise<void> {
+  for (let wait = 500; ; wait *= 2) {
+    try {
+      await api.turn(conversation, { answers: [answer] });
+      return;
+    } catch (err) {
+      // Another tab was quicker, or the call is closed: that is its answer.
+      if (!(err instanceof ApiError) || (err.status > 0 && err.status < 500) || wait > 60_000) return;
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+}
+
+const input = (part: ToolPart) => (part.input ?? {}) as Record<string, unknown>;
+const word = (v: unknown) => (typeof v === "string" ? v : "");
+
+async function compute(log: Log, part: ToolPart, signal: AbortSignal): Promise<ToolAnswer | undefined> {
+  const all = await tables();
+  if (!all.length) return undefined;
+  const schema = all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
+  const said = `${word(input(part).sql)} ${word(input(part).code)}`;
+  try {
+    const { whole, sql } = await result(log, part, signal);
+    give(`${log.id}.${part.key}`, whole);
+    const sent = allowed(whole, local().allowance, said, schema);
+    return { call_id: part.key, columns: sent.columns, rows: sent.rows, row_count: sent.rowCount, ...(sql ? { sql } : {}) };
+  } catch (err) {
+    if (signal.aborted) throw err;
+    return { call_id: part.key, is_error: true, content: explained(part, err) };
+  }
+}
+
+function explained(part: ToolPart, err: unknown): string {
+  const message = err instanceof Error ? err.message : String(err);
+  if (part.name === "transform_data") return withoutValues(message, word(input(part).code));
+  const early = !(err instanceof Error && "early" in err) || err.early === true;
+  return failure(message, early, word(input(part).sql));
+}
+
+async function result(log: Log, part: ToolPart, signal: AbortSignal): Promise<{ whole: Whole; sql?: string }> {
+  const { sql, code, sourceStep } = input(part);
+  if (part.name === "run_query") return { whole: await query(word(sql), signal), sql: word(sql) };
+  if (part.name === "transform_data") {
+    const steps = await stepsBefore(log, part, signal);
+    return { whole: await transform(word(code), Number(sourceStep), steps, signal) };
+  }
+  const statement = await columnSQL(part);
+  return { whole: await query(statement, signal), sql: statement };
+}
+
+async function columnSQL(part: ToolPart): Promise<string> {
+  const { table, column, limit } = input(part);
+  const all = await tables();
+  const same = (a: string, b: unknown) => a.toLowerCase() === word(b).toLowerCase();
+  const t = word(table) ? all.find((x) => same(x.name, table)) : (all.find((x) => x.columns.some((c) => same(c.name, column))) ?? all[0]);
+  if (!t) throw new Error(`There is no table ${word(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
+  const c = t.columns.find((x) => same(x.name, column));
+  if (!c) throw new Error(`The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`);
+  if (part.name === "get_column_stats") return statsSQL(t.name, c.name, c.type);
+  return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
+}
+
+/** The results of the calls of this question before one, the first at 0. Those that
+ *  a reload has lost are computed again. */
+async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal): Promise<Step[]> {
+  const turn = log.conversation().turns.at(-1);
+  const steps: Step[] = [];
+  for (const p of turn?.parts ?? []) {
+    if (p.kind !== "tool" || !ours.has(p.name)) continue;
+    if (p.key === part.key) break;
+    steps.push(await stepOf(log, p, signal));
+  }
+  return steps;
+}
+
+async function stepOf(log: Log, part: ToolPart, signal: AbortSignal): Promise<Step> {
+  const here = given.get(`${log.id}.${part.key}`);
+  if (here) return here;
+  if (part.state !== "done") return { columns: [], rows: [] };
+  const { whole } = await result(log, part, signal);
+  give(`${log.id}.${part.key}`, whole);
+  return whole;
+}
+
+/** Gives the panes the whole rows of results, of which the server has some at most. */
+function settle(c: Conversation): void {
+  for (const t of c.turns) {
+    for (const p of t.parts) {
+      if (p.kind !== "tool" || !p.result || !ours.has(p.name)) continue;
+      const ref = { conversation: c.id, id: p.result.id };
+      if (localRows(ref)) continue;
+      const whole = given.get(`${c.id}.${p.key}`);
+      if (whole) keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
+      else if (t.state !== "parked") void again(c.id, p.result);
+    }
+  }
+  for (const r of Object.values(c.results)) if (r.by === "user" && r.source === "client") void again(c.id, r);
+}
+
+const tried = new Map<string, readonly unknown[]>(); // with which files
+
+/** After a reload the rows are computed again, when the files are still here. */
+async function again(conversation: string, r: StoredResult): Promise<void> {
+  const ref = { conversation, id: r.id };
+  const key = `${conversation}.${r.id}`;
+  const { files } = local();
+  if (!r.sql || localRows(ref) || tried.get(key) === files || files.some((f) => f.state === "loading")) return;
+  tried.set(key, files);
+  try {
+    if (!(await tables()).length) return;
+    const whole = await query(r.sql, AbortSignal.timeout(60_000));
+    // Another file under the same name is another result: it is left alone.
+    const same = whole.rowCount === r.row_count && whole.columns.length === r.columns.length;
+    if (same && !localRows(ref)) keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
+  } catch {
+    // The file has changed or is gone; the rows that the server has are shown.
+  }
+}

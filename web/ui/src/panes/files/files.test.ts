@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { allowed, failure, withoutValues, type Whole } from "./cells";
+import { firstRows, sniff, toUTF8 } from "./csv";
+import { readJSON } from "./json";
+import { kindOf, oneSelect } from "./sql";
+import { ofObjects, tableName, toCSV, typeOf, noValue } from "./tables";
+
+const bytes = (s: string) => new TextEncoder().encode(s);
+const words = (b: Uint8Array) => new TextDecoder().decode(b);
+
+describe("sniff", () => {
+  it("finds delimiters, also where texts hold others", () => {
+    expect(sniff(bytes('a,b\n"x;y;z",2\n"p;q;r",3\n')).delimiter).toBe(",");
+    expect(sniff(bytes("a;b\n1,5;2,5\n3,5;4,5\n")).delimiter).toBe(";");
+    expect(sniff(bytes("a|b\n1|2\n")).delimiter).toBe("|");
+    expect(sniff(bytes("a,b\n"), true).delimiter).toBe("\t");
+  });
+  it("tells a decimal comma from a decimal point", () => {
+    expect(sniff(bytes("a;b\n1.234,5;x\n2,5;y\n")).decimalComma).toBe(true);
+    expect(sniff(bytes('a,b\n"1,234.5",x\n')).decimalComma).toBe(false);
+  });
+  it("knows a head and codes", () => {
+    const c = sniff(bytes("zip,n\n01067,1\n80331,2\n"));
+    expect([c.header, c.codes]).toEqual([true, ["zip"]]);
+    expect(sniff(bytes("1,2\n3,4\n")).header).toBeUndefined();
+  });
+  it("reads byte order marks and old encodings", () => {
+    expect(words(toUTF8(new Uint8Array([0xef, 0xbb, 0xbf, 0x61])))).toBe("a");
+    expect(words(toUTF8(new Uint8Array([0xff, 0xfe, 0xe4, 0x00])))).toBe("ä");
+    expect(words(toUTF8(new Uint8Array([0x4b, 0xf6, 0x6c, 0x6e])))).toBe("Köln");
+  });
+  it("keeps quoted line breaks and quotes", () => {
+    expect(firstRows('a,"b\n""c"""\r\n1,2', ",", 9)).toEqual([["a", 'b\n"c"'], ["1", "2"]]);
+  });
+});
+
+describe("tables", () => {
+  it("finds the type that all values have", () => {
+    expect([typeOf([1, null, 2]), typeOf([1, 2.5]), typeOf([true, 1]), typeOf(["2025-01-01", "2025-01-01T10:00:00Z"]), typeOf([null])]).toEqual(["BIGINT", "DOUBLE", "VARCHAR", "TIMESTAMP", "VARCHAR"]);
+  });
+  it("writes what it read", () => {
+    const t = ofObjects("t", [{ a: 'x,"y"', b: null }, { a: "", b: 2 }]);
+    expect(words(toCSV(t))).toBe(`"x,""y""",${noValue}\n"",2\n`);
+  });
+  it("names tables", () => {
+    expect(tableName("Sales 2024 (EU).csv", new Set(["sales_2024_eu"]))).toBe("sales_2024_eu_2");
+    expect(tableName("2024.json", new Set())).toBe("t_2024");
+  });
+  it("reads JSON in its three forms", () => {
+    expect(readJSON("f", '[{"a":{"b":1,"c":[2]}}]')[0]).toMatchObject({ columns: [{ name: "a.b", type: "BIGINT" }, { name: "a.c", type: "VARCHAR" }], rows: [[1, "[2]"]] });
+    expect(readJSON("f", '{"a":1}\n{"a":2}')[0]!.rows).toEqual([[1], [2]]);
+    expect(readJSON("f", '{"x":[{"a":1}],"y":[{"b":2}]}').map((t) => t.name)).toEqual(["x", "y"]);
+    expect(() => readJSON("f", "3")).toThrow("single value");
+  });
+});
+
+describe("oneSelect", () => {
+  it("lets one statement that reads through", () => {
+    for (const sql of ["SELECT 1;", " -- why\nWITH a AS (SELECT 1) FROM a", "/* ; */ select ';' -- ;", "(SELECT 1)", "SELECT $$;$$"]) expect(oneSelect(sql)).toBeTruthy();
+  });
+  it("refuses the rest", () => {
+    for (const sql of ["", ";", "SELECT 1; DROP TABLE a", "DELETE FROM a", "COMMIT", "SET lock_configuration=false", "COPY a TO 'x'", "ATTACH 'x'", "PRAGMA version", "-- x\nDROP TABLE a"]) expect(() => oneSelect(sql), sql).toThrow();
+  });
+  it("knows kinds", () => {
+    expect(["HUGEINT", "DECIMAL(18,3)", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "STRUCT(a INTEGER)", "TIME"].map(kindOf)).toEqual(["integer", "number", "timestamp", "json", "json", "time"]);
+  });
+});
+
+describe("what leaves the browser", () => {
+  const whole = (names: string[], rows: number): Whole => ({ columns: names.map((name) => ({ name })), rows: Array.from({ length: rows }, () => names.map(() => "secret")), rowCount: rows });
+  it("is at most as many cells as are allowed", () => {
+    for (const allowance of [0, 1, 5, 50, 1000]) {
+      const sent = allowed(whole(["region", "total"], 600), allowance, "SELECT region, total", []);
+      expect(sent.rows.length * 2).toBeLessThanOrEqual(allowance);
+      expect(sent.rowCount).toBe(600);
+    }
+    expect(allowed(whole(["region", "total"], 600), 50, "SELECT region, total", []).rows.length).toBe(25);
+  });
+  it("counts names that could be values", () => {
+    const r = whole(["Alice", "Bob"], 3);
+    expect(allowed(r, 0, "PIVOT t ON name", ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2"]);
+    const some = allowed(r, 3, "PIVOT t ON name", ["name"]);
+    expect([some.columns.map((c) => c.name), some.rows.length]).toEqual([["Alice", "Bob"], 0]);
+    expect(allowed(whole(["sum(amount)", "count_star()"], 1), 0, "SELECT sum(amount), count(*) FROM t", []).columns.map((c) => c.name)).toEqual(["sum(amount)", "count_star()"]);
+  });
+  it("has no errors with values in them", () => {
+    expect(failure("Conversion Error: Could not convert string 'Alice' to INT32", false)).not.toContain("Alice");
+    expect(failure("Conversion Error: x", false)).toMatch(/^Conversion Error: /);
+    expect(failure('Error: Binder Error: Referenced column "nme" not found', true)).toContain("nme");
+    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", "data[9].x")).toBe("TypeError: Cannot read properties of undefined (reading 'x')");
+    expect(withoutValues("Error: Alice 4711 at a@b.example", "throw new Error(data[0].name)")).not.toMatch(/Alice|4711|example/);
+  });
+});

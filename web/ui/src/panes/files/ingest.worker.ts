@@ -1,0 +1,86 @@
+// Reads a file into tables, away from the page: what DuckDB cannot read without an
+// extension becomes CSV here.
+import { sniff } from "./csv";
+import { readJSON } from "./json";
+import { ofObjects, tableName, toCSV, type ReadTable } from "./tables";
+
+export interface Ingest {
+  file: File;
+  taken: string[];
+}
+
+/** CSV bytes, and how to read them: with types, or by what was found out. */
+export interface Ingested {
+  name: string;
+  data: Uint8Array<ArrayBuffer>;
+  columns?: { name: string; type: string }[];
+  csv?: { delimiter: string; header?: boolean; decimalComma: boolean; codes: string[] };
+}
+
+const mostBytes = 1 << 30;
+const mostParquetRows = 5_000_000;
+
+async function read({ file, taken }: Ingest): Promise<Ingested[]> {
+  if (file.size > mostBytes) throw new Error("The file is larger than 1 GB. Upload it as a source of the server instead.");
+  if (file.size === 0) throw new Error("The file is empty.");
+  const data = new Uint8Array(await file.arrayBuffer());
+  const kind = /\.([a-z]+)$/i.exec(file.name)?.[1]?.toLowerCase() ?? "";
+  const names = new Set(taken);
+  const free = (from: string) => {
+    const name = tableName(from, names);
+    names.add(name);
+    return name;
+  };
+  switch (kind) {
+    case "json":
+    case "jsonl":
+    case "ndjson": {
+      const tables = readJSON(file.name, new TextDecoder().decode(data));
+      return tables.map((t) => typed(free(t.name), t));
+    }
+    case "xlsx": {
+      const { readXLSX } = await import("./xlsx");
+      const tables = attempt("This is no XLSX workbook, or it is damaged. Save it again as XLSX, or as CSV.", () => readXLSX(data));
+      if (!tables.length) throw new Error("The workbook has no sheet with data.");
+      return tables.map((t) => typed(free(tables.length === 1 ? file.name : t.name), t));
+    }
+    case "parquet":
+      return [typed(free(file.name), await parquet(file.name, data))];
+    case "csv":
+    case "tsv":
+    case "txt": {
+      const { data: bytes, ...csv } = sniff(data, kind === "tsv");
+      return [{ name: free(file.name), data: new Uint8Array(bytes), csv }];
+    }
+    default:
+      throw new Error("CSV, TSV, Parquet, JSON and XLSX files can be opened here.");
+  }
+}
+
+/** Libraries speak of bytes; a person needs to know about the file. */
+function attempt<T>(words: string, f: () => T): T {
+  try {
+    return f();
+  } catch {
+    throw new Error(words);
+  }
+}
+
+async function parquet(name: string, data: Uint8Array<ArrayBuffer>): Promise<ReadTable> {
+  const [{ parquetReadObjects, parquetMetadata }, { compressors }] = await Promise.all([import("hyparquet"), import("hyparquet-compressors")]);
+  const metadata = attempt("This is no Parquet file, or it is damaged.", () => parquetMetadata(data.buffer));
+  if (metadata.num_rows > mostParquetRows) throw new Error("The file has more than 5 million rows. Upload it as a source of the server instead.");
+  return ofObjects(name, await parquetReadObjects({ file: data.buffer, metadata, compressors }));
+}
+
+function typed(name: string, t: ReadTable): Ingested {
+  if (!t.columns.length || !t.rows.length) throw new Error(`There are no rows in ${t.name}.`);
+  return { name, columns: t.columns, data: toCSV(t) };
+}
+
+addEventListener("message", (e: MessageEvent<Ingest>) => {
+  read(e.data).then(
+    (tables) => postMessage({ tables }, { transfer: tables.map((t) => t.data.buffer) }),
+    (err: unknown) => postMessage({ error: err instanceof Error ? err.message : "The file cannot be read." }),
+  );
+});

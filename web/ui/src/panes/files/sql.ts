@@ -1,0 +1,63 @@
+// The little that this page must know of SQL.
+
+export const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const text = (s: string) => `'${s.replaceAll("'", "''")}'`;
+
+const reads = new Set(["select", "with", "from", "values", "table", "describe", "summarize", "show", "pivot", "unpivot", "("]);
+
+/** The statement without its end, when it is a single one that reads; otherwise an
+ *  error that the model can use. A transaction that only reads backs this up. */
+export function oneSelect(sql: string): string {
+  const parts = split(sql);
+  if (parts.length !== 1) throw new Error(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
+  const first = /^[\s]*(\(|[a-z]+)/i.exec(bare(parts[0]!))?.[1]?.toLowerCase() ?? "";
+  if (!reads.has(first)) throw new Error("Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.");
+  return parts[0]!.trim();
+}
+
+/** Texts, names and comments are passed over. */
+const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
+
+function split(sql: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (const m of sql.matchAll(token)) {
+    if (m[0] !== ";") continue;
+    parts.push(sql.slice(from, m.index));
+    from = m.index + 1;
+  }
+  parts.push(sql.slice(from));
+  return parts.filter((p) => bare(p).trim());
+}
+
+const bare = (sql: string) => sql.replace(/^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/, "").replace(/--[^\n]*$/, "");
+
+/** How the cells of a DuckDB type are to be read. */
+export function kindOf(type: string): string {
+  const base = type.toUpperCase().replace(/\(.*$/, "").trim();
+  if (/\[\d*\]$/.test(type) || /^(STRUCT|MAP|UNION)/.test(base)) return "json";
+  if (/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/.test(base)) return "integer";
+  if (/^(FLOAT|DOUBLE|DECIMAL)$/.test(base)) return "number";
+  if (base === "BOOLEAN") return "boolean";
+  if (base === "DATE") return "date";
+  if (base.startsWith("TIMESTAMP")) return "timestamp";
+  if (base.startsWith("TIME")) return "time";
+  if (/^(VARCHAR|UUID|ENUM)$/.test(base)) return "text";
+  return base === "BLOB" ? "blob" : base === "JSON" ? "json" : "";
+}
+
+/** Whether a type is a number, for averages. */
+export const isNumber = (type: string) => ["integer", "number"].includes(kindOf(type));
+
+/** The statement of get_column_stats. */
+export function statsSQL(table: string, column: string, type: string): string {
+  const c = quote(column);
+  const average = isNumber(type) ? `avg(${c})` : "NULL";
+  return `SELECT count(*) AS rows, count(*) - count(${c}) AS nulls, count(DISTINCT ${c}) AS "distinct", min(${c}) AS min, max(${c}) AS max, ${average} AS avg FROM ${quote(table)}`;
+}
+
+/** The statement of get_value_distribution. */
+export function distributionSQL(table: string, column: string, limit: number): string {
+  const c = quote(column);
+  return `SELECT ${c} AS value, count(*) AS count FROM ${quote(table)} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`;
+}

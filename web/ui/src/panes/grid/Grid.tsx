@@ -1,0 +1,408 @@
+// Rows to look through, however many and however wide: only the cells in view are drawn. One element has
+// the focus, and says which cell is meant; arrow keys move it, Ctrl+C copies.
+import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import type { ResultRef } from "../../api/rows";
+import { count as grouped, plural } from "../../lib/format";
+import type { Cell, Column } from "../../log/events";
+import { Icon } from "../../ui/Icon";
+import { stylesOf, written, type Style } from "../numbers";
+import { useRows, type Sort } from "./rows";
+import { linesOf, widthOf } from "./widths";
+import "./grid.css";
+
+export interface GridProps {
+  source: ResultRef;
+  columns: readonly Column[];
+  count: number;
+  /** The first page, where it is there already. */
+  first?: readonly (readonly Cell[])[];
+  label: string;
+  /** A cell to show: its row within the result, from 0, and its column. */
+  mark?: { row: number; column: string };
+  /** The result was cut: there were more rows. */
+  truncated?: boolean;
+}
+
+const over = 8; // rows that are drawn beyond the view
+const beside = 2; // and columns
+const sampled = 300;
+const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+
+interface At {
+  row: number;
+  column: number;
+}
+
+export function Grid({ source, columns, count, first: given, label, mark, truncated }: GridProps) {
+  const id = useId();
+  const [sort, setSort] = useState<Sort>();
+  const rows = useRows(source, columns, count, sort, given);
+  const sorted = sort !== undefined && rows.loaded >= count;
+  const scroller = useRef<HTMLDivElement>(null);
+  const unit = useMemo(rem, []);
+  const height = unit * 1.75;
+  const [view, setView] = useState({ from: 0, to: 40, left: 0, right: 20 });
+  const ends = useRef<number[]>([]); // where each column ends, beyond the numbers of the rows
+  const [active, setActive] = useState<At>();
+  const [anchor, setAnchor] = useState<At>();
+  const [said, setSaid] = useState("");
+
+  const look = useCallback(() => {
+    const el = scroller.current;
+    if (!el) return;
+    const from = Math.max(0, Math.floor(el.scrollTop / height) - over);
+    const to = Math.min(count, Math.ceil((el.scrollTop + el.clientHeight) / height) + over);
+    const first = ends.current.findIndex((x) => x > el.scrollLeft), after = ends.current.findIndex((x) => x > el.scrollLeft + el.clientWidth);
+    const left = first < 0 ? 0 : Math.max(0, first - beside), right = after < 0 ? Infinity : after + 1 + beside;
+    setView((v) => (v.from === from && v.to === to && v.left === left && v.right === right ? v : { from, to, left, right }));
+  }, [count, height]);
+  useLayoutEffect(() => {
+    const el = scroller.current!;
+    look();
+    const seen = new ResizeObserver(look);
+    seen.observe(el);
+    let frame = 0;
+    const scrolled = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(look);
+    };
+    el.addEventListener("scroll", scrolled, { passive: true });
+    return () => {
+      cancelAnimationFrame(frame);
+      seen.disconnect();
+      el.removeEventListener("scroll", scrolled);
+    };
+  }, [look]);
+  const { need } = rows;
+  useEffect(() => {
+    if (!sorted) need(view.from, view.to);
+  }, [need, view, sorted]);
+
+  const first = rows.at(0) !== undefined;
+  const { styles, widths: natural } = useMemo(() => {
+    const some: (readonly Cell[])[] = [];
+    for (let i = 0; i < Math.min(sampled, count); i++) {
+      const r = rows.at(i);
+      if (r) some.push(r);
+    }
+    const all: (readonly Cell[])[] = [];
+    for (let i = 0; i < Math.min(10_000, count); i++) {
+      const r = rows.at(i);
+      if (r) all.push(r);
+    }
+    const styles = stylesOf(columns, all as Cell[][]);
+    return { styles, widths: columns.map((c, j) => widthOf(c, some.map((r) => (r[j] === null ? "NULL" : written(r[j], styles[j]!))), unit)) };
+    // Once: widths do not change while one scrolls.
+  }, [columns, first, unit, count]);
+  const [own, setOwn] = useState<Record<number, number>>({});
+  const width = (j: number) => own[j] ?? natural[j]!;
+  const numbers = Math.max(2.5, String(count).length * 0.55 + 1.4) * unit;
+  const template = `${numbers}px ${columns.map((_, j) => `${width(j)}px`).join(" ")} minmax(0, 1fr)`;
+  let edge = 0;
+  const edges = columns.map((_, j) => (edge += width(j)));
+  const total = numbers + edge;
+  const lines = columns.reduce((most, c, j) => Math.max(most, linesOf(c, width(j), unit)), 1);
+  const head = unit * (0.5 + 1.25 * lines);
+  useLayoutEffect(() => {
+    ends.current = edges;
+    look();
+  }, [total, look]);
+
+  const reveal = useCallback(
+    (place: number, middle = false) => {
+      const el = scroller.current;
+      if (!el) return;
+      const top = place * height, room = el.clientHeight - head; // the header covers its own height
+      if (middle) el.scrollTop = Math.max(0, top - room / 2);
+      else if (top < el.scrollTop) el.scrollTop = top;
+      else if (top + height > el.scrollTop + room) el.scrollTop = top + height - room;
+    },
+    [height, head],
+  );
+  const revealColumn = (j: number) => {
+    const el = scroller.current;
+    if (!el) return;
+    const left = j ? edges[j - 1]! : 0, right = edges[j]!, room = el.clientWidth - numbers; // the numbers of the rows cover the rest
+    if (left < el.scrollLeft || right - left > room) el.scrollLeft = left;
+    else if (right > el.scrollLeft + room) el.scrollLeft = right - room;
+  };
+  // A cell that an address or a footnote names.
+  const marked = mark && { row: mark.row, column: columns.findIndex((c) => c.name === mark.column) };
+  useEffect(() => {
+    if (!mark) return;
+    reveal(rows.placeOf(mark.row), true);
+    const j = columns.findIndex((c) => c.name === mark.column);
+    if (j >= 0) revealColumn(j);
+  }, [mark?.row, mark?.column, first]);
+
+  const bySort = async (j: number) => {
+    const next: Sort | undefined = sort?.column !== j ? { column: j, down: styles[j]!.numeric } : sort.down === styles[j]!.numeric ? { column: j, down: !sort.down } : undefined;
+    setSort(next);
+    setActive(undefined);
+    scroller.current!.scrollTop = 0;
+    if (next && rows.loaded < count && !(await rows.needAll())) setSort(undefined);
+  };
+
+  const from = active && anchor ? { row: Math.min(active.row, anchor.row), column: Math.min(active.column, anchor.column) } : active;
+  const to = active && anchor ? { row: Math.max(active.row, anchor.row), column: Math.max(active.column, anchor.column) } : active;
+  const text = () => {
+    if (!from || !to) return "";
+    const one = from.row === to.row && from.column === to.column;
+    const lines: string[] = [];
+    for (let r = from.row; r <= to.row; r++) {
+      const row = rows.at(r);
+      if (row) lines.push(columns.slice(from.column, to.column + 1).map((_, k) => plain(row[from.column + k] ?? null, one)).join("\t"));
+    }
+    return lines.join("\n");
+  };
+  const copied = () => {
+    if (!from || !to) return;
+    const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
+    setSaid(cells === 1 ? "The cell is copied." : `${plural(cells, "cell")} are copied.`);
+    setTimeout(() => setSaid(""), 2000);
+  };
+
+  const key = (e: KeyboardEvent<HTMLElement>) => {
+    if (e.target !== e.currentTarget) return;
+    const now = active ?? { row: view.from, column: 0 };
+    const pageful = Math.max(1, Math.floor((scroller.current!.clientHeight - head - height) / height));
+    if (e.altKey && (e.key === "ArrowLeft" || e.key === "ArrowRight") && active) {
+      e.preventDefault();
+      return setOwn((o) => ({ ...o, [active.column]: Math.max(3 * unit, width(active.column) + (e.key === "ArrowRight" ? unit : -unit)) }));
+    }
+    const end = e.ctrlKey || e.metaKey;
+    const next: At | undefined = {
+      ArrowDown: { ...now, row: now.row + (active ? 1 : 0) },
+      ArrowUp: { ...now, row: now.row - 1 },
+      ArrowRight: { ...now, column: now.column + 1 },
+      ArrowLeft: { ...now, column: now.column - 1 },
+      PageDown: { ...now, row: now.row + pageful },
+      PageUp: { ...now, row: now.row - pageful },
+      Home: end ? { row: 0, column: 0 } : { ...now, column: 0 },
+      End: end ? { row: count - 1, column: columns.length - 1 } : { ...now, column: columns.length - 1 },
+    }[e.key];
+    if (!next) {
+      if (e.key === "Escape" && active) {
+        e.stopPropagation();
+        setActive(undefined);
+      }
+      return;
+    }
+    e.preventDefault();
+    const cell = { row: Math.max(0, Math.min(count - 1, next.row)), column: Math.max(0, Math.min(columns.length - 1, next.column)) };
+    setActive(cell);
+    if (!e.shiftKey) setAnchor(cell);
+    reveal(cell.row);
+    revealColumn(cell.column);
+  };
+
+  const choose = useCallback((row: number, column: number, more: boolean) => {
+    const last = column < 0;
+    setActive({ row, column: Math.max(0, column) });
+    if (!more) setAnchor(last ? { row, column: columns.length - 1 } : { row, column });
+  }, [columns.length]);
+
+  const drawn: React.ReactNode[] = [];
+  for (let r = view.from; r < Math.min(view.to, count); r++) {
+    const inside = from && to && r >= from.row && r <= to.row;
+    const original = rows.original(r);
+    drawn.push(
+      <Line
+        key={r}
+        id={id}
+        place={r}
+        original={original}
+        row={rows.at(r)}
+        styles={styles}
+        top={r * height}
+        template={template}
+        left={view.left}
+        right={Math.min(view.right, columns.length)}
+        marked={marked && marked.row === original ? marked.column : -2}
+        from={inside ? from.column : -1}
+        to={inside ? to.column : -1}
+        active={active?.row === r ? active.column : -1}
+        choose={choose}
+      />,
+    );
+  }
+
+  const some = from && to && (from.row !== to.row || from.column !== to.column);
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div
+        ref={scroller}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={count + 1}
+        aria-colcount={columns.length + 1}
+        aria-activedescendant={active ? `${id}-${active.row}-${active.column}` : undefined}
+        aria-multiselectable="true"
+        tabIndex={0}
+        onKeyDown={key}
+        onCopy={(e) => {
+          if (!active || e.target !== e.currentTarget && !e.currentTarget.contains(e.target as Node)) return;
+          e.clipboardData.setData("text/plain", text());
+          e.preventDefault();
+          copied();
+        }}
+        className="grid-view tabular min-h-0 flex-1 overflow-auto text-sm"
+      >
+        <div role="rowgroup" className="grid-head" style={{ minWidth: total }}>
+          <div role="row" aria-rowindex={1} className="grid-line" style={{ gridTemplateColumns: template, height: head }}>
+            <span role="columnheader" aria-colindex={1} className="grid-number">
+              <span className="sr-only">Row</span>
+            </span>
+            {columns.map((c, j) => (
+              <Head
+                key={j}
+                column={c}
+                index={j}
+                right={styles[j]!.numeric}
+                sort={sort?.column === j ? (sort.down ? "down" : "up") : undefined}
+                onSort={() => void bySort(j)}
+                width={width(j)}
+                onWidth={(w) => setOwn((o) => ({ ...o, [j]: Math.max(3 * unit, w) }))}
+                onFit={() => setOwn(({ [j]: _, ...rest }) => rest)}
+              />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="relative" style={{ height: count * height, minWidth: total }}>
+          {drawn}
+        </div>
+      </div>
+      <div className="flex min-h-9 shrink-0 items-center gap-3 border-t px-3 text-xs text-ink-quiet">
+        <span className="tabular">
+          {plural(count, "row")}
+          {truncated && ", and there were more: the query was cut"}
+        </span>
+        {sort && !sorted && (
+          <span role="status">
+            Reading all rows to sort them: {grouped(rows.loaded)} of {grouped(count)}
+          </span>
+        )}
+        {sorted && (
+          <button type="button" onClick={() => setSort(undefined)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+            Sorted by {columns[sort.column]!.name}: undo
+          </button>
+        )}
+        {rows.error && (
+          <span role="alert" className="text-bad">
+            {rows.error}
+          </span>
+        )}
+        <span className="flex-1" />
+        <span role="status">{said}</span>
+        {active && !said && (
+          <button
+            type="button"
+            onClick={() => {
+              navigator.clipboard.writeText(text()).then(copied, () => setSaid("The browser did not allow copying."));
+            }}
+            className="inline-flex items-center gap-1 rounded-sm px-1 py-1 hover:text-ink"
+          >
+            <Icon name="copy" small />
+            Copy {some ? plural((to.row - from.row + 1) * (to.column - from.column + 1), "cell") : "cell"}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** A cell for the clipboard; within a block of cells breaks would fall into others. */
+function plain(v: Cell, alone: boolean): string {
+  if (v === null) return "";
+  return alone ? String(v) : String(v).replace(/[\t\r\n]+/g, " ");
+}
+
+interface HeadProps {
+  column: Column;
+  index: number;
+  right: boolean;
+  sort?: "up" | "down";
+  onSort: () => void;
+  width: number;
+  onWidth: (w: number) => void;
+  onFit: () => void;
+}
+
+function Head({ column, index, right, sort, onSort, width, onWidth, onFit }: HeadProps) {
+  const start = useRef<{ x: number; width: number }>(undefined);
+  const drag = (e: PointerEvent<HTMLElement>) => start.current && onWidth(start.current.width + e.clientX - start.current.x);
+  return (
+    <span role="columnheader" aria-colindex={index + 2} aria-sort={sort === "up" ? "ascending" : sort === "down" ? "descending" : "none"} className="grid-cell relative !p-0">
+      <button
+        type="button"
+        onClick={onSort}
+        title={`${column.name}${column.kind ? `, ${column.kind}` : ""}. Click to sort.`}
+        className={`flex h-full w-full items-end gap-1 px-3 pb-1 font-semibold text-ink-soft -outline-offset-2 hover:text-ink ${right ? "flex-row-reverse text-right" : "text-left"}`}
+      >
+        <span className="line-clamp-3 leading-5 wrap-anywhere whitespace-normal">{column.name}</span>
+        <Icon name="down" small className={`mb-1 size-3 shrink-0 ${sort ? "text-accent" : "opacity-0"} ${sort === "up" ? "rotate-180" : ""}`} />
+      </button>
+      <span
+        aria-hidden="true"
+        title="Drag to change the width"
+        className="grid-handle"
+        onPointerDown={(e) => {
+          e.preventDefault();
+          start.current = { x: e.clientX, width };
+          e.currentTarget.setPointerCapture(e.pointerId);
+        }}
+        onPointerMove={drag}
+        onPointerUp={() => (start.current = undefined)}
+        onDoubleClick={onFit}
+      />
+    </span>
+  );
+}
+
+interface LineProps {
+  id: string;
+  place: number;
+  original: number;
+  row: readonly Cell[] | undefined;
+  styles: Style[];
+  top: number;
+  template: string;
+  left: number; // the columns that are drawn
+  right: number;
+  marked: number; // the column of the marked cell; -2: none in this row
+  from: number;
+  to: number;
+  active: number;
+  choose: (row: number, column: number, more: boolean) => void;
+}
+
+const Line = memo(function Line({ id, place, original, row, styles, top, template, left, right, marked, from, to, active, choose }: LineProps) {
+  return (
+    <div role="row" aria-rowindex={place + 2} className="grid-line grid-row" style={{ top, gridTemplateColumns: template }}>
+      <span role="rowheader" aria-colindex={1} className="grid-number" onClick={(e) => choose(place, -1, e.shiftKey)}>
+        {original + 1}
+      </span>
+      {styles.slice(left, right).map((s, k) => {
+        const j = left + k;
+        const v = row?.[j];
+        const on = j >= from && j <= to && from >= 0;
+        return (
+          <span
+            key={j}
+            id={`${id}-${place}-${j}`}
+            role="gridcell"
+            aria-colindex={j + 2}
+            aria-selected={on}
+            aria-current={marked === j || undefined}
+            data-active={active === j || undefined}
+            className={`grid-cell ${s.numeric ? "text-right" : ""}`}
+            style={k === 0 && left ? { gridColumnStart: j + 2 } : undefined}
+            onClick={(e) => choose(place, j, e.shiftKey)}
+          >
+            {v === null ? <span className="grid-null">NULL</span> : v === undefined ? "" : written(v, s)}
+          </span>
+        );
+      })}
+    </div>
+  );
+});

@@ -1,0 +1,106 @@
+import { lazy, Suspense, useState } from "react";
+import { api, sentence, type Session } from "../api/client";
+import { useLoad } from "../api/load";
+import { asksSources, Composer, chip } from "../composer/Composer";
+import { go, useRoute } from "../lib/router";
+import { open } from "../thread/ask";
+import { Icon } from "../ui/Icon";
+import { setChoice, useChoice } from "./choice";
+import { refresh } from "./conversations";
+import { Attach } from "../panes/files/Attach";
+import { local, schemaText, tables, useLocal } from "../panes/files/store";
+
+const LocalFiles = lazy(() => import("../panes/files/LocalFiles"));
+
+/** The page before the first question. */
+export function Home({ session }: { session: Session }) {
+  const choice = useChoice();
+  const [error, setError] = useState("");
+  const assistants = useLoad("assistants", api.assistants);
+  const sources = useLoad("sources", api.sources);
+  const source = choice.sources?.[0] ?? "";
+  const data = asksSources(assistants.data?.assistants.find((a) => a.name === choice.assistant));
+  const suggestions = useLoad(data ? `suggestions:${source}` : "", () => api.suggestions(source));
+  const failed = [assistants, sources, suggestions].filter((l) => l.error !== undefined);
+  const at = useRoute();
+  const files = useLocal().files;
+  const explores = choice.assistant === "explore";
+  const ask = async (text: string, context?: string) => {
+    if (explores) {
+      await tables();
+      context = schemaText(local().files);
+    }
+    await open({ text, ...choice, sources: data ? choice.sources : undefined, ...(context ? { context } : {}) });
+    void refresh();
+  };
+  return (
+    <div className="scroll min-h-0 flex-1">
+      <div className="mx-auto w-full max-w-thread px-5 pt-[14dvh] pb-8">
+        <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">What do you want to know?</h1>
+        <p className="mt-1 mb-6 text-ink-soft">Every number in the answer has a footnote: its query and its cell.</p>
+        {(explores || files.length > 0) && (
+          <Suspense fallback={null}>
+            <LocalFiles />
+          </Suspense>
+        )}
+        <Composer
+          name="home"
+          autoFocus
+          placeholder="Ask about your data"
+          onSend={ask}
+          sources={!data ? undefined : choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name)}
+          choice={{ now: choice, set: setChoice, assistants: assistants.data?.assistants ?? [], sources: sources.data?.sources ?? [] }}
+          tools={
+            <>
+              {data && (
+                <button type="button" className={`${chip} shrink-0 border-transparent`} aria-pressed={at.view === "data"} onClick={() => go({ view: at.view === "data" ? undefined : "data" })}>
+                  <Icon name="table" small />
+                  <span className="max-sm:sr-only">Browse</span>
+                </button>
+              )}
+              <Attach session={session} onLocal={() => setChoice({ assistant: "explore" })} />
+            </>
+          }
+        />
+        {error && (
+          <p role="alert" className="mt-2 text-sm text-bad">
+            {error}
+          </p>
+        )}
+        {failed[0] && (
+          <p role="alert" className="mt-4 flex items-baseline gap-3 text-sm text-bad">
+            <span>{failed[0].error}</span>
+            <button type="button" onClick={() => failed.forEach((l) => l.reload())} className="shrink-0 rounded-sm font-medium underline underline-offset-2">
+              Try again
+            </button>
+          </p>
+        )}
+        <section aria-label="Questions to begin with" className="mt-6 min-h-68 sm:min-h-34">
+          <ul className="grid gap-x-6 sm:grid-cols-2">
+            {(suggestions.data?.suggestions ?? []).slice(0, 6).map((s) => (
+              <li key={s.text} className="border-b">
+                <button
+                  type="button"
+                  title={s.reading}
+                  onClick={() => {
+                    setError("");
+                    ask(s.text).catch((err) => setError(sentence(err)));
+                  }}
+                  className="group flex min-h-11 w-full items-center gap-3 rounded-sm py-2 text-left text-sm text-ink-soft hover:text-ink"
+                >
+                  <span className="flex-1">{s.text}</span>
+                  <Icon name="chevron" small className="text-ink-quiet group-hover:text-accent" />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+        {session.offline && (
+          <p className="mt-6 text-xs text-ink-quiet" title={session.offline_hint}>
+            No AI model is connected: the offline planner answers simple questions by fixed rules, on this machine.
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import { lazy, Suspense, useState } from "react";
+import type { Session } from "../api/client";
+import { api } from "../api/client";
+import { useLocalRows } from "../api/rows";
+import { plural } from "../lib/format";
+import { who } from "../lib/me";
+import { go, type Route, type View } from "../lib/router";
+import type { ShownResult } from "../log/conversation";
+import { useLog, type Log } from "../log/store";
+import { IconButton } from "../ui/Button";
+import { Menu } from "../ui/Menu";
+import { Tabs, type Tab } from "../ui/Tabs";
+import { download, fileName, save } from "../lib/download";
+import { useHere } from "../panes/files/rerun";
+
+const ChartPane = lazy(() => import("../panes/chart/ChartPane"));
+const TablePane = lazy(() => import("../panes/table/TablePane"));
+const SqlPane = lazy(() => import("../panes/sql/SqlPane"));
+const Trace = lazy(() => import("../panes/trace/Trace"));
+const DataBrowser = lazy(() => import("../panes/browser/DataBrowser"));
+const CoderPane = lazy(() => import("../panes/coder/CoderPane"));
+
+interface Props {
+  log?: Log;
+  result?: string;
+  at: Route;
+  session: Session;
+  onClose: () => void;
+}
+
+/** What stands beside the thread. */
+export function RightPane({ log, result, at, session, onClose }: Props) {
+  if (at.view === "data") {
+    return (
+      <Framed title="Data" onClose={onClose}>
+        <DataBrowser at={at.at} onAt={(to) => go({ ...at, at: to }, "replace")} />
+      </Framed>
+    );
+  }
+  if (log && at.view === "trace") {
+    return (
+      <Framed title="Trace" onClose={onClose}>
+        <Trace log={log} />
+      </Framed>
+    );
+  }
+  if (log && at.view === "files") {
+    return (
+      <Framed title="Files" onClose={onClose}>
+        <CoderPane log={log} session={session} at={at.at} onAt={(to) => go({ ...at, at: to }, "replace")} />
+      </Framed>
+    );
+  }
+  return log && result ? <Result log={log} id={result} view={at.view} onClose={onClose} /> : null;
+}
+
+function Framed({ title, onClose, children }: { title: string; onClose: () => void; children: React.ReactNode }) {
+  return (
+    <>
+      <header className="flex h-(--header) shrink-0 items-center justify-between border-b pr-2 pl-4">
+        <h2 className="text-sm font-semibold">{title}</h2>
+        <IconButton icon="close" label={`Close ${title.toLowerCase()}`} onClick={onClose} />
+      </header>
+      <div className="flex min-h-0 flex-1 flex-col">
+        <Suspense fallback={null}>{children}</Suspense>
+      </div>
+    </>
+  );
+}
+
+type ResultView = Extract<View, "chart" | "table" | "sql">;
+
+const tabs: readonly Tab<ResultView>[] = [
+  { id: "chart", label: "Chart", icon: "chart" },
+  { id: "table", label: "Table", icon: "table" },
+  { id: "sql", label: "SQL", icon: "code" },
+];
+
+function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View; onClose: () => void }) {
+  const r = useLog(log, (c) => c.results[id]);
+  const here = useHere(log.id, r);
+  // What the model drew as a table is first shown as one.
+  const first: ResultView = r?.chart?.type === "table" ? "table" : "chart";
+  const now: ResultView = view === "table" || view === "sql" || view === "chart" ? view : first;
+  const show = (v: ResultView) => go({ conversation: log.id, result: id, view: v === first ? undefined : v }, "replace");
+  return (
+    <>
+      <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-3">
+        <Tabs name="result" label="Views of the result" tabs={tabs} now={now} onChange={show} />
+        <span className="flex-1" />
+        {r && <Downloads log={log} r={r} />}
+        <IconButton icon="close" label="Close the result" onClick={onClose} />
+      </header>
+      {r ? (
+        <>
+          <Caption log={log} r={r} />
+          <div role="tabpanel" id="result-panel" aria-labelledby={`result-${now}`} tabIndex={-1} className="flex min-h-0 flex-1 flex-col">
+            <Suspense fallback={<Skeleton />}>
+              {now === "chart" && <ChartPane key={id} conversation={log.id} result={r} spec={r.chart} />}
+              {now === "table" && <TablePane key={id} conversation={log.id} result={r} />}
+              {now === "sql" && <SqlPane key={id} conversation={log.id} result={r} here={here} earlier={versionsOf(log, r)} onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })} />}
+            </Suspense>
+          </div>
+        </>
+      ) : (
+        <p className="p-6 text-sm text-ink-quiet">This conversation has no result {id}.</p>
+      )}
+    </>
+  );
+}
+
+function Skeleton() {
+  return <div className="m-4 h-64 rounded-md bg-sunken" aria-hidden="true" />;
+}
+
+/** Fetches what most answers need, before one does. */
+export function preloadResult(): void {
+  void import("../panes/chart/ChartPane").catch(() => {}); // it is tried again when it is drawn
+}
+
+/** The versions before a result, oldest first. */
+function versionsOf(log: Log, r: ShownResult): ShownResult[] {
+  const all = log.conversation().results;
+  const out: ShownResult[] = [];
+  for (let p = r.replaces ? all[r.replaces] : undefined; p; p = p.replaces ? all[p.replaces] : undefined) out.unshift(p);
+  return out;
+}
+
+function Caption({ log, r }: { log: Log; r: ShownResult }) {
+  const replaced = r.replacedBy;
+  const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
+  return (
+    <div className="flex shrink-0 flex-wrap items-baseline gap-x-3 px-4 pt-3">
+      <h2 className="min-w-0 truncate font-serif text-lg font-semibold">{r.chart?.title || question || `Result ${r.id}`}</h2>
+      <p className="tabular text-xs text-ink-quiet">
+        {[r.source === "client" ? "in this browser" : r.source, plural(r.row_count, "row") + (r.truncated && r.source !== "client" ? ", cut" : ""), r.version > 1 ? `v${r.version}, by ${who(r.author)}` : ""].filter(Boolean).join(" · ")}
+      </p>
+      {replaced && (
+        <button type="button" className="rounded-sm text-xs text-accent underline underline-offset-2" onClick={() => go({ conversation: log.id, result: replaced })}>
+          There is a newer version
+        </button>
+      )}
+    </div>
+  );
+}
+
+const formats = { xlsx: "Excel (XLSX)", csv: "CSV", json: "JSON", arrow: "Arrow" } as const;
+type Format = keyof typeof formats;
+
+function Downloads({ log, r }: { log: Log; r: ShownResult }) {
+  const ref = { conversation: log.id, id: r.id };
+  const here = useLocalRows(ref);
+  const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
+  const [failed, setFailed] = useState("");
+  const write = async (f: Exclude<Format, "arrow">) => {
+    setFailed("");
+    try {
+      const make = await import("../lib/export");
+      save(await make[f](here!), fileName(r.chart?.title || question || r.id, f));
+    } catch {
+      setFailed("The file could not be written. Reload the page and try again.");
+    }
+  };
+  // Rows that are only here are written here, and the server never sees them.
+  const local = r.source === "client";
+  const part = here && here.rows.length < r.row_count ? `The first ${plural(here.rows.length, "row")}` : undefined;
+  const items = (Object.keys(formats) as Format[]).map((f) => ({
+    label: formats[f],
+    hint: part,
+    disabled: !local ? undefined : !here ? "Its rows are in a file that is not open in this browser." : f === "arrow" ? "Only results of the server are written as Arrow." : undefined,
+    onSelect: () => (here && f !== "arrow" ? void write(f) : download(api.resultUrl(log.id, r.id, f))),
+  }));
+  return (
+    <>
+      {failed && (
+        <span role="alert" className="truncate text-xs text-bad">
+          {failed}
+        </span>
+      )}
+      <Menu label="Download" align="end" groups={[{ title: "Download", items }]} button={(p) => <IconButton icon="download" label="Download" {...p} />} />
+    </>
+  );
+}

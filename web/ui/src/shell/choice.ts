@@ -1,0 +1,19 @@
+// What the next question is asked with: assistant, tier and data. It lives beside
+// the page before the first question, so that a command can change it, too.
+import { useSyncExternalStore } from "react";
+import type { Choice } from "../composer/Composer";
+
+let choice: Choice = {};
+const listeners = new Set<() => void>();
+
+export function setChoice(c: Choice): void {
+  choice = c;
+  for (const f of listeners) f();
+}
+
+export function useChoice(): Choice {
+  return useSyncExternalStore(
+    (f) => (listeners.add(f), () => void listeners.delete(f)),
+    () => choice,
+  );
+}

@@ -1,0 +1,165 @@
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from "react";
+import { api, sentence } from "../api/client";
+import type { ToolPart } from "../log/conversation";
+import { Button } from "../ui/Button";
+import { Icon } from "../ui/Icon";
+import { subject } from "../panes/coder/detail";
+
+const Preview = lazy(() => import("../panes/coder/Preview").then((m) => ({ default: m.Preview })));
+
+const asking: Record<string, string> = { Bash: "run this command", Write: "write this file", Edit: "change this file" };
+
+const mostReason = 500;
+
+/** A call that waits for somebody to allow it: what exactly it would do, and the
+ *  three answers. Answered elsewhere, it goes away with the event that says so. */
+export function Approval({ part, conversation }: { part: ToolPart; conversation: string }) {
+  const [sent, setSent] = useState(false);
+  const [error, setError] = useState("");
+  const [declining, setDeclining] = useState(false);
+  const [reason, setReason] = useState("");
+  const card = useRef<HTMLElement>(null);
+  const file = part.name === "Bash" ? "" : subject(part.name, part.input);
+
+  const decide = async (approved: boolean, more: { always?: boolean; reason?: string } = {}) => {
+    if (sent) return;
+    setSent(true);
+    setError("");
+    try {
+      await api.turn(conversation, { approvals: [{ call_id: part.key, approved, ...more }] });
+    } catch (err) {
+      setError(sentence(err));
+      setSent(false);
+    }
+  };
+  useFocus(card);
+  useKeys(card, {
+    a: () => void decide(true),
+    d: () => setDeclining(true),
+  });
+
+  return (
+    <section ref={card} tabIndex={-1} role="group" aria-label="Approval" data-approval="" className="rounded-lg border border-line-strong bg-surface text-sm">
+      <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
+        <Icon name="key" small className="text-warn" />
+        <h3 className="shrink-0 font-medium">May it {asking[part.name] ?? `use ${part.name.replaceAll("_", " ")}`}?</h3>
+        <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
+      </header>
+      <div className="px-4 py-3">
+        <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
+          <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} />
+        </Suspense>
+      </div>
+      {declining ? (
+        <form
+          className="flex flex-wrap items-center gap-2 border-t px-4 py-3"
+          onSubmit={(e) => {
+            e.preventDefault();
+            void decide(false, reason.trim() ? { reason: reason.trim() } : {});
+          }}
+        >
+          <input
+            autoFocus
+            aria-label="Why not"
+            placeholder="Why not? (optional)"
+            maxLength={mostReason}
+            value={reason}
+            onChange={(e) => setReason(e.target.value)}
+            onKeyDown={(e) => {
+              if (e.key !== "Escape") return;
+              e.stopPropagation();
+              setDeclining(false);
+              card.current?.focus();
+            }}
+            className="h-9 min-w-full flex-1 rounded-md border bg-page px-3 sm:min-w-48"
+          />
+          <Button
+            onClick={() => {
+              setDeclining(false);
+              card.current?.focus();
+            }}
+          >
+            Back
+          </Button>
+          <Button look="primary" type="submit" disabled={sent}>
+            Decline
+          </Button>
+        </form>
+      ) : (
+        <div className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
+          <Button look="primary" disabled={sent} aria-keyshortcuts="A" onClick={() => void decide(true)}>
+            Allow once <Key>A</Key>
+          </Button>
+          <Button disabled={sent} onClick={() => void decide(true, { always: true })}>
+            Always in this conversation
+          </Button>
+          <Button look="quiet" disabled={sent} aria-keyshortcuts="D" onClick={() => setDeclining(true)}>
+            Decline <Key>D</Key>
+          </Button>
+        </div>
+      )}
+      {error && (
+        <p role="alert" className="border-t px-4 py-2 text-bad">
+          {error}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Key({ children }: { children: ReactNode }) {
+  return (
+    <kbd aria-hidden="true" className="rounded-sm border border-current px-1 font-sans text-xs font-normal opacity-80 max-lg:hidden">
+      {children}
+    </kbd>
+  );
+}
+
+const composer = () => document.getElementById("composer") as HTMLTextAreaElement | null;
+
+/** Takes the focus when nothing has it, and gives it back to the question field. */
+function useFocus(card: React.RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const el = card.current;
+    if (document.activeElement === document.body) el?.focus({ preventScroll: true });
+    // What is removed loses the focus without a word: note it while it is there.
+    let inside = el === document.activeElement;
+    const seen = () => (inside = el?.contains(document.activeElement) ?? false);
+    document.addEventListener("focusin", seen);
+    return () => {
+      document.removeEventListener("focusin", seen);
+      if (inside) requestAnimationFrame(() => document.activeElement === document.body && composer()?.focus({ preventScroll: true }));
+    };
+  }, [card]);
+}
+
+/** Letters for the answers, wherever nobody writes. Of several cards the one with
+ *  the focus hears them, otherwise the first. From the empty question field, the
+ *  upward arrow leads here. */
+function useKeys(card: React.RefObject<HTMLElement | null>, keys: Record<string, () => void>): void {
+  const now = useRef(keys);
+  now.current = keys;
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      const el = card.current;
+      if (!el || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
+      const at = document.activeElement;
+      const mine = at?.closest("[data-approval]") ?? document.querySelector("[data-approval]");
+      if (mine !== el) return;
+      if (at === composer()) {
+        if (e.key === "ArrowUp" && !composer()?.value) {
+          e.preventDefault();
+          el.focus();
+        }
+        return;
+      }
+      if (at instanceof HTMLElement && (at.matches("input, textarea, select") || at.isContentEditable || at.closest("dialog, [popover]"))) return;
+      const act = now.current[e.key.toLowerCase()];
+      if (!act) return;
+      e.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [card]);
+}

@@ -1,0 +1,46 @@
+import { useState } from "react";
+import { api, sentence } from "../api/client";
+import { Button } from "../ui/Button";
+import { Popover } from "../ui/Popover";
+
+/** Asks for the reason of a thumb; the thumb itself has been sent. */
+export function FeedbackForm({ anchor, good, conversation, seq, onClose }: { anchor: HTMLElement; good: boolean; conversation: string; seq: number; onClose: () => void }) {
+  const [words, setWords] = useState("");
+  const [error, setError] = useState("");
+  const send = async () => {
+    try {
+      if (words.trim()) await api.feedback(conversation, seq, good, words.trim());
+      onClose();
+    } catch (err) {
+      setError(sentence(err));
+    }
+  };
+  return (
+    <Popover anchor={anchor} onClose={onClose} label="Why?" className="w-80 p-3">
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          void send();
+        }}
+      >
+        <label className="block text-sm font-medium">
+          {good ? "What was good about it?" : "What was wrong with it?"}
+          <textarea autoFocus maxLength={2000} rows={3} value={words} onChange={(e) => setWords(e.target.value)} className="mt-1 block w-full resize-none rounded-md border bg-surface p-2 text-sm font-normal" />
+        </label>
+        {error && (
+          <p role="alert" className="text-sm text-bad">
+            {error}
+          </p>
+        )}
+        <div className="mt-2 flex justify-end gap-2">
+          <Button look="quiet" onClick={onClose}>
+            No reason
+          </Button>
+          <Button look="primary" type="submit">
+            Send
+          </Button>
+        </div>
+      </form>
+    </Popover>
+  );
+}

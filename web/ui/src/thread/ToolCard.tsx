@@ -1,0 +1,116 @@
+import { lazy, memo, Suspense, useEffect, useRef, useState } from "react";
+import type { ToolPart, ToolState } from "../log/conversation";
+import { duration, plural } from "../lib/format";
+import { Icon } from "../ui/Icon";
+import { outcome, subject } from "../panes/coder/detail";
+import { Approval } from "./Approval";
+import { revealed, useRevealed } from "./reveal";
+import { activity } from "./Steps";
+
+const CallCard = lazy(() => import("../panes/coder/CallCard"));
+const coderTools = new Set(["Read", "Write", "Edit", "Bash", "Glob", "Grep"]);
+
+const says: Record<ToolState, string> = { running: "running", waiting: "waits", done: "done", failed: "failed" };
+
+/** One tool call: what went in, how it went, what came out. */
+export const ToolCard = memo(function ToolCard({ part, conversation, open: first = false }: { part: ToolPart; conversation: string; open?: boolean }) {
+  const [open, setOpen] = useState(first);
+  const head = useRef<HTMLButtonElement>(null);
+  const wanted = useRevealed(part.key);
+  useEffect(() => {
+    if (!wanted || !head.current) return;
+    setOpen(true);
+    head.current.scrollIntoView({ block: "center" });
+    head.current.focus({ preventScroll: true });
+    revealed(part.key);
+  }, [wanted, part.key]);
+  const about = field(part.input, "thought");
+  const file = coderTools.has(part.name) ? subject(part.name, part.input) : "";
+  if (asks(part)) return <Approval part={part} conversation={conversation} />;
+  return (
+    <section className="rounded-md border bg-surface" aria-label={`${activity(part.name)}: ${says[part.state]}`}>
+      <button ref={head} type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover">
+        <State state={part.state} />
+        <span className="shrink-0 font-medium">{activity(part.name)}</span>
+        <span className={`min-w-0 flex-1 truncate text-ink-quiet ${file ? "font-mono text-xs" : ""}`}>{file || about}</span>
+        <span className="tabular shrink-0 text-xs text-ink-quiet">{facts(part)}</span>
+        <Icon name="chevron" small className={`text-ink-quiet transition-transform ${open ? "rotate-90" : ""}`} />
+      </button>
+      {open && (
+        <div className="space-y-2 border-t px-3 py-2 text-sm">
+          {coderTools.has(part.name) ? (
+            <Suspense fallback={<Raw part={part} />}>
+              <CallCard part={part} conversation={conversation} />
+            </Suspense>
+          ) : (
+            <Raw part={part} />
+          )}
+        </div>
+      )}
+    </section>
+  );
+});
+
+/** Whether a call waits for somebody to allow it. */
+const asks = (p: ToolPart) => p.approval !== undefined && p.approval.approved === undefined && p.state === "waiting";
+
+function State({ state }: { state: ToolState }) {
+  switch (state) {
+    case "running":
+      return <Icon name="spinner" small className="turning text-accent" />;
+    case "waiting":
+      return <Icon name="key" small className="text-warn" />;
+    case "failed":
+      return <Icon name="alert" small className="text-bad" />;
+    case "done":
+      return <Icon name="check" small className="text-good" />;
+  }
+}
+
+function facts(p: ToolPart): string {
+  const words: string[] = [];
+  if (p.result) words.push(plural(p.result.row_count, "row"));
+  if (coderTools.has(p.name)) words.push(...outcome(p));
+  if (p.approval?.approved === false) words.push("declined");
+  if (p.cached) words.push("cached");
+  if (p.millis) words.push(duration(p.millis));
+  return words.join(" · ");
+}
+
+/** A string within the input of a call. */
+export function field(input: unknown, name: string): string {
+  const v = (input as Record<string, unknown> | null)?.[name];
+  return typeof v === "string" ? v : "";
+}
+
+/** Input and output as they are. A statement stands alone: it is what people read. */
+export function Raw({ part }: { part: ToolPart }) {
+  const sql = field(part.input, "sql");
+  return (
+    <>
+      {sql ? <Code text={sql} label="SQL" /> : <Code text={pretty(part.input)} label="Input" />}
+      {part.content !== undefined && <Code text={clip(part.content)} label={part.state === "failed" ? "Error" : "What the model read"} bad={part.state === "failed"} />}
+      {part.state === "running" && <p className="text-ink-quiet">It runs.</p>}
+    </>
+  );
+}
+
+function Code({ text, label, bad }: { text: string; label: string; bad?: boolean }) {
+  return (
+    <div>
+      <div className={`text-xs ${bad ? "text-bad" : "text-ink-quiet"}`}>{label}</div>
+      <pre tabIndex={0} className={`max-h-64 overflow-auto rounded-sm p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap ${bad ? "bg-bad-soft text-bad" : "bg-sunken"}`}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+function pretty(input: unknown): string {
+  if (input === null || typeof input !== "object") return String(input ?? "");
+  const { thought: _, ...rest } = input as Record<string, unknown>;
+  return JSON.stringify(rest, null, 2);
+}
+
+const most = 20_000;
+const clip = (s: string) => (s.length > most ? `${s.slice(0, most)}\n… and ${plural(s.length - most, "more character")}` : s);

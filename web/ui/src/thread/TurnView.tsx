@@ -1,0 +1,395 @@
+import { memo, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { answerText, steps, waitsForPerson, type Conversation, type Live, type ToolPart, type Turn } from "../log/conversation";
+import { useLog, type Log } from "../log/store";
+import { api, sentence } from "../api/client";
+import { clock, count, duration, money, plural } from "../lib/format";
+import { who } from "../lib/me";
+import { go, useRoute } from "../lib/router";
+import { counted } from "../lib/renders";
+import { Button, IconButton } from "../ui/Button";
+import { Icon } from "../ui/Icon";
+import { Prose } from "./Answer";
+import { Steps, activity } from "./Steps";
+import { notesOf, numbered, origin } from "./notes";
+import { FeedbackForm } from "./FeedbackForm";
+import { Stale } from "./Stale";
+
+interface Props {
+  turn: Turn;
+  log: Log;
+  last: boolean;
+  onNote: (answerOf: Turn, index: number, anchor: HTMLElement) => void;
+}
+
+/** A question and its answer. A finished one is drawn once. */
+export const TurnView = memo(function TurnView({ turn, log, last, onNote }: Props) {
+  counted(`turn ${turn.seq}`);
+  const running = turn.state === "running" || turn.state === "idle";
+  return (
+    <article className="pt-6" aria-label={`Question: ${turn.text.slice(0, 80)}`} data-turn={turn.seq}>
+      {turn.text && <Question turn={turn} log={log} last={last} />}
+      <div className="mt-4">
+        <Activity turn={turn} log={log} running={running} />
+        <Body turn={turn} log={log} running={running} />
+        {turn.answer && <Stale turn={turn} log={log} />}
+        <Outcome turn={turn} log={log} last={last} />
+        {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
+        {!running && <Results turn={turn} log={log} />}
+        {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
+      </div>
+    </article>
+  );
+});
+
+/** The log may have several turns; only the running one looks at the growing message. */
+function useLive(log: Log, running: boolean): Live | undefined {
+  return useLog(log, (c: Conversation) => (running ? c.live : undefined));
+}
+
+function Activity({ turn, log, running }: { turn: Turn; log: Log; running: boolean }) {
+  const live = useLive(log, running);
+  return <Steps turn={turn} conversation={log.id} now={running ? now(turn, live) : undefined} />;
+}
+
+/** What is going on, in a few words. */
+function now(turn: Turn, live: Live | undefined): string {
+  if (live?.retrying) return "The model is busy; trying again";
+  const block = live?.blocks.at(-1);
+  if (block?.kind === "tool_use") return activity(block.name ?? "");
+  if (block?.kind === "thinking") return "Thinking";
+  if (block?.kind === "text") return "Answering";
+  const open = turn.parts.findLast((p): p is ToolPart => p.kind === "tool" && p.state === "running");
+  return open ? activity(open.name) : "Working on it";
+}
+
+/** The answer. What a model says before it calls a tool is none: once the call
+ *  begins, it stays as a quiet line in the same place until there is more. */
+function Body({ turn, log, running }: { turn: Turn; log: Log; running: boolean }) {
+  const live = useLive(log, running);
+  const growing = live && !callsTool(live) ? saying(live) : "";
+  const text = growing || (live && callsTool(live) ? "" : answerText(turn));
+  if (!text) return running ? <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{live ? saying(live) || remark(turn) : remark(turn)}</p> : null;
+  return (
+    <div className="mt-3">
+      <Prose text={text} answer={turn.answer} growing={!turn.answer && running} />
+    </div>
+  );
+}
+
+const callsTool = (live: Live) => live.blocks.some((b) => b.kind === "tool_use");
+
+const saying = (live: Live) =>
+  live.blocks
+    .filter((b) => b.kind === "text")
+    .map((b) => b.text)
+    .join("\n\n");
+
+/** What the model said last on its way to the answer. */
+function remark(turn: Turn): string {
+  const last = turn.parts.findLast((p) => p.kind === "text" && !p.broken);
+  return last?.kind === "text" ? last.text.replace(/[*_`#]/g, "") : "";
+}
+
+function Question({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
+  const [editing, setEditing] = useState(false);
+  if (editing) return <EditQuestion turn={turn} log={log} done={() => setEditing(false)} />;
+  const can = Number.isInteger(turn.seq) && turn.seq > 0 && turn.state !== "running" && turn.state !== "idle";
+  return (
+    <div className="group flex items-start justify-end gap-1">
+      {can && (
+        <IconButton
+          icon="edit"
+          small
+          label={last ? "Edit this question" : "Edit this question and go on from here"}
+          className="mt-1 opacity-0 print:hidden group-focus-within:opacity-100 group-hover:opacity-100 max-lg:opacity-100"
+          onClick={() => setEditing(true)}
+        />
+      )}
+      <div className="max-w-[85%] rounded-lg rounded-br-sm bg-accent-soft px-4 py-2">
+        <Asked text={turn.text} />
+      </div>
+    </div>
+  );
+}
+
+/** The words of a question; the first lines of a long one. */
+function Asked({ text }: { text: string }) {
+  const [all, setAll] = useState(false);
+  const [cut, setCut] = useState(false);
+  const words = useRef<HTMLHeadingElement>(null);
+  useLayoutEffect(() => {
+    const el = words.current!;
+    const fit = () => setCut(el.scrollHeight > el.clientHeight + 1);
+    fit(); // before it is painted, so that nothing moves
+    const seen = new ResizeObserver(fit);
+    seen.observe(el);
+    return () => seen.disconnect();
+  }, [text]);
+  return (
+    <>
+      <h2 ref={words} className={`wrap-anywhere whitespace-pre-wrap ${all ? "" : "line-clamp-8 print:line-clamp-none"}`}>
+        <span className="sr-only">You asked: </span>
+        <span dir="auto" className="block">
+          {text}
+        </span>
+      </h2>
+      {(cut || all) && (
+        <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink print:hidden">
+          {all ? "Less" : "The whole question"}
+        </button>
+      )}
+    </>
+  );
+}
+
+function EditQuestion({ turn, log, done }: { turn: Turn; log: Log; done: () => void }) {
+  const [text, setText] = useState(turn.text);
+  const [error, setError] = useState("");
+  const send = async () => {
+    if (!text.trim()) return;
+    try {
+      await api.turn(log.id, { edit: { seq: turn.seq, text: text.trim() } });
+      done();
+    } catch (err) {
+      setError(sentence(err));
+    }
+  };
+  return (
+    <form
+      className="rounded-lg border bg-surface p-3"
+      onSubmit={(e) => {
+        e.preventDefault();
+        void send();
+      }}
+    >
+      <textarea
+        autoFocus
+        aria-label="Edit the question"
+        dir="auto"
+        value={text}
+        onChange={(e) => setText(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === "Escape") done();
+          if (e.key === "Enter" && !e.shiftKey && !e.nativeEvent.isComposing) {
+            e.preventDefault();
+            void send();
+          }
+        }}
+        className="grow-with-text w-full resize-none rounded-sm bg-transparent"
+      />
+      {error && (
+        <p role="alert" className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+      <div className="mt-2 flex items-center justify-end gap-2">
+        <span className="mr-auto text-xs text-ink-quiet">What came after this question is set aside.</span>
+        <Button onClick={done}>Cancel</Button>
+        <Button look="primary" type="submit" disabled={!text.trim()}>
+          Ask again
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** How a turn ended, where that needs a word. */
+function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
+  switch (turn.state) {
+    case "failed":
+      return (
+        <div role="alert" className="mt-3 flex flex-wrap items-center gap-3 rounded-md bg-bad-soft px-4 py-3 text-sm text-bad">
+          <Icon name="alert" small />
+          <span className="min-w-48 flex-1">
+            {turn.failure?.message ?? "The answer could not be finished."}
+            {unchecked(turn)}
+          </span>
+          {last && <Again log={log} label="Try again" />}
+        </div>
+      );
+    case "stopped":
+      return (
+        <div className="mt-3 flex flex-wrap items-center gap-3 text-sm text-ink-quiet">
+          <Icon name="stop" small />
+          <span>
+            {stopped[turn.stoppedBy ?? ""] ?? "Stopped."}
+            {unchecked(turn)}
+          </span>
+          {last && <Again log={log} label="Ask again" />}
+        </div>
+      );
+    case "parked":
+      return <p className="mt-3 text-sm text-ink-quiet">{waits(turn)}</p>;
+    case "finished":
+      return limited[turn.reason ?? ""] ? <p className="mt-3 text-sm text-warn">{limited[turn.reason ?? ""]}</p> : null;
+    default:
+      return null;
+  }
+}
+
+/** Of an answer that broke off: what it says was not looked up. */
+const unchecked = (t: Turn) => (!t.answer && answerText(t) ? " Its numbers were not checked." : "");
+
+const stopped: Record<string, string> = {
+  user: "You stopped this answer.",
+  disconnect: "Stopped, because the one who asked had left.",
+  shutdown: "The server was shut down meanwhile.",
+  interrupted: "The server was interrupted meanwhile.",
+};
+
+const limited: Record<string, string> = {
+  max_turns: "This is the best answer within the number of steps that are allowed.",
+  budget: "This is the best answer within the budget of one question.",
+  max_tokens: "The answer was cut off at its greatest length.",
+};
+
+function waits(turn: Turn): string {
+  if (!turn.parts.some(waitsForPerson)) return "It waits for a browser to do its part.";
+  const until = turn.deadline ? `, until ${clock(turn.deadline)}` : "";
+  return `It waits for you${until}. A new question goes on without it.`;
+}
+
+function Again({ log, label }: { log: Log; label: string }) {
+  const [error, setError] = useState("");
+  return (
+    <>
+      <Button icon="retry" onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}>
+        {label}
+      </Button>
+      {error && (
+        <span role="alert" className="w-full text-bad">
+          {error}
+        </span>
+      )}
+    </>
+  );
+}
+
+const shownNotes = 4;
+
+/** The footnotes below an answer. */
+function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
+  const [all, setAll] = useState(false);
+  const answer = turn.answer!;
+  const notes = notesOf(answer);
+  const list = numbered(notes);
+  const open = notes.filter((n) => n.open).length;
+  const inTable = notes.filter((n) => n.cite && n.number === undefined).length;
+  if (!notes.length) return null;
+  return (
+    <div role="group" aria-label="Footnotes" className="mt-4 border-t pt-2">
+      <ol className="tabular grid gap-x-4 text-sm text-ink-quiet sm:grid-cols-2">
+        {(all ? list : list.slice(0, shownNotes)).map((n) => (
+          <li key={n.number}>
+            <button type="button" onClick={(e) => onNote(turn, notes.indexOf(n), e.currentTarget)} className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink">
+              <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
+              <span className="shrink-0 font-medium text-ink-soft">{n.cite!.text}</span>
+              <span className="min-w-0 truncate">{origin(n.cite!)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      <p className="mt-0.5 flex flex-wrap gap-x-3 pl-5 text-xs text-ink-quiet">
+        {list.length > shownNotes && (
+          <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+            {all ? "Fewer" : `All ${list.length}`}
+          </button>
+        )}
+        {inTable > 0 && <span>{plural(inTable, "number")} of the table: each a cell, click it</span>}
+        {open > 0 && <span className="text-warn">{plural(open, "number has", "numbers have")} no footnote</span>}
+      </p>
+    </div>
+  );
+}
+
+/** The results of a turn: each opens in the right pane. */
+function Results({ turn, log }: Pick<Props, "turn" | "log">) {
+  const results = useLog(log, (c) => c.results);
+  const at = useRoute();
+  const ids = turn.parts.flatMap((p) => (p.kind === "tool" && p.result ? [p.result.id] : []));
+  const edited = ids.map((id) => results[results[id]?.replacedBy ?? ""]).filter((r) => r !== undefined);
+  if (!ids.length) return null;
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-2">
+      {[...ids.map((id) => results[id]).filter((r) => r !== undefined), ...edited].map((r) => (
+        <button
+          key={r.id}
+          type="button"
+          aria-pressed={at.result === r.id}
+          onClick={() => go({ conversation: log.id, result: r.id, view: at.view === "sql" || at.view === "table" ? at.view : undefined })}
+          className="inline-flex h-8 max-w-full items-center gap-1.5 rounded-full border bg-surface px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink aria-pressed:border-accent aria-pressed:text-accent"
+        >
+          <Icon name={r.chart ? "chart" : "table"} small />
+          <span className="truncate">{r.chart?.title || r.id}</span>
+          <span className="tabular shrink-0 text-xs text-ink-quiet">
+            {r.version > 1 ? `v${r.version}, by ${who(r.author)} · ` : ""}
+            {plural(r.row_count, "row")}
+            {r.truncated ? "+" : ""}
+          </span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Below a turn that has ended. */
+function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
+  const [copied, setCopied] = useState(false);
+  const [error, setError] = useState("");
+  const [rating, setRating] = useState<{ anchor: HTMLElement; good: boolean } | null>(null);
+  const text = answerText(turn);
+  if (!text && !steps(turn).length) return null;
+  const rate = (good: boolean, anchor: HTMLElement) => {
+    if (!turn.answer) return;
+    api.feedback(log.id, turn.answer.seq, good).catch((err) => setError(sentence(err)));
+    setRating({ anchor, good });
+  };
+  return (
+    <div className="mt-2 -ml-2 flex flex-wrap items-center gap-0.5 text-ink-quiet print:[&>button]:hidden">
+      {text && (
+        <IconButton
+          icon={copied ? "check" : "copy"}
+          small
+          label={copied ? "Copied" : "Copy the answer"}
+          onClick={() => {
+            navigator.clipboard.writeText(text).then(
+              () => {
+                setCopied(true);
+                setTimeout(() => setCopied(false), 1500);
+              },
+              () => setError("The browser did not allow copying."),
+            );
+          }}
+        />
+      )}
+      {turn.answer && (
+        <>
+          <IconButton icon="up" small label="Good answer" aria-pressed={turn.feedback?.good === true} className="aria-pressed:text-good" onClick={(e) => rate(true, e.currentTarget)} />
+          <IconButton icon="up" small label="Bad answer" aria-pressed={turn.feedback?.good === false} className="aria-pressed:text-bad [&>svg]:rotate-180" onClick={(e) => rate(false, e.currentTarget)} />
+        </>
+      )}
+      {last && Number.isInteger(turn.seq) && (
+        <IconButton icon="retry" small label="Answer again" onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))} />
+      )}
+      <Price turn={turn} />
+      {error && (
+        <span role="alert" className="text-sm text-bad">
+          {error}
+        </span>
+      )}
+      {rating && turn.answer && <FeedbackForm anchor={rating.anchor} good={rating.good} conversation={log.id} seq={turn.answer.seq} onClose={() => setRating(null)} />}
+    </div>
+  );
+}
+
+/** What the answer cost, in a few figures. */
+function Price({ turn }: { turn: Turn }): ReactNode {
+  const u = turn.usage;
+  const tokens = u ? u.input + u.output + (u.cache_read ?? 0) + (u.cache_write_5m ?? 0) + (u.cache_write_1h ?? 0) : 0;
+  const words = [clock(turn.time)];
+  if (turn.millis !== undefined) words.push(duration(turn.millis));
+  if (tokens) words.push(`${count(tokens)} tokens`);
+  if (turn.cost && (turn.cost.micro_usd || tokens)) words.push(`${turn.cost.unpriced ? "at most " : ""}${money(turn.cost.micro_usd)}`);
+  else if (turn.model === "offline-planner") words.push("no cost");
+  return <span className="tabular ml-2 text-xs">{words.join(" · ")}</span>;
+}

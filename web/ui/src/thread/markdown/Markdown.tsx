@@ -1,0 +1,254 @@
+// Markdown as React elements: no HTML of the text is ever interpreted, links open
+// elsewhere, images are not fetched. Numerals with a footnote become buttons.
+import { Fragment, memo, use, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import type { Nodes, PhrasingContent, Table, Text } from "mdast";
+import { Growing, parse, type Block } from "./parse";
+import { NoteMark } from "./NoteMark";
+import { count } from "../../lib/format";
+import { WholeContext, type Whole } from "../context";
+import type { Note } from "../notes";
+
+interface Props {
+  text: string;
+  notes?: readonly Note[];
+  /** The text is still growing. */
+  growing?: boolean;
+}
+
+export default function Markdown({ text, notes = none, growing }: Props) {
+  const parser = useRef<Growing>(undefined);
+  const blocks = useMemo(() => {
+    if (!growing) return parse(text);
+    parser.current ??= new Growing();
+    return parser.current.blocks(text);
+  }, [text, growing]);
+  return (
+    <>
+      {blocks.map((b, i) => (
+        <BlockView key={i} block={b} notes={within(notes, b)} text={text} growing={growing} />
+      ))}
+    </>
+  );
+}
+
+const none: readonly Note[] = [];
+
+function within(notes: readonly Note[], b: Block): readonly Note[] {
+  const from = b.base + (b.node.position?.start.offset ?? 0);
+  const to = b.base + (b.node.position?.end.offset ?? 0);
+  const some = notes.filter((n) => n.from >= from && n.to <= to);
+  return some.length ? some : none;
+}
+
+// A block of a growing text keeps its node once it is final, so it is drawn once.
+const BlockView = memo(
+  function BlockView({ block, notes, text }: { block: Block; notes: readonly Note[]; text: string; growing?: boolean }) {
+    return <>{draw(block.node, { base: block.base, notes, text }, 0)}</>;
+  },
+  (a, b) => a.block.node === b.block.node && a.notes === b.notes && (a.growing === true) === (b.growing === true),
+);
+
+interface Context {
+  base: number;
+  notes: readonly Note[];
+  text: string;
+  inTable?: boolean;
+}
+
+function kids(n: { children: Nodes[] }, c: Context): ReactNode[] {
+  return n.children.map((k, i) => draw(k, c, i));
+}
+
+function draw(n: Nodes, c: Context, key: number): ReactNode {
+  switch (n.type) {
+    case "text":
+      return <Fragment key={key}>{words(n, c)}</Fragment>;
+    case "paragraph":
+      return aside(n.children) ? <Aside key={key}>{kids(n, c)}</Aside> : <p key={key}>{kids(n, c)}</p>;
+    case "heading": {
+      const Level = `h${Math.min(n.depth + 2, 6)}` as "h3";
+      return <Level key={key}>{kids(n, c)}</Level>;
+    }
+    case "strong":
+      return <strong key={key}>{kids(n, c)}</strong>;
+    case "emphasis":
+      return <em key={key}>{kids(n, c)}</em>;
+    case "delete":
+      return <del key={key}>{kids(n, c)}</del>;
+    case "inlineCode":
+      return <code key={key}>{n.value}</code>;
+    case "code":
+      return (
+        <pre key={key} tabIndex={0}>
+          <code>{n.value}</code>
+        </pre>
+      );
+    case "blockquote":
+      return <blockquote key={key}>{kids(n, c)}</blockquote>;
+    case "list":
+      return n.ordered ? (
+        <ol key={key} start={n.start ?? 1}>
+          {kids(n, c)}
+        </ol>
+      ) : (
+        <ul key={key}>{kids(n, c)}</ul>
+      );
+    case "listItem":
+      return <li key={key}>{n.children.map((k, i) => (k.type === "paragraph" && !n.spread ? <Fragment key={i}>{kids(k, c)}</Fragment> : draw(k, c, i)))}</li>;
+    case "table":
+      return <TableView key={key} table={n} c={{ ...c, inTable: true }} />;
+    case "thematicBreak":
+      return <hr key={key} />;
+    case "break":
+      return <br key={key} />;
+    case "link":
+      return (
+        <a key={key} href={safe(n.url)} target="_blank" rel="noreferrer noopener">
+          {kids(n, c)}
+        </a>
+      );
+    case "image":
+      return <em key={key}>{n.alt || "image"}</em>;
+    case "html":
+      return <Fragment key={key}>{n.value}</Fragment>;
+    default:
+      return "children" in n ? <Fragment key={key}>{kids(n as { children: Nodes[] }, c)}</Fragment> : null;
+  }
+}
+
+/** A paragraph that is emphasised as a whole, or says how a question was read, is
+ *  a remark beside the answer. */
+function aside(children: PhrasingContent[]): boolean {
+  const first = children[0];
+  return (children.length === 1 && first?.type === "emphasis") || (first?.type === "text" && first.value.startsWith("Reading: "));
+}
+
+/** A remark in one line; a longer one unfolds. */
+function Aside({ children }: { children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const [cut, setCut] = useState(false);
+  const line = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => {
+    const el = line.current!;
+    const seen = new ResizeObserver(() => setCut(el.scrollWidth > el.clientWidth));
+    seen.observe(el);
+    return () => seen.disconnect();
+  }, []);
+  return (
+    <div className="aside flex items-baseline gap-2">
+      <p ref={line} className={`min-w-0 ${open ? "" : "truncate"}`}>
+        {children}
+      </p>
+      {(cut || open) && (
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="shrink-0 rounded-sm text-xs underline underline-offset-2 hover:text-ink">
+          {open ? "Less" : "More"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Web and mail addresses only. */
+function safe(url: string): string | undefined {
+  return /^(https?:|mailto:)/i.test(url) ? url : undefined;
+}
+
+const numeral = /^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$/;
+
+// A long table is shown whole in the right pane; here its first rows tell enough.
+const shownRows = 12;
+
+/** The result that all cells of a table come from, when it has more rows than these. */
+function useWhole(c: Context, rows: number): Whole | undefined {
+  const wholeOf = use(WholeContext);
+  const from = new Set(c.notes.map((n) => n.cite?.result));
+  const [result] = from;
+  const whole = from.size === 1 && result ? wholeOf(result) : undefined;
+  return whole && whole.rows > rows ? whole : undefined;
+}
+
+function TableView({ table, c }: { table: Table; c: Context }) {
+  const [all, setAll] = useState(false);
+  const [head, ...body] = table.children;
+  const short = !all && body.length > shownRows + 1;
+  const whole = useWhole(c, body.length);
+  const plain = (i: number, r = 0) => {
+    const cell = body[r]?.children[i];
+    return cell ? c.text.slice(c.base + (cell.children[0]?.position?.start.offset ?? 0), c.base + (cell.children.at(-1)?.position?.end.offset ?? 0)) : "";
+  };
+  const right = (head?.children ?? []).map((_, i) => table.align?.[i] === "right" || (body.length > 0 && body.every((_, r) => numeral.test(plain(i, r).replaceAll("*", "")))));
+  return (
+    <div className="table-box" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {head?.children.map((cell, i) => (
+              <th key={i} scope="col" className={right[i] ? "num" : undefined}>
+                {kids(cell, c)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {(short ? body.slice(0, shownRows) : body).map((row, r) => (
+            <tr key={r}>
+              {row.children.map((cell, i) => (
+                <td key={i} className={right[i] ? "num" : undefined}>
+                  {kids(cell, c)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {whole ? (
+        <button type="button" onClick={whole.show} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink">
+          All {count(whole.rows)} rows in the table
+        </button>
+      ) : (
+        body.length > shownRows + 1 && (
+          <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink">
+            {short ? `All ${body.length} rows` : "Fewer rows"}
+          </button>
+        )
+      )}
+    </div>
+  );
+}
+
+/** Text with its footnotes in place. */
+function words(n: Text, c: Context): ReactNode {
+  const from = c.base + (n.position?.start.offset ?? 0);
+  const to = c.base + (n.position?.end.offset ?? 0);
+  const mine = c.notes.filter((x) => x.from >= from && x.to <= to);
+  if (!mine.length) return n.value;
+  const place = places(c.text.slice(from, to), n.value);
+  const out: ReactNode[] = [];
+  let at = 0;
+  for (const note of mine) {
+    const a = place(note.from - from), b = place(note.to - from);
+    if (a < at || b <= a) continue;
+    if (a > at) out.push(n.value.slice(at, a));
+    out.push(<NoteMark key={note.from} note={note} text={n.value.slice(a, b)} bare={c.inTable} />);
+    at = b;
+  }
+  out.push(n.value.slice(at));
+  return out;
+}
+
+/** Maps offsets of a source to its value, which lacks the escapes. */
+export function places(source: string, value: string): (at: number) => number {
+  if (source === value) return (at) => at;
+  const map: number[] = [];
+  let v = 0;
+  for (let s = 0; s < source.length; s++) {
+    map[s] = v;
+    if (source[s] === value[v]) v++;
+    else if (source[s] === "&") {
+      const end = source.indexOf(";", s);
+      for (; end > s && s < end; s++) map[s + 1] = v;
+      v++;
+    }
+  }
+  return (at) => map[at] ?? value.length;
+}

@@ -1,0 +1,54 @@
+// The footnotes of an answer, placed in its text and numbered as they are read.
+import type { Answer } from "../log/conversation";
+import type { Cite, Unresolved } from "../log/events";
+import { fromBytes } from "../lib/utf8";
+
+export interface Note {
+  from: number; // in UTF-16 units of the answer's text
+  to: number;
+  /** What it rests on; nothing when it has no footnote. */
+  cite?: Cite;
+  open?: Unresolved;
+  /** The number that is shown; none in tables, where each cell has one. */
+  number?: number;
+}
+
+/** All notes of an answer in the order of its text. */
+export function notesOf(a: Answer): readonly Note[] {
+  const known = cache.get(a);
+  if (known) return known;
+  const at = fromBytes(a.text);
+  const notes: Note[] = [
+    ...a.cites.filter((c) => c.formula !== "question").map((cite) => ({ from: at(cite.start), to: at(cite.end), cite })),
+    ...a.unresolved.map((open) => ({ from: at(open.start), to: at(open.end), open })),
+  ].sort((x, y) => x.from - y.from);
+  const numbers = new Map<string, number>();
+  for (const n of notes) {
+    if (!n.cite || inTable(a.text, n.from)) continue;
+    const key = `${n.cite.result}|${n.cite.row}|${n.cite.column}|${n.cite.formula}`;
+    n.number = numbers.get(key) ?? numbers.size + 1;
+    numbers.set(key, n.number);
+  }
+  cache.set(a, notes);
+  return notes;
+}
+
+const cache = new WeakMap<Answer, readonly Note[]>();
+
+function inTable(text: string, at: number): boolean {
+  const line = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
+  return /^\s*\|/.test(line);
+}
+
+/** The numbered ones, each number once. */
+export function numbered(notes: readonly Note[]): readonly Note[] {
+  const seen = new Set<number>();
+  return notes.filter((n) => n.number !== undefined && !seen.has(n.number) && seen.add(n.number));
+}
+
+/** Where a number comes from, in a few words. */
+export function origin(c: Cite): string {
+  if (c.formula) return c.formula;
+  const row = c.row === undefined ? "" : `, row ${c.row + 1}`;
+  return `${c.column ?? "value"}${row} of ${c.result ?? "the result"}`;
+}

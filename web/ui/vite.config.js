@@ -1,0 +1,59 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import zlib from "node:zlib";
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const out = path.resolve(import.meta.dirname, "../dist");
+
+// What the Go program embeds is compressed already: it answers with these bytes.
+const text = /\.(js|css|html|svg|json|wasm|txt)$/;
+// Brotli's best takes long: large files get less of it, very large ones none, and
+// they are fetched once.
+const large = 256 << 10;
+const huge = 2 << 20;
+
+function precompress() {
+  const gzip = promisify(zlib.gzip);
+  const brotli = promisify(zlib.brotliCompress);
+  async function pack(file) {
+    const data = await readFile(file);
+    await writeFile(`${file}.gz`, await gzip(data, { level: 9 }));
+    if (data.length <= huge) {
+      const quality = data.length <= large ? 11 : 9;
+      await writeFile(`${file}.br`, await brotli(data, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: data.length } }));
+    }
+    await rm(file);
+  }
+  return {
+    name: "precompress",
+    apply: "build",
+    async closeBundle() {
+      const files = await readdir(out, { recursive: true });
+      await Promise.all(files.filter((f) => text.test(f)).map((f) => pack(path.join(out, f))));
+    },
+  };
+}
+
+// In development the pages come from Vite and everything else from a running
+// `footnote demo`: FOOTNOTE=http://127.0.0.1:8787 npm run dev
+const server = process.env.FOOTNOTE ?? "http://127.0.0.1:8787";
+
+export default defineConfig({
+  plugins: [react(), tailwind(), precompress()],
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    target: ["chrome123", "firefox121", "safari17.5"],
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 40_000,
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
+  worker: { format: "es" },
+  server: { proxy: { "/api": { target: server, changeOrigin: true }, "/v1": { target: server, changeOrigin: true } } },
+  test: { environment: "node" },
+});
