@@ -16,7 +16,8 @@ export CGO_ENABLED
 VERSION := $(shell git describe --tags --always 2>/dev/null || echo dev)
 # What the program is made of: also what is embedded in it.
 SOURCES := $(shell find . -type f -not -path '*/.*' -not -path './bin/*' -not -path './data/*' -not -path './docs/*' -not -path './test/*' \
-	-not -path '*/testdata/*' -not -name '*_test.go' -not -name '*.md' -not -name '* *')
+	-not -path '*/testdata/*' -not -path '*/node_modules/*' -not -path './web/dist/*' -not -path './web/test/*' \
+	-not -name '*_test.go' -not -name '*.test.ts*' -not -name '*.md' -not -name '* *')
 
 .PHONY: help
 help: ## Show this list.
@@ -35,8 +36,7 @@ $(BIN): $(SOURCES) | setup
 		echo "To have them: apt-get install g++ (or your system's like), make clean, and make again."; \
 	fi
 	@echo "building $(BIN); the first time this takes a minute or two"
-	@mkdir -p bin
-	@$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/footnote
+	@GO=$(GO) scripts/build.sh $(BIN) $(VERSION)
 
 .PHONY: demo
 demo: build ## Create the demo shop, serve it, print a first question.
@@ -57,6 +57,15 @@ lint: setup
 	@$(GO) tool -modfile=tools.mod staticcheck ./...
 	@$(GO) mod tidy -diff
 
+.PHONY: web-test
+web-test: build ## Check the web app: types, lint, unit tests, and a real browser.
+	@scripts/web-test.sh
+
+.PHONY: web-dev
+web-dev: setup ## The web app with reloading, over a footnote demo that runs on port 8787.
+	@scripts/ui.sh all
+	@cd web/ui && exec npm run dev
+
 .PHONY: first-answer
 first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: with nothing built before.
 	@scripts/first-answer.sh
@@ -65,9 +74,21 @@ first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: wit
 crash: ## 300 trials of kill -9 amid appends and runs.
 	FOOTNOTE_CRASH_ROUNDS=300 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash' ./store/... ./test/...
 
+.PHONY: conformance
+conformance: ## The AI SDK's clients, the releases that forgive nothing included.
+	$(GO) test -count=1 -tags conformance ./test/aisdk
+
 .PHONY: eval-offline
 eval-offline: ## Measure the offline planner on its frozen questions.
 	$(GO) run ./model/offline/eval
+
+.PHONY: eval-heldout
+eval-heldout: ## Measure the offline planner on questions that were kept from it.
+	$(GO) run ./model/offline/eval -set heldout
+
+.PHONY: eval-blind
+eval-blind: ## Measure the offline planner on questions that it is never worked on with.
+	$(GO) run ./model/offline/eval -set blind
 
 .PHONY: eval-cite
 eval-cite: ## Measure the footnotes on their corpus.
@@ -83,4 +104,5 @@ bench-quick: build ## The same in under two minutes.
 
 .PHONY: clean
 clean: ## Remove what was built; data stays.
-	rm -rf bin test/clients/node_modules
+	rm -rf bin test/clients/node_modules test/clients/aisdk/*/node_modules web/ui/node_modules web/test/node_modules web/test/shots
+	find web/dist -mindepth 1 -not -name .gitkeep -delete

@@ -60,6 +60,10 @@ case $answer in
     exit 1
     ;;
 esac
+if scripts/node.sh && ! curl -fsS "http://$address/" | grep -q 'id="root"'; then
+  echo "the web app is not part of the program" >&2
+  exit 1
+fi
 stop
 start=$(now)
 serve bin/footnote demo

@@ -17,13 +17,15 @@ if [ "$(printf '%s\n%s\n' "$want_go" "${have_go%%[!0-9.]*}" | sort -V | head -n1
 fi
 [ "${1:-}" = test ] || exit 0
 
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-  echo "Node.js with npm is needed for the client tests: https://nodejs.org" >&2
+if ! scripts/node.sh; then
+  echo "Node.js 20.19 or newer, with npm, is needed for the web app and the client tests: https://nodejs.org" >&2
   exit 1
 fi
 missing=()
 command -v curl >/dev/null || missing+=(curl)
 command -v sqlite3 >/dev/null || missing+=(sqlite3)
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 [ "$(scripts/cgo.sh)" = 1 ] || missing+=(gcc g++ libc6-dev)
 [ ${#missing[@]} -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
@@ -34,4 +36,10 @@ as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 echo "installing for the tests: ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
-DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" >/dev/null
+# The tests start a Postgres of their own; Debian need not start one with the system.
+pg_conf=/etc/postgresql-common/createcluster.conf
+if [[ " ${missing[*]} " = *" postgresql "* ]] && [ ! -e "$pg_conf" ]; then
+  "${as_root[@]}" mkdir -p "${pg_conf%/*}"
+  echo "create_main_cluster = false" | "${as_root[@]}" tee "$pg_conf" >/dev/null
+fi
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null

@@ -206,7 +206,7 @@ test('leaving ends the run', async () => {
   for await (const chunk of stream) {
     if (chunk.choices[0]?.delta.content && ++pieces === 3) break; // closes the connection
   }
-  const events = await fetch(`${base}/api/conversations/${conversation}/events?follow=false`, {
+  const events = await fetch(`${base}/api/conversations/${conversation}/events`, {
     headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' },
   });
   const log = await events.text(); // ends with the run
@@ -244,4 +244,27 @@ test('title jobs are answered without a run', async () => {
   const { data, response } = await client.chat.completions.create(ask(prompt)).withResponse();
   assert.equal(response.headers.get('x-conversation-id'), null);
   assert.equal(JSON.parse(data.choices[0].message.content).title, 'Orders in May');
+});
+
+// LibreChat wants its titles as the input of a function that it demands.
+const titleTool = {
+  model: 'analyst',
+  messages: [{ role: 'user', content: 'Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title in the detected language (5 words or less, no punctuation or quotation)\n\nUser: hi\nAI: Hello.' }],
+  tools: [{ type: 'function', function: { name: 'extract', parameters: { type: 'object', properties: { language: { type: 'string' }, title: { type: 'string' } }, required: ['language', 'title'] } } }],
+  tool_choice: { type: 'function', function: { name: 'extract' } },
+};
+
+test('a title by a forced call', async () => {
+  const { data, response } = await client.chat.completions.create(titleTool).withResponse();
+  assert.equal(response.headers.get('x-conversation-id'), null);
+  const [call] = data.choices[0].message.tool_calls;
+  assert.equal(call.function.name, 'extract');
+  assert.deepEqual(JSON.parse(call.function.arguments), { language: 'English', title: 'Orders in May' });
+  assert.equal(data.choices[0].finish_reason, 'tool_calls');
+});
+
+test('a title by a forced call, streamed', async () => {
+  const final = await client.chat.completions.stream({ ...titleTool, stream_options: { include_usage: true } }).finalChatCompletion();
+  assert.deepEqual(JSON.parse(final.choices[0].message.tool_calls[0].function.arguments), { language: 'English', title: 'Orders in May' });
+  assert.equal(final.usage.total_tokens, 36);
 });

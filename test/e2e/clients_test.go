@@ -29,26 +29,38 @@ func forClients() map[string]fault {
 // program.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
+	fake, settings := imitate(t, scripted(t, forClients()))
+	runClient(t, serve(t, append(settings, keys, "FOOTNOTE_BODY_LIMIT=65536")...), "program.test.js")
+	eventually(t, time.Second, "the upstream calls of clients that left have ended", func() bool { return fake.Metrics().Open == 0 })
+}
+
+// TestEventSource runs an EventSource, as published, against the native stream.
+func TestEventSource(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, auto(t))
+	runClient(t, serve(t, append(settings, keys, "FOOTNOTE_BODY_LIMIT=65536")...), "analyze.test.js")
+}
+
+// runClient runs a file of test/clients against a server.
+func runClient(t *testing.T, p *process, file string) {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Fatal("Node.js is needed for the client tests: ", err)
 	}
-	fake, settings := imitate(t, scripted(t, forClients()))
-	p := serve(t, append(settings, keys, "FOOTNOTE_BODY_LIMIT=65536")...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := filepath.Join("..", "clients")
 	if err := clienttest.Install(ctx, dir); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=tap", "program.test.js")
+	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=tap", file)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
-	cmd.Env = environ("FOOTNOTE_TEST_URL="+p.url, "FOOTNOTE_TEST_KEY="+adasKey)
+	cmd.Env = environ("FOOTNOTE_TEST_URL="+p.url, "FOOTNOTE_TEST_KEY="+adasKey, "FOOTNOTE_TEST_OTHER_KEY="+bobsKey)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "# fail 0") || strings.Contains(string(out), "# pass 0") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	eventually(t, time.Second, "the upstream calls of clients that left have ended", func() bool { return fake.Metrics().Open == 0 })
 }
 
 func goClient(p *process, more ...option.RequestOption) openai.Client {

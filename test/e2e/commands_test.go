@@ -91,13 +91,17 @@ func TestQuery(t *testing.T) {
 		{[]string{"--source", "sqlite:" + shopDB + "?mode=ro", "select count(*) as n from orders"}, 0, "846", ""},
 		{[]string{"--source", "shop", "--json", "select id, city from customers limit 2"}, 0,
 			`{"columns":[{"name":"id","kind":"integer"},{"name":"city","kind":"text"}],"rows":[[1,"Graz"],[2,"Amsterdam"]],"row_count":2,"truncated":false,"ms":`, ""},
-		{[]string{"--source", "shop", "--json", "select id from customers where id < 0"}, 0, `"rows":[],"row_count":0`, ""},
+		{[]string{"--source", "shop", "--json", "select id from customers where id < 0"}, 0, `,"outcome":"executed","reason":""}`, ""},
 		{[]string{"--source", "shop", "delete from orders"}, 3, "", "DELETE is not allowed"},
+		{[]string{"--source", "shop", "--json", "delete from orders"}, 3, `"outcome":"refused","reason":"DELETE is not allowed`, "DELETE is not allowed"},
+		{[]string{"--source", "shop", "--json", "delete from orders"}, 3, `{"columns":[],"rows":[],"row_count":0,"truncated":false,"ms":`, ""},
+		{[]string{"--source", "shop", "--json", "select nope from orders"}, 1, `"outcome":"failed","reason":"no such column: nope`, "nope"},
+		{[]string{"--source", "nowhere.db", "--json", "select 1"}, 1, `"outcome":"failed","reason":"database nowhere: `, "not there"},
 		{[]string{"--source", "shop", "select 1; select 2"}, 3, "", "refused"},
 		{[]string{"--source", "shop", "select load_extension('x')"}, 3, "", "refused"},
 		{[]string{"--source", "shop", "select nope from orders"}, 1, "", "nope"},
 		{[]string{"--source", "shop", "--set", "limits.query_time=300ms", "with recursive t(n) as (select 1 union all select n+1 from t) select count(*) from t"}, 4, "", "longer than"},
-		{[]string{"--source", "shop", "--set", "limits.query_rows=3", "--json", "select id from orders"}, 4, `"row_count":3,"truncated":true`, "cut after 3 rows"},
+		{[]string{"--source", "shop", "--set", "limits.query_rows=3", "--json", "select id from orders"}, 4, `"outcome":"limited","reason":"the result was cut after 3 rows`, "cut after 3 rows"},
 		{[]string{"--source", "nowhere", "select 1"}, 1, "", "not there"},
 		{[]string{"select 1"}, 2, "", "exactly one source"},
 	} {
@@ -226,6 +230,69 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestAskOutcomes: the exit code says whether there is an answer; with --json so
+// does the object, which is printed in every case.
+func TestAskOutcomes(t *testing.T) {
+	t.Parallel()
+	sqls := map[string][]string{ // what the model tries, one after the other
+		"recovers": {"SELECT nope FROM orders", "SELECT count(*) AS n FROM orders"},
+		"fails":    {"SELECT nope FROM orders", "SELECT nope2 FROM orders"},
+		"refused":  {"SELECT nope FROM orders", "DELETE FROM orders"},
+		"limited":  {"WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM t) SELECT count(*) FROM t"},
+		"partly":   {"SELECT count(*) AS n FROM orders", "SELECT nope FROM orders"},
+		"turns":    {"SELECT 1 AS a", "SELECT 2 AS a", "SELECT 3 AS a", "SELECT 4 AS a"},
+	}
+	auto := auto(t)
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		tries := sqls[r.Messages[0].Content[0].Text]
+		if tries == nil {
+			return auto(r)
+		}
+		if n := len(r.Messages) / 2; n < len(tries) && r.Choice != "none" {
+			in, _ := json.Marshal(map[string]string{"sql": tries[n]})
+			return modeltest.Use("run_query", string(in))
+		}
+		return modeltest.Say("That is all.")
+	})
+	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LIMITS_QUERY_TIME=300ms", "FOOTNOTE_MAX_TURNS=3")
+	offline := append(settings[:len(settings):len(settings)], "FOOTNOTE_MODEL=offline")
+	for _, c := range []struct {
+		settings []string
+		question string
+		code     int
+		outcome  string
+		reason   string
+	}{
+		{settings, "recovers", 0, "answered", ""},
+		{settings, "partly", 0, "answered", ""},
+		{settings, "fails", 1, "failed", "nope2"},
+		{settings, "refused", 3, "refused", "DELETE is not allowed"},
+		{settings, "limited", 4, "limited", "longer than"},
+		{settings, "turns", 4, "limited", "max_turns"},
+		{settings, "fake: fail 401", 1, "failed", "refused our key"},
+		{settings, strings.Repeat("x", 10_001), 4, "limited", "10000"},
+		{offline, "SELECT nope FROM orders", 1, "failed", "nope"},
+		{offline, "SELECT load_extension('x') FROM orders", 3, "refused", "load_extension"},
+		{offline, sqls["limited"][0], 4, "limited", "longer than"},
+		{offline, "drop table orders", 0, "answered", ""}, // declined, in words
+	} {
+		o := command(t, c.settings, "", "ask", "--json", c.question)
+		var a struct {
+			Outcome, Reason string
+			Conversation    string `json:"conversation_id"`
+		}
+		if err := json.Unmarshal([]byte(o.stdout), &a); err != nil || o.code != c.code || a.Outcome != c.outcome || !strings.Contains(a.Reason, c.reason) || (a.Reason == "") != (c.code == 0) {
+			t.Errorf("%.60q: exit code %d, %v\n%s%s; want %d %s %q", c.question, o.code, err, o.stdout, o.stderr, c.code, c.outcome, c.reason)
+		}
+		if (o.stderr == "") != (c.code == 0) || strings.Count(o.stderr, "\n") > 1 {
+			t.Errorf("%.60q: it says %q", c.question, o.stderr)
+		}
+	}
+	if o := command(t, settings, "", "ask", "turns"); o.code != 4 || !strings.Contains(o.stdout, "That is all.") {
+		t.Errorf("an answer that was cut short is shown: %+v", o)
+	}
+}
+
 // TestAskOffline asks the built-in planner, in the demo shop and in a file.
 func TestAskOffline(t *testing.T) {
 	t.Parallel()
@@ -248,6 +315,17 @@ func TestAskOffline(t *testing.T) {
 	b := askJSON(t, settings, "--source", file, "total amount by city")
 	if len(b.Rows) != 2 || !strings.Contains(b.Answer, "17") {
 		t.Errorf("%+v", b)
+	}
+	dirty := filepath.Join(t.TempDir(), "dirty.csv")
+	if err := os.WriteFile(dirty, []byte("city;city;amount\nRome;a;1.000,50\nOslo;b;5,25\nTotal;;1.005,75\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notes := "`1 totals row left out`; `a second \"city\" is now called city_2`"
+	if c := askJSON(t, settings, "--source", dirty, "total amount"); !strings.Contains(c.Answer, "1,005.75") || !strings.Contains(c.Answer, notes) {
+		t.Errorf("%+v", c)
+	}
+	if o := command(t, settings, "", "doctor", "--source", dirty); !strings.Contains(o.stdout, "table dirty: read as ; separated; 1 totals row left out; a second") {
+		t.Errorf("doctor: %s", o.stdout)
 	}
 	o = command(t, settings, "", "ask", "--source", file, "total amount by city")
 	if o.code != 0 || !strings.Contains(o.stdout, "█") {
@@ -310,7 +388,11 @@ func TestDoctor(t *testing.T) {
 		"FOOTNOTE_SOURCES=bad=/nowhere.db": "not there", "FOOTNOTE_DATA=" + shopDB: "not a directory", "FOOTNOTE_MODEL=claude-of-yesteryear": "unknown or retired",
 		"FOOTNOTE_MAX_TURNS=0": "max_turns",
 	} {
-		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor"); o.code != 1 || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
+		code := 1
+		if want == "max_turns" {
+			code = 2 // a setting is wrong
+		}
+		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
 			t.Errorf("%s: exit code %d\n%s", wrong, o.code, o.stdout)
 		}
 	}

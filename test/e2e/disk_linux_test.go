@@ -145,11 +145,11 @@ func TestDataFolderWithoutPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	for _, data := range []string{dir, filepath.Join(dir, "new")} {
+	for data, want := range map[string]string{dir: "cannot be written to", filepath.Join(dir, "new"): "cannot be made"} {
 		cmd := prepared(t, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data, "FOOTNOTE_SOURCES=shop=" + shopDB}, "", "serve")
 		cmd.Dir = shared
 		o := finish(t, asNobody(cmd))
-		if o.code != 1 || o.stdout != "" || !strings.Contains(o.stderr, "cannot be") || !strings.Contains(o.stderr, data) {
+		if o.code != 1 || o.stdout != "" || !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, data) {
 			t.Errorf("exit code %d, %q %q; want 1 and words about %s", o.code, o.stdout, o.stderr, data)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
 // What TestMain makes for all tests.
@@ -53,5 +54,5 @@ func prepare(m *testing.M) (code int, err error) {
 	if err := demo.Write(context.Background(), shopDB); err != nil {
 		return 1, err
 	}
-	return m.Run(), nil
+	return pgtest.Run(m), nil
 }

@@ -25,6 +25,16 @@ func newHolding(t *testing.T) *holding {
 	return h
 }
 
+// wait waits until a question is held.
+func (h *holding) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-h.asked:
+	case <-time.After(time.Minute):
+		t.Fatal("no question came to the model")
+	}
+}
+
 func (h *holding) release() { h.once.Do(func() { close(h.let) }) }
 
 func (h *holding) rule(r modeltest.Request) modeltest.Reply {
@@ -57,7 +67,7 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 				asked.Go(func() { replies[i] = p.try(t.Context(), question{text: "Please hold.", stream: i%2 == 0}) })
 			}
 			for range askers {
-				<-h.asked
+				h.wait(t)
 			}
 			p.signal(t, syscall.SIGTERM)
 			eventually(t, 5*time.Second, "readyz says 503", func() bool {
@@ -96,7 +106,7 @@ func TestShutdownEndsWhatTakesTooLong(t *testing.T) {
 	id := p.answered(t, question{text: "Hello?", conversation: "long"}).conversation
 	got := make(chan reply, 1)
 	go func() { got <- p.try(t.Context(), question{text: "Please hold.", conversation: "long"}) }()
-	<-h.asked
+	h.wait(t)
 	p.signal(t, syscall.SIGTERM)
 	if code := p.wait(t, 10*time.Second); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
@@ -120,7 +130,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	_, settings := imitate(t, h.rule)
 	p := serve(t, settings...)
 	go p.try(t.Context(), question{text: "Please hold."})
-	<-h.asked
+	h.wait(t)
 	p.signal(t, syscall.SIGTERM)
 	eventually(t, 5*time.Second, "readyz says 503", func() bool {
 		status, _ := p.get(t, "/readyz", "")

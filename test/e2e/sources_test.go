@@ -3,10 +3,13 @@ package e2e
 import (
 	"crypto/rand"
 	"database/sql"
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +42,12 @@ func TestSourcesThatCannotBeOpened(t *testing.T) {
 	}
 	corrupt := append([]byte(nil), good...)
 	copy(corrupt[100:], noise[:8000])
+	pipe := filepath.Join(dir, "pipe.db")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cases := map[string]struct{ source, want string }{
+		"a named pipe":         {pipe, "not a regular file"},
 		"missing":              {filepath.Join(dir, "nowhere.db"), "not there"},
 		"corrupt":              {write("corrupt.db", corrupt), ""},
 		"cut off":              {write("cut.db", good[:5000]), ""},
@@ -154,6 +162,62 @@ func TestSourceVanishes(t *testing.T) {
 			}
 			r := p.answered(t, ask)
 			checkLog(t, p.log(t, r.conversation, ""))
+		})
+	}
+}
+
+// TestOneOfTwoSourcesVanishes: the other one answers, and who asks about the one
+// that is away is told so.
+func TestOneOfTwoSourcesVanishes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	good := filepath.Join(dir, "good.db")
+	copyShop(t, good)
+	fake, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		last := r.Messages[len(r.Messages)-1].Content
+		if last[len(last)-1].Type == "tool_result" {
+			return modeltest.Say("Read: " + string(last[len(last)-1].Content))
+		}
+		source := "shop"
+		if strings.Contains(last[0].Text, "staff") {
+			source = "hr"
+		}
+		return modeltest.Use("run_query", `{"sql":"SELECT count(*) AS n FROM orders","source":"`+source+`"}`)
+	})
+	corrupt := filepath.Join(dir, "corrupt.db")
+	if err := os.WriteFile(corrupt, []byte(strings.Repeat("no database ", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for spoiled, words := range map[string]string{
+		filepath.Join(dir, "gone.db"): "The source hr cannot be reached now: The database file is not there. The other sources are: shop.",
+		lockedDatabase(t, dir):        "The source hr cannot be reached now: The database is locked",
+		corrupt:                       "The source hr cannot be reached now: The file is not a SQLite database",
+	} {
+		t.Run(filepath.Base(spoiled), func(t *testing.T) {
+			hr := filepath.Join(t.TempDir(), "hr.db")
+			copyShop(t, hr)
+			p := serve(t, append(settings, "FOOTNOTE_SOURCES=shop="+shopDB+",hr="+hr)...)
+			replace := func(by string) {
+				os.Remove(hr)
+				if err := os.Link(by, hr); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
+			}
+			replace(spoiled)
+			system := func() string {
+				all := fake.Requests()
+				return string(all[len(all)-1].System)
+			}
+			if r := p.answered(t, question{text: "How many orders?"}); !strings.Contains(r.text, "846") || !strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached now") {
+				t.Errorf("the other source: %q; the prompt:\n%s", r.text, system())
+			}
+			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, words) {
+				t.Errorf("the source that is away: %q", r.text)
+			}
+			replace(good)
+			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") || strings.Contains(system(), "cannot be reached") {
+				t.Errorf("the source that is back: %q", r.text)
+			}
 		})
 	}
 }

@@ -146,6 +146,10 @@ func TestWrongSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:0\nmax_turn: 5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(dir, "pipe.yaml")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ setting, want string }{
 		{"FOOTNOTE_CONFIG=" + file, "max_turn"},
 		{"FOOTNOTE_CONFIG=" + filepath.Join(dir, "nowhere.yaml"), "nowhere.yaml"},
@@ -161,6 +165,8 @@ func TestWrongSettings(t *testing.T) {
 		{"FOOTNOTE_API_KEYS=short", "8 characters"},
 		{"FOOTNOTE_API_KEYS=long-enough-key=acme", "api_keys"},
 		{"FOOTNOTE_LOG_OUTPUT=printer", "log_output"},
+		{"FOOTNOTE_CONFIG=" + pipe, "named pipe"},
+		{"FOOTNOTE_KEYBOARD=qwerty", "qwerty"},
 	} {
 		o := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir(), c.setting}, "", "serve")
 		if o.code != 2 || o.stdout != "" || !strings.Contains(o.stderr, c.want) || strings.Count(o.stderr, "\n") != 1 {

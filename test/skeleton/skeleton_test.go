@@ -97,7 +97,7 @@ func serve(data, fake string) error {
 	if err := engine.Recover(ctx); err != nil {
 		return err
 	}
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, ClientTools: []string{"browser_query", "draw_horizontal_line"}})
+	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func assistant(model agent.Model, shop sources) *agent.Assistant {
 	return &agent.Assistant{
 		Name: "analyst", Model: model, ModelName: "claude-sonnet-5-5", Tools: tools,
 		Policy: agent.Policy{Approve: []string{"*"}},
-		Opening: func(context.Context, footnote.Principal) (json.RawMessage, []string, error) {
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[{"type":"text","text":"You are an analyst."}]`), []string{"shop"}, nil
 		},
 	}
@@ -197,7 +197,7 @@ func read(t *testing.T, res *http.Response) string {
 
 // call is a tool_call frame of the native stream.
 type call struct {
-	Type, SessionID, ToolCallID, Name string
+	Type, SessionID, ID, Name string
 }
 
 // parkedCalls reads the native stream until both calls of the browser have come.
@@ -217,9 +217,9 @@ func parkedCalls(t *testing.T, res *http.Response) (conversation, query, draw st
 		case c.Type == "session":
 			conversation = c.SessionID
 		case c.Name == "browser_query":
-			query = c.ToolCallID
+			query = c.ID
 		case c.Name == "draw_horizontal_line":
-			draw = c.ToolCallID
+			draw = c.ID
 		}
 	}
 	if conversation == "" || query == "" || draw == "" {
@@ -361,8 +361,8 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 		enc  encoder
 	}{
 		{"openai", openai.NewEncoder(openai.Options{ID: "chatcmpl-1", Run: run, Model: "analyst", Created: time.Unix(0, 0)})},
-		{"aisdk", aisdk.NewEncoder([]string{"browser_query", "draw_horizontal_line"})},
-		{"analyze", &analyze.Encoder{}},
+		{"aisdk", aisdk.NewEncoder(aisdk.Options{Run: run, Tools: []agent.ToolInfo{{Name: "browser_query", Side: agent.Client}, {Name: "draw_horizontal_line", Side: agent.Client}}})},
+		{"analyze", analyze.NewEncoder(analyze.Options{Run: run, Tools: []agent.ToolInfo{{Name: "browser_query", Side: agent.Client}, {Name: "draw_horizontal_line", Side: agent.Client}}})},
 	}
 	a := &txtar.Archive{Comment: []byte("The log of the walking skeleton, and how three doors show it.\n")}
 	var kinds bytes.Buffer
@@ -387,7 +387,7 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 	return a
 }
 
-var changing = regexp.MustCompile(`conv_[A-Z0-9]+|run_[A-Z0-9]{20,}|req_[A-Z0-9]{20,}|sha256:[0-9a-f]{64}|"signature":"[^"]*"|"(deadline|request|upstream)":"[^"]*"|,"millis":\d+|\d{4}-\d\d-\d\d|Today is \w+`)
+var changing = regexp.MustCompile(`conv_[A-Z0-9]+|run_[A-Z0-9]{20,}|req_[A-Z0-9]{20,}|sha256:[0-9a-f]{64}|"signature":"[^"]*"|"(deadline|request|upstream|created)":"[^"]*"|,"millis":\d+|\d{4}-\d\d-\d\d|Today is \w+`)
 
 // scrub replaces what differs from run to run.
 func scrub(b []byte) []byte {

@@ -1,0 +1,36 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+// The page and the API share one origin: what begins with /api goes to Footnote.
+// With API keys the key is added here, so that no browser ever holds it. What the
+// browser says of the page that asks (Sec-Fetch-Site) is passed on: Footnote answers
+// this page, and none of another site.
+const key = process.env.FOOTNOTE_KEY;
+const proxy = {
+  '/api': {
+    target: process.env.FOOTNOTE ?? 'http://127.0.0.1:8787',
+    changeOrigin: true,
+    headers: key ? { authorization: `Bearer ${key}` } : {},
+  },
+};
+
+// The worker that runs code of a model may compute and nothing else. A server of your
+// own must send the same header for it.
+const policy = "default-src 'none'; script-src 'unsafe-eval'; sandbox allow-scripts";
+const sandbox = {
+  name: 'sandbox-policy',
+  configurePreviewServer(server) {
+    server.middlewares.use((req, res, next) => {
+      if (/\/assets\/sandbox-/.test(req.url)) res.setHeader('Content-Security-Policy', policy);
+      next();
+    });
+  },
+};
+
+export default defineConfig({
+  plugins: [react(), sandbox],
+  worker: { format: 'es' },
+  build: { chunkSizeWarningLimit: 1000, assetsInlineLimit: 0 },
+  server: { proxy },
+  preview: { proxy },
+});

@@ -1,0 +1,45 @@
+import { useId } from 'react';
+
+// notesOf places the footnotes of a message: for each text part of its last step with
+// text, by the part's index, the footnotes that fall into it.
+export function notesOf(parts) {
+  const placed = new Map();
+  const all = parts.find((p) => p.type === 'data-footnotes')?.data.footnotes ?? [];
+  const last = parts.findLastIndex((p) => p.type === 'text' && p.text !== '');
+  const first = parts.findLastIndex((p, i) => p.type === 'step-start' && i < last);
+  let from = 0;
+  for (let i = first + 1; i <= last; i++) {
+    if (parts[i].type !== 'text') continue;
+    const to = from + parts[i].text.length;
+    placed.set(i, all.filter((n) => n.start >= from && n.end <= to).map((n) => ({ ...n, start: n.start - from, end: n.end - from })));
+    from = to;
+  }
+  return placed;
+}
+
+// Text is a text whose numbers open their footnotes.
+export function Text({ text, notes = [], parts }) {
+  const pieces = [];
+  let at = 0;
+  for (const note of notes) {
+    pieces.push(text.slice(at, note.start), <Note key={note.start} note={note} parts={parts} />);
+    at = note.end;
+  }
+  return <p className="text">{pieces}{text.slice(at)}</p>;
+}
+
+// Note is a number, and in a popover the query and the cell it rests on.
+function Note({ note, parts }) {
+  const id = useId();
+  const result = parts.find((p) => p.type === 'data-result' && p.id === note.result)?.data;
+  return (
+    <>
+      <button type="button" className="note" popoverTarget={id}>{note.text}</button>
+      <span id={id} popover="auto" className="popover">
+        <b>{note.value ?? note.text}</b>{' '}
+        {note.formula ? `= ${note.formula}` : `${note.column}, row ${note.row + 1} of ${result?.rowCount ?? '?'}`}
+        {result && <pre>{result.sql}</pre>}
+      </span>
+    </>
+  );
+}

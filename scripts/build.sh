@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the program into $1: the web app and the Go packages side by side, then all
+# together. $2 is the version. Without Node.js the program has no web app.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=$1 version=$2
+go=${GO:-go}
+
+ui=
+if scripts/node.sh; then
+  scripts/ui.sh &
+  ui=$!
+  trap 'kill "$ui" 2>/dev/null || true' EXIT
+else
+  echo "No Node.js 20.19 or newer: building without the web app. Everything else is there."
+fi
+mapfile -t packages < <("$go" list -deps -f '{{if not (or .Standard (eq .Name "main"))}}{{.ImportPath}}{{end}}' ./cmd/footnote | grep -v '/footnote/web$')
+"$go" build -trimpath "${packages[@]}"
+if [ -n "$ui" ] && ! wait "$ui"; then
+  echo "The web app could not be built; see above. Building without it." >&2
+fi
+trap - EXIT
+mkdir -p "$(dirname "$bin")"
+"$go" build -trimpath -ldflags "-s -w -X main.version=$version" -o "$bin" ./cmd/footnote

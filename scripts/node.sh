@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Ends with 0 when Node.js and npm are there and new enough to build the web app.
+set -euo pipefail
+command -v node >/dev/null && command -v npm >/dev/null || exit 1
+want=20.19.0
+have=$(node --version)
+[ "$(printf '%s\n%s\n' "$want" "${have#v}" | sort -V | head -n1)" = "$want" ]

@@ -1,0 +1,13 @@
+//go:build conformance
+
+package aisdk
+
+import "testing"
+
+// TestStrictClients runs the scenarios with the last releases that refuse a chunk
+// for one key too many.
+func TestStrictClients(t *testing.T) {
+	for _, version := range []string{"v5-strict", "v6-strict", "v7-strict"} {
+		t.Run(version, func(t *testing.T) { t.Parallel(); drive(t, version) })
+	}
+}

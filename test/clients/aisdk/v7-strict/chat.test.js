@@ -1,0 +1,5 @@
+import { Chat } from '@ai-sdk/react';
+import * as ai from 'ai';
+import { scenarios } from '../scenarios.js';
+
+scenarios({ Chat, ai, major: 7, strict: true });

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// TestAskAfterAKill kills a question that is being answered. The next one goes on
+// with its conversation, and the audit tells of both, without any key.
+func TestAskAfterAKill(t *testing.T) {
+	t.Parallel()
+	const ours = "a-key-of-this-very-server"
+	h := newHolding(t)
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		// What the killed run had not written yet is lost: both questions may stand in one message.
+		if strings.Contains(r.LastUserText(), "What is") {
+			return modeltest.Say("At once.")
+		}
+		return h.rule(r)
+	})
+	data := t.TempDir()
+	settings = append(settings, "FOOTNOTE_DATA="+data, "FOOTNOTE_API_KEYS="+ours)
+	killed := prepared(t, settings, "", "ask", "Please hold.")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.wait(t)
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	h.release()
+	a := askJSON(t, settings, "--continue", "What is "+ours+"?")
+	if a.Answer != "At once." {
+		t.Errorf("the answer is %q", a.Answer)
+	}
+	audit, err := os.ReadFile(filepath.Join(data, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(audit)), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "Please hold.") || !strings.Contains(lines[0], "interrupted") || !strings.Contains(lines[1], "What is ***?") {
+		t.Errorf("the audit holds %s", audit)
+	}
+	if strings.Contains(string(audit), ours) || strings.Contains(string(audit), modelKey) {
+		t.Errorf("the audit holds a key: %s", audit)
+	}
+}
+
+// TestAskIntoHead: a reader of the answer that ends early, as head does, leaves nothing
+// behind of the engine.
+func TestAskIntoHead(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	cmd := prepared(t, []string{"TMPDIR=" + temp, "FOOTNOTE_MODEL=offline", "FOOTNOTE_DATA=" + t.TempDir()}, "", "ask", "--source", shopDB, "How many orders are there?")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the command ended with %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(temp, "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestAsksAtOnce: questions in one data folder wait for each other.
+func TestAsksAtOnce(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, auto(t))
+	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir())
+	command(t, settings, "", "ask", "How many orders?") // the shop is made
+	var all sync.WaitGroup
+	for range 4 {
+		cmd := prepared(t, settings, "", "ask", "How many orders?")
+		all.Go(func() {
+			if o := finish(t, cmd); o.code != 0 {
+				t.Errorf("exit code %d, %q", o.code, o.stderr)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestAskJSONThatCannotBegin: the object is printed also when there is nothing to
+// ask, or nowhere to keep the answer.
+func TestAskJSONThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		data, source, want string
+	}{
+		"source":      {t.TempDir(), filepath.Join(t.TempDir(), "nowhere.db"), "not there"},
+		"data folder": {shopDB, shopDB, shopDB},
+		"demo shop":   {shopDB, "", shopDB},
+	} {
+		args := []string{"ask", "--json", "How many orders?"}
+		if c.source != "" {
+			args = append(args, "--source", c.source)
+		}
+		o := command(t, []string{"FOOTNOTE_DATA=" + c.data}, "", args...)
+		var got struct {
+			Outcome, Reason string
+			SQL             []string
+		}
+		if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != 1 || got.Outcome != "failed" || got.SQL == nil || !strings.Contains(got.Reason, c.want) {
+			t.Errorf("%s: exit code %d, %v, %q %q", name, o.code, err, o.stdout, o.stderr)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// coder starts a server with the sample files of the demo, and returns the folder of
+// its workspaces.
+func coder(t *testing.T, settings ...string) (*process, string) {
+	t.Helper()
+	data := t.TempDir()
+	base := []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data}
+	return launch(t, append(base, settings...), "demo"), filepath.Join(data, "workspaces")
+}
+
+// hand sends a request to the coder: in a new conversation when id is empty.
+func (p *process) hand(t *testing.T, id, text string) string {
+	t.Helper()
+	path, body, begun := "/api/conversations", map[string]any{"assistant": "coder", "text": text}, 0
+	started := func(id string) (n int) {
+		for _, e := range p.log(t, id, "") {
+			if e.Kind == "run_started" {
+				n++
+			}
+		}
+		return n
+	}
+	if id != "" {
+		begun = started(id)
+		path, body = "/api/conversations/"+id+"/turns", map[string]any{"text": text}
+	}
+	status, got := p.sendJSON(t, path, body)
+	var taken struct{ Conversation string }
+	if err := json.Unmarshal([]byte(got), &taken); err != nil || status != http.StatusAccepted {
+		t.Fatalf("%s: %d %s", text, status, got)
+	}
+	eventually(t, 20*time.Second, "the run has begun", func() bool { return started(taken.Conversation) > begun })
+	return taken.Conversation
+}
+
+// pending waits until the newest run waits for an approval, and returns its call.
+func (p *process) pending(t *testing.T, id string) (call string) {
+	t.Helper()
+	eventually(t, 20*time.Second, "the run waits for an approval", func() bool {
+		events := p.log(t, id, "")
+		return events[len(events)-1].Kind == "run_parked"
+	})
+	for _, e := range p.log(t, id, "") {
+		if e.Kind == "approval_asked" {
+			var b struct {
+				CallID string `json:"call_id"`
+			}
+			if err := json.Unmarshal(e.Body, &b); err != nil {
+				t.Fatal(err)
+			}
+			call = b.CallID
+		}
+	}
+	return call
+}
+
+func (p *process) decide(t *testing.T, id, call string, approved, always bool) {
+	t.Helper()
+	status, got := p.sendJSON(t, "/api/conversations/"+id+"/turns", map[string]any{
+		"approvals": []map[string]any{{"call_id": call, "approved": approved, "always": always, "reason": "I say so."}},
+	})
+	if status != http.StatusAccepted && status != http.StatusOK {
+		t.Fatalf("approval: %d %s", status, got)
+	}
+}
+
+// said waits for the end of the newest run and returns its answer, and the newest
+// result of a tool.
+func (p *process) said(t *testing.T, id string) (answer string, result struct {
+	Name, Content string
+	IsError       bool `json:"is_error"`
+	Detail        struct {
+		Kind, Path, Op, Diff, Output string
+		Changes                      []struct{ Path, Op string }
+	}
+}) {
+	t.Helper()
+	eventually(t, 20*time.Second, "the run has ended", func() bool {
+		return !running(p.log(t, id, ""))
+	})
+	events := p.log(t, id, "")
+	checkLog(t, events)
+	for _, e := range events {
+		switch e.Kind {
+		case "answered":
+			var b struct{ Text string }
+			if err := json.Unmarshal(e.Body, &b); err != nil {
+				t.Fatal(err)
+			}
+			answer = b.Text
+		case "tool_result":
+			result.Detail.Diff, result.IsError = "", false
+			if err := json.Unmarshal(e.Body, &result); err != nil {
+				t.Fatal(err)
+			}
+		case "run_failed":
+			t.Fatalf("%s", e.line)
+		}
+	}
+	return answer, result
+}
+
+// TestCoder is the whole way of a change: asked for in plain words, without a model,
+// approved or not, made, shown as a diff, and kept.
+func TestCoder(t *testing.T) {
+	t.Parallel()
+	p, folder := coder(t)
+	id := p.hand(t, "", "What files are here?")
+	if answer, _ := p.said(t, id); !strings.Contains(answer, "- README.md (") || !strings.Contains(answer, "sales.csv") || !strings.Contains(answer, "Offline planner") {
+		t.Fatalf("list: %s", answer)
+	}
+	readme := filepath.Join(folder, id, "README.md")
+	content := func() string {
+		data, err := os.ReadFile(readme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := content()
+
+	p.hand(t, id, "replace draft by final in README.md")
+	call := p.pending(t, id)
+	if content() != before {
+		t.Fatal("the file changed before the approval")
+	}
+	p.decide(t, id, call, false, false)
+	if answer, res := p.said(t, id); !strings.Contains(answer, "nothing was changed") || res.Name != "Edit" || !res.IsError || content() != before {
+		t.Fatalf("not approved: %s, %+v", answer, res)
+	}
+
+	p.hand(t, id, "replace draft by final in README.md")
+	call = p.pending(t, id)
+	p.decide(t, id, call, true, true)
+	answer, res := p.said(t, id)
+	if want := strings.ReplaceAll(before, "draft", "final"); content() != want {
+		t.Errorf("the file is %q, want %q", content(), want)
+	}
+	for _, want := range []string{"```diff", "-Status: draft", "+Status: final"} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the answer lacks %q: %s", want, answer)
+		}
+	}
+	if d := res.Detail; res.Name != "Edit" || res.IsError || d.Kind != "file" || d.Path != "README.md" || d.Op != "write" || !strings.Contains(d.Diff, "+Status: final") {
+		t.Errorf("result = %+v", res)
+	}
+
+	// Approved for good in this conversation: no question, and in no other.
+	p.hand(t, id, "replace final by done in README.md")
+	if answer, _ := p.said(t, id); !strings.Contains(answer, "+Status: done") {
+		t.Errorf("approved for good: %s", answer)
+	}
+	other := p.hand(t, "", "replace draft by final in README.md")
+	p.pending(t, other)
+
+	p.hand(t, id, "run sh report.sh >sums.txt; cat sums.txt")
+	p.decide(t, id, p.pending(t, id), true, false)
+	if answer, res := p.said(t, id); !strings.Contains(answer, "north 3815\nsouth 2765") || len(res.Detail.Changes) != 1 || res.Detail.Changes[0].Path != "sums.txt" {
+		t.Errorf("run: %s, %+v", answer, res)
+	}
+
+	status, shown := p.get(t, "/api/conversations/"+id+"/workspace", "")
+	for _, want := range []string{`{"path":"sums.txt","size":`, `"tool":"template"`, `"tool":"Edit"`, `"path":"sums.txt","op":"create"`} {
+		if status != http.StatusOK || !strings.Contains(shown, want) {
+			t.Errorf("workspace: %d, %q is not in %s", status, want, shown)
+		}
+	}
+	if status, sums := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt", ""); status != http.StatusOK || sums != "north 3815\nsouth 2765\n" {
+		t.Errorf("file: %d %q", status, sums)
+	}
+	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=../../footnote.db", ""); status != http.StatusBadRequest {
+		t.Errorf("a path that leads out: %d", status)
+	}
+	// Who answers for the files takes a change back.
+	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", map[string]any{"path": "sums.txt"}); status != http.StatusNoContent {
+		t.Errorf("revert: %d %s", status, body)
+	}
+	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=sums.txt", ""); status != http.StatusNotFound {
+		t.Errorf("a file that was reverted to nothing: %d", status)
+	}
+	for body, want := range map[string]int{`{"path":"README.md","digest":"sha256:none"}`: http.StatusNotFound, `{"path":""}`: http.StatusBadRequest, `{"path":"a","x":1}`: http.StatusBadRequest} {
+		if status, answer := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", json.RawMessage(body)); status != want {
+			t.Errorf("revert %s: %d %s", body, status, answer)
+		}
+	}
+
+	// Who deletes the conversation deletes its files; the other's stay.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, p.url+"/api/conversations/"+id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted.Body.Close()
+	if _, err := os.Stat(filepath.Dir(readme)); deleted.StatusCode >= 300 || !os.IsNotExist(err) {
+		t.Errorf("delete: %d, %v", deleted.StatusCode, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, other, "README.md")); err != nil {
+		t.Error(err)
+	}
+}
+
+// An approval may be given to a later process.
+func TestCoderApprovedAfterACrash(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	settings := []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + data}
+	p := launch(t, settings, "demo")
+	id := p.hand(t, "", "replace draft by final in README.md")
+	call := p.pending(t, id)
+	p.kill()
+	p = launch(t, settings, "demo")
+	p.decide(t, id, call, true, false)
+	if answer, _ := p.said(t, id); !strings.Contains(answer, "+Status: final") {
+		t.Errorf("answer = %s", answer)
+	}
+}
+
+// A model that is out for mischief gets at nothing of the server through Bash: not
+// its environment, its store, its other files, its port.
+func TestCoderIsConfined(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5d1c77"
+	var port string
+	var step atomic.Int64
+	attacks := []string{
+		"cat /proc/1/environ; cat /proc/*/environ | tr '\\0' '\\n' | grep -a canar[y]; env",
+		"cat /etc/shadow; ls /; find / -name 'footnote.db*' 2>/dev/null; find / -name '*.db' -size +0 2>/dev/null",
+		"exec 3<>/dev/tcp/127.0.0.1/PORT && printf 'GET /healthz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3",
+		"ls -la .. ../..; cat ../../footnote.db | head -c 100",
+	}
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		if n := int(step.Add(1)); n <= len(attacks) {
+			command := strings.ReplaceAll(attacks[n-1], "PORT", port)
+			input, err := json.Marshal(map[string]string{"command": command})
+			if err != nil {
+				panic(err)
+			}
+			return modeltest.Use("Bash", string(input))
+		}
+		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "I tried."})
+	})
+	p, _ := coder(t, append(settings, "FOOTNOTE_CODER_ALLOW=*", "CANARY="+canary)...)
+	port = p.url[strings.LastIndex(p.url, ":")+1:]
+	id := p.hand(t, "", "Break out.")
+	if answer, _ := p.said(t, id); answer != "I tried." {
+		t.Errorf("answer = %s", answer)
+	}
+	results := 0
+	for _, e := range p.log(t, id, "") {
+		if e.Kind != "tool_result" {
+			continue
+		}
+		results++
+		for _, secret := range []string{canary, modelKey, "ANTHROPIC_API_KEY", "root:", "SQLite format", "footnote.db\\n", "200 OK"} {
+			if strings.Contains(e.line, secret) {
+				t.Errorf("a command got at %q: %s", secret, e.line)
+			}
+		}
+	}
+	if results != len(attacks) {
+		t.Errorf("%d commands were run, want %d", results, len(attacks))
+	}
+}
+
+// Without a folder there is no coder, and it says so; where commands cannot be
+// confined there is no Bash, and the start says so.
+//
+// Not beside other tests: its data lies where the commands of all can look.
+func TestCoderThatCannotWork(t *testing.T) {
+	p := serve(t)
+	if _, list := p.get(t, "/api/assistants", ""); !strings.Contains(list, `"name":"coder"`) || !strings.Contains(list, "set FOOTNOTE_WORKSPACE") {
+		t.Errorf("assistants = %s", list)
+	}
+	if status, body := p.sendJSON(t, "/api/conversations", map[string]any{"assistant": "coder", "text": "list files"}); status != http.StatusServiceUnavailable || !strings.Contains(body, "FOOTNOTE_WORKSPACE") {
+		t.Errorf("without a folder: %d %s", status, body)
+	}
+	// A data folder that commands could read.
+	exposed, err := os.MkdirTemp("/usr/share", "footnote-e2e-")
+	if err != nil {
+		return // only root may write there; the check itself is tested in tool/workspace, too
+	}
+	t.Cleanup(func() { os.RemoveAll(exposed) })
+	p = serve(t, "FOOTNOTE_WORKSPACE="+t.TempDir(), "FOOTNOTE_DATA="+exposed)
+	eventually(t, 10*time.Second, "the start says that there is no Bash, and why", func() bool {
+		log := p.stderr.String()
+		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "lies in /usr") && !strings.Contains(log, "Bash   server")
+	})
+	if _, list := p.get(t, "/api/assistants", ""); strings.Contains(list, `"name":"Bash"`) || !strings.Contains(list, "Commands are not run here") {
+		t.Errorf("assistants = %s", list)
+	}
+	id := p.hand(t, "", "run true")
+	if answer, _ := p.said(t, id); !strings.Contains(answer, "the tool Bash for that, which is not available here") {
+		t.Errorf("answer = %s", answer)
+	}
+	if res := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir(), "FOOTNOTE_CODER_DENY=Bsh"}, "", "serve"); res.code != 2 || !strings.Contains(res.stderr, `coder.deny has "Bsh"`) {
+		t.Errorf("an unknown tool: %d %s", res.code, res.stderr)
+	}
+}
+
+// Where nobody may make user namespaces there is no Bash, whatever else is there.
+func TestNoUserNamespaces(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("/bin/sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec "+binary+" serve")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	trial := exec.Command("/bin/true")
+	trial.SysProcAttr = cmd.SysProcAttr
+	if trial.Run() != nil { // they are forbidden here as it is
+		cmd = exec.Command(binary, "serve")
+	}
+	p := launchCommand(t, cmd, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir()})
+	eventually(t, 10*time.Second, "the start says that there is no Bash, and why", func() bool {
+		log := p.stderr.String()
+		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "user namespaces") && !strings.Contains(log, "Bash   server")
+	})
+	_, list := p.get(t, "/api/assistants", "")
+	if strings.Contains(list, `"name":"Bash"`) || !strings.Contains(list, `"name":"Read"`) || !strings.Contains(list, "user namespaces") {
+		t.Errorf("assistants = %s", list)
+	}
+}

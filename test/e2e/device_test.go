@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// stopLimit is how long a run may go on after it was stopped.
+const stopLimit = time.Second
+
+// opened opens a conversation through the app's own API.
+func (p *process) opened(t *testing.T, text string) (id string) {
+	t.Helper()
+	status, body := p.sendJSON(t, "/api/conversations", map[string]any{"text": text})
+	var got struct{ Conversation string }
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusAccepted {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	return got.Conversation
+}
+
+// TestStopFromAnotherDevice: whoever stops a run ends what it does: the model is not
+// heard any longer, the query and its process are gone, the approval is not open.
+func TestStopFromAnotherDevice(t *testing.T) {
+	t.Parallel()
+	const endless = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000000000) SELECT count(*) AS n FROM n"}`
+	for name, c := range map[string]struct {
+		reply    modeltest.Reply
+		settings []string
+		busy     string // what the log ends with before
+	}{
+		"the model speaks": {reply: modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond}), busy: "run_started"},
+		"SQL runs":         {reply: modeltest.Use("run_query", endless), busy: "assistant_message"},
+		"it waits":         {reply: modeltest.Use("run_query", endless), settings: []string{"FOOTNOTE_TOOLS_APPROVE=list_tables"}, busy: "run_parked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+				if strings.Contains(r.LastUserText(), "again") {
+					return modeltest.Say("Hello.")
+				}
+				return c.reply
+			})
+			p := serve(t, append(settings, c.settings...)...)
+			id := p.opened(t, "Go on for ever.")
+			eventually(t, 10*time.Second, "it is busy", func() bool {
+				events := p.log(t, id, "")
+				return events[len(events)-1].Kind == c.busy && (c.busy != "run_started" || fake.Metrics().Deltas > 50)
+			})
+			time.Sleep(50 * time.Millisecond) // the query has begun
+			begun := time.Now()
+			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+				t.Fatalf("%d %s", status, body)
+			}
+			eventually(t, stopLimit-time.Since(begun), "the run has ended, and the model is left alone", func() bool {
+				return !running(p.log(t, id, "")) && fake.Metrics().Open == 0
+			})
+			events := p.log(t, id, "")
+			checkLog(t, events)
+			if last := events[len(events)-1]; last.Kind != "run_stopped" || !strings.Contains(last.line, `"by":"user"`) {
+				t.Errorf("the run ended with %s", last.line)
+			}
+			p.answered(t, question{text: "Hello again?", conversation: id})
+		})
+	}
+}
+
+// TestWhoLeaves: an app's run goes on without a reader, unless it is told not to.
+func TestWhoLeaves(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "One word after the other, for a while.", Gap: 20 * time.Millisecond})
+	})
+	p := serve(t, settings...)
+	id := p.opened(t, "Hello?")
+	ctx, cancel := context.WithCancel(t.Context())
+	shown := watch(ctx, t, p, id)
+	cancel()
+	<-shown
+	eventually(t, 10*time.Second, "the run goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+	events := p.log(t, id, "")
+	checkLog(t, events)
+	for _, e := range events {
+		if terminal(e) && e.Kind != "run_finished" {
+			t.Errorf("the run ended with %s", e.line)
+		}
+		if e.Kind == "run_started" && !strings.Contains(e.line, `"on_disconnect":"continue"`) {
+			t.Errorf("the run began with %s", e.line)
+		}
+	}
+}

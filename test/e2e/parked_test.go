@@ -1,0 +1,511 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// slow is a query that takes a while, so that a crash finds it running.
+const slow = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200000) SELECT count(*) AS orders FROM n"}`
+
+// TestCrashParked kills the server with kill -9 while the model speaks, while SQL
+// runs, while a query waits for the browser, while a call waits for an approval and
+// while either is answered, and goes on from there: with the retries a client would
+// make, through each of the doors, and through another one than before, as a second
+// device would. FOOTNOTE_CRASH_SEED repeats a series of times.
+func TestCrashParked(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	if v := os.Getenv("FOOTNOTE_CRASH_SEED"); v != "" {
+		var err error
+		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("FOOTNOTE_CRASH_SEED=%d", seed)
+	rounds := crashRounds(t)
+	const side = 4
+	for n := range min(side, rounds) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			c := &parkedCrash{crash: crash{rnd: rand.New(rand.NewPCG(seed, uint64(n)))}}
+			_, upstream := imitate(t, c.rule)
+			c.settings = append(upstream, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_TOOLS_APPROVE=list_tables")
+			p := serve(t, c.settings...)
+			for round := n; round < rounds && !t.Failed(); round += side {
+				p = c.round(t, p, round)
+			}
+			p.kill()
+			t.Logf("killed: %v", c.found)
+		})
+	}
+}
+
+// parkedCrash is a series of rounds over one data folder.
+type parkedCrash struct {
+	crash
+	found map[string]int // what the kills found
+	vain  int            // posts of this round to the AI SDK's door that bring nothing new
+}
+
+// mostVain is how many of them the door takes of a chat within a minute, and more.
+const mostVain = 5
+
+// rule asks for queries a few times, and then says a trickle of words.
+func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
+	switch {
+	case strings.Contains(r.LastUserText(), "Give the title"):
+		return modeltest.Say("A crash")
+	case !strings.Contains(r.LastUserText(), "crash"):
+		return modeltest.Say("Hello.")
+	}
+	trickle := modeltest.Block{Type: "text", Text: "The answer comes one word after the other, so that a crash finds it open.", Gap: 3 * time.Millisecond}
+	if len(r.Messages) > 4 || len(r.Messages) > 1 && c.random(3) == 0 {
+		return modeltest.Blocks(modeltest.ThinkBlock("Enough."), trickle)
+	}
+	reply := modeltest.Blocks(modeltest.ThinkBlock("I need a number."))
+	if c.random(2) == 0 {
+		reply.Blocks = append(reply.Blocks, trickle)
+	}
+	input := slow
+	if r.HasTool("transform_data") { // the queries of the browser say why
+		input = `{"thought":"I need it.","sql":"SELECT 42"}`
+	}
+	for range 1 + c.random(3) {
+		reply.Blocks = append(reply.Blocks, modeltest.CallBlock("run_query", input))
+	}
+	return reply
+}
+
+// round kills p amid a run that waits for somebody, and goes on with the run until
+// it has its answer.
+func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
+	t.Helper()
+	door := [...]string{"app", "aisdk", "analyze"}[round%3]
+	assistant := [...]string{"explore", "analyst"}[round/3%2]
+	if door == "analyze" {
+		assistant = "explore"
+	}
+	text := fmt.Sprintf("Now a crash, number %d.", round)
+	path, opening := openingOf(door, assistant, text)
+	c.vain = 0
+	device := &analyzeReader{}
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		if door == "analyze" {
+			device.read(t.Context(), p, path, opening)
+		} else {
+			p.tryJSON(path, opening)
+		}
+	})
+	p = c.killed(t, p, 250*time.Millisecond)
+	asked.Wait()
+	id := p.conversation(t, text)
+	if id == "" { // it was never taken; the client asks again
+		c.count("nothing")
+		server := p
+		asked.Go(func() { server.tryJSON(path, opening) }) // a stream ends with the run
+		defer asked.Wait()
+		eventually(t, 10*time.Second, "the question is taken", func() bool { id = p.conversation(t, text); return id != "" })
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	shown := watch(ctx, t, p, id)
+	kills := 0
+	for end := time.Now().Add(30 * time.Second); ; {
+		if time.Now().After(end) {
+			t.Fatalf("round %d: the run does not end", round)
+		}
+		events := p.log(t, id, "")
+		if !running(events) {
+			break
+		}
+		calls := waiting(t, events)
+		if len(calls) == 0 {
+			time.Sleep(2 * time.Millisecond)
+			continue
+		}
+		call := calls[c.random(len(calls))]
+		if c.random(3) == 0 && kills < 3 { // the answer is lost, or its acknowledgement
+			kills++
+			var answered sync.WaitGroup
+			path, body := c.answer(c.random(3), id, assistant, call, "yes")
+			answered.Go(func() { p.tryJSON(path, body) })
+			p = c.killed(t, p, 15*time.Millisecond)
+			answered.Wait()
+			c.checkShown(t, p, id, <-shown)
+			shown = watch(ctx, t, p, id)
+		}
+		c.deliver(t, p, id, assistant, call)
+	}
+	cancel()
+	events := p.log(t, id, "")
+	checkLog(t, events)
+	c.checkShown(t, p, id, <-shown)
+	if door == "analyze" {
+		device.checkWhole(t, p, path, opening)
+	}
+	c.checkAgain(t, p, id, door, path, opening)
+	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
+		t.Errorf("round %d: the run ended with %s", round, last.line)
+	}
+	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", map[string]any{"text": "Hello again?"}); status != http.StatusAccepted {
+		t.Errorf("round %d: %d %s", round, status, body)
+	}
+	eventually(t, 10*time.Second, "the next question is answered", func() bool { return !running(p.log(t, id, "")) })
+	checkLog(t, p.log(t, id, ""))
+	return p
+}
+
+// killed kills p within a time and starts the next process.
+func (c *parkedCrash) killed(t *testing.T, p *process, within time.Duration) *process {
+	t.Helper()
+	time.Sleep(time.Duration(c.random(int(within.Microseconds()))) * time.Microsecond) // the moment is what is being tested
+	p.kill()
+	next := serve(t, c.settings...)
+	_, body := next.get(t, "/api/conversations?limit=1", "")
+	for _, state := range []string{"parked", "running", "idle"} {
+		if strings.Contains(body, `"state":"`+state+`"`) {
+			c.count(state)
+		}
+	}
+	return next
+}
+
+func (c *parkedCrash) count(what string) {
+	if c.found == nil {
+		c.found = map[string]int{}
+	}
+	c.found[what]++
+}
+
+// openingOf is a question as a client of a door asks it. Asked again it is the same
+// question, but for the app's.
+func openingOf(door, assistant, text string) (path string, body map[string]any) {
+	switch door {
+	case "aisdk":
+		return "/api/ai", map[string]any{"id": text, "assistant": assistant, "messages": []any{
+			map[string]any{"id": "message of " + text, "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}},
+		}}
+	case "analyze":
+		return "/api/analyze", map[string]any{"question": text, "assistant": assistant, "request_id": text}
+	default:
+		return "/api/conversations", map[string]any{"text": text, "assistant": assistant}
+	}
+}
+
+// The doors at which a call can be answered.
+const (
+	atApp = iota
+	atAISDK
+	atAnalyze // queries of the browser alone
+)
+
+// answer is what a client of a door sends for a call.
+func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path string, body any) {
+	approves := assistant == "analyst"
+	turns := "/api/conversations/" + id + "/turns"
+	switch {
+	case door == atAISDK:
+		part := map[string]any{"type": "tool-run_query", "toolCallId": call, "state": "output-available", "input": map[string]any{}, "output": words}
+		post := map[string]any{"id": id, "messages": []any{map[string]any{"id": "msg_x", "role": "assistant", "parts": []any{part}}}}
+		if approves && c.random(2) == 0 {
+			part["type"], part["toolCallId"], part["output"] = "tool-ask_approval", "appr_"+call, map[string]any{"approved": words == "yes"}
+		} else if approves {
+			part["state"], part["approval"] = "approval-responded", map[string]any{"id": "appr_" + call, "approved": words == "yes"}
+			post["dialect"] = 6
+		}
+		return "/api/ai", post
+	case approves:
+		return turns, map[string]any{"approvals": []any{map[string]any{"call_id": call, "approved": words == "yes"}}}
+	case door == atAnalyze:
+		return "/api/analyze/tool-result", map[string]any{"sessionId": id, "toolCallId": call, "result": words}
+	default:
+		return turns, map[string]any{"answers": []any{map[string]any{"call_id": call, "content": words}}}
+	}
+}
+
+// again is a door for what brings nothing new.
+func (c *parkedCrash) again() int {
+	door := c.random(3)
+	if door == atAISDK {
+		if c.vain++; c.vain > mostVain {
+			return atApp
+		}
+	}
+	return door
+}
+
+// refusals are the words of the AI SDK's door for the codes of the others.
+var refusals = map[string][]string{
+	"call_answered": {"call_answered", "already, differently"},
+	"call_unknown":  {"call_unknown", "in this conversation"},
+}
+
+// deliver answers a call twice, in the same words, and then in others.
+func (c *parkedCrash) deliver(t *testing.T, p *process, id, assistant, call string) {
+	t.Helper()
+	path, body := c.answer(c.random(3), id, assistant, call, "yes")
+	if status, got := p.sendJSON(t, path, body); status != http.StatusAccepted && status != http.StatusOK {
+		t.Errorf("the answer to %s at %s: %d %s", call, path, status, got)
+	}
+	path, body = c.answer(c.again(), id, assistant, call, "yes")
+	status, got := p.sendJSON(t, path, body)
+	switch {
+	case status != http.StatusAccepted && status != http.StatusOK:
+		t.Errorf("the same answer to %s at %s: %d %s", call, path, status, got)
+	case path == "/api/ai":
+		checkChunks(t, got)
+	case !strings.Contains(got, `"duplicate":true`):
+		t.Errorf("the same answer to %s at %s is taken for a new one: %s", call, path, got)
+	}
+	for words, want := range map[string]string{call: "call_answered", "zzz": "call_unknown"} {
+		path, body := c.answer(c.again(), id, assistant, words, "no")
+		status, got := p.sendJSON(t, path, body)
+		if status != http.StatusConflict || !slices.ContainsFunc(refusals[want], func(w string) bool { return strings.Contains(got, w) }) {
+			t.Errorf("%s at %s: %d %s, want %s", words, path, status, got, want)
+		}
+	}
+}
+
+// checkChunks demands a message that is whole: begun once, each part ended, the last
+// word said.
+func checkChunks(t *testing.T, body string) {
+	t.Helper()
+	open := map[string]int{}
+	for line := range strings.Lines(body) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok || strings.HasPrefix(data, "[DONE]") {
+			continue
+		}
+		var chunk struct{ Type, ID string }
+		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
+			t.Fatalf("%v: %s", err, data)
+		}
+		switch kind, op, _ := strings.Cut(chunk.Type, "-"); {
+		case chunk.Type == "start", chunk.Type == "start-step":
+			open[chunk.Type]++
+		case chunk.Type == "finish":
+			open["start"]--
+		case chunk.Type == "finish-step":
+			open["start-step"]--
+		case op == "start" && kind != "tool":
+			open[chunk.ID]++
+		case op == "end":
+			open[chunk.ID]--
+		case chunk.Type == "error", chunk.Type == "abort":
+			t.Errorf("the message ends with %s", data)
+		}
+	}
+	for what, n := range open {
+		if n != 0 {
+			t.Errorf("%s is open %d times in\n%s", what, n, body)
+		}
+	}
+	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
+		t.Errorf("the message ends without its end:\n%s", body)
+	}
+}
+
+// checkAgain asks the same again where that is the same question, and looks at the
+// conversation as the AI SDK's door shows it to a device that knows nothing.
+func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string, opening any) {
+	t.Helper()
+	if door != "app" {
+		status, got := p.sendJSON(t, path, opening)
+		if status != http.StatusOK {
+			t.Errorf("asked again at %s: %d %s", path, status, got)
+		}
+		if door == "aisdk" {
+			checkChunks(t, got)
+		}
+	}
+	runs := 0
+	for _, e := range p.log(t, id, "") { // beside them there may be a title by now
+		if e.Kind == "run_started" {
+			runs++
+		}
+	}
+	if runs != 1 {
+		t.Errorf("one question has begun %d runs", runs)
+	}
+	_, body := p.get(t, "/api/ai/"+id, "")
+	var messages []struct {
+		Role  string
+		Parts []struct{ Type, State string }
+	}
+	if err := json.Unmarshal([]byte(body), &messages); err != nil || len(messages) != 2 {
+		t.Fatalf("%v: the AI SDK's door shows %s", err, body)
+	}
+	for _, part := range messages[1].Parts {
+		if strings.HasPrefix(part.Type, "tool-") && !strings.HasPrefix(part.State, "output-") {
+			t.Errorf("a call is left open: %+v", part)
+		}
+	}
+}
+
+// analyzeReader is a reader of the native stream that comes again with the id of what
+// it read last.
+type analyzeReader struct {
+	last   string
+	frames []string // but for thinking, of which what a crash cut off is thought again
+}
+
+// read reads until the connection ends.
+func (a *analyzeReader) read(ctx context.Context, p *process, path string, body any) (status int) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+path, bytes.NewReader(data))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if a.last != "" {
+		req.Header.Set("Last-Event-ID", a.last)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	id, frame := "", ""
+	for lines := bufio.NewReader(res.Body); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return res.StatusCode // a frame without its end was not shown
+		}
+		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
+		case "id":
+			id = value
+		case "data":
+			frame = value
+		case "":
+			if a.last = cmp.Or(id, a.last); frame != "" && !strings.HasPrefix(frame, `{"type":"thinking"`) {
+				a.frames = append(a.frames, frame)
+			}
+			id, frame = "", ""
+		}
+	}
+}
+
+// checkWhole demands that what a reader got in pieces is what one gets at once.
+func (a *analyzeReader) checkWhole(t *testing.T, p *process, path string, body any) {
+	t.Helper()
+	if a.read(t.Context(), p, path, body); a.last == "" {
+		return
+	}
+	if status := a.read(t.Context(), p, path, body); status != http.StatusNoContent {
+		t.Errorf("a reader that has all gets %d", status)
+	}
+	whole := &analyzeReader{}
+	whole.read(t.Context(), p, path, body)
+	if !slices.Equal(a.frames, whole.frames) {
+		t.Errorf("in pieces:\n%s\nat once:\n%s", strings.Join(a.frames, "\n"), strings.Join(whole.frames, "\n"))
+	}
+}
+
+// checkShown demands that what a reader saw is in the log as it was.
+func (c *parkedCrash) checkShown(t *testing.T, p *process, id string, frames map[int64]string) {
+	t.Helper()
+	events := p.log(t, id, "")
+	for seq, data := range frames {
+		if seq > int64(len(events)) || events[seq-1].line != data {
+			t.Errorf("event %d was shown, but is not in the log as it was:\n%s", seq, data)
+		}
+	}
+}
+
+// waiting lists the calls that a parked run waits for.
+func waiting(t *testing.T, events []event) (calls []string) {
+	t.Helper()
+	for _, e := range events {
+		var b struct {
+			CallID string   `json:"call_id"`
+			Calls  []string `json:"calls"`
+		}
+		if err := json.Unmarshal(e.Body, &b); err != nil {
+			t.Fatal(err)
+		}
+		switch e.Kind {
+		case "run_parked":
+			calls = b.Calls
+		case "run_resumed", "run_finished", "run_failed", "run_stopped":
+			calls = nil
+		case "tool_result", "approval_given":
+			calls = slices.DeleteFunc(slices.Clone(calls), func(id string) bool { return id == b.CallID })
+		}
+	}
+	return calls
+}
+
+// conversation is the id of the conversation that was opened with a text, or empty.
+func (p *process) conversation(t *testing.T, text string) string {
+	t.Helper()
+	status, body := p.get(t, "/api/conversations?limit=10", "")
+	var list struct{ Conversations []struct{ ID string } }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	for _, c := range list.Conversations {
+		for _, e := range p.log(t, url.PathEscape(c.ID), "") {
+			if e.Kind == "user_message" && strings.Contains(string(e.Body), text) {
+				return c.ID
+			}
+		}
+	}
+	return ""
+}
+
+// sendJSON posts a body and demands an answer.
+func (p *process) sendJSON(t *testing.T, path string, body any) (status int, got string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	status, got, err := p.exchange(ctx, path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, got
+}
+
+// tryJSON posts a body to a process that may die of it.
+func (p *process) tryJSON(path string, body any) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	_, _, _ = p.exchange(ctx, path, body) // what came of it is seen in the log
+}
+
+func (p *process) exchange(ctx context.Context, path string, body any) (status int, got string, err error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0, "", err
+	}
+	res, err := p.post(ctx, path, bytes.NewReader(data), "", "")
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	read, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(read), err
+}

@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// patient bounds what must happen within seconds, on a busy machine.
+const patient = 60 * time.Second
+
+// replicas starts three servers on one database, each with a data folder of its own.
+func replicas(t *testing.T, settings ...string) (all [3]*process) {
+	t.Helper()
+	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t))
+	for i := range all {
+		all[i] = serve(t, settings...)
+	}
+	return all
+}
+
+// trickle answers the first question to it with words that take long, and all others
+// at once.
+func trickle() modeltest.Rule {
+	var asked atomic.Bool
+	return func(r modeltest.Request) modeltest.Reply {
+		if !strings.Contains(r.LastUserText(), "slowly") || asked.Swap(true) {
+			return modeltest.Say("There you are.")
+		}
+		return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+	}
+}
+
+// speaking opens a conversation whose model speaks.
+func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
+	t.Helper()
+	id = p.opened(t, "Go slowly.")
+	eventually(t, patient, "the model speaks", func() bool { return fake.Metrics().Deltas > 50 })
+	return id
+}
+
+// follow reads the events of a conversation until its stream ends, and gives their
+// numbers and what was said at its end.
+func (p *process) follow(ctx context.Context, t *testing.T, id string) <-chan followed {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan followed, 1)
+	go func() { // ends with the connection
+		defer res.Body.Close()
+		var f followed
+		defer func() { end <- f }()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
+			case "id":
+				seq, _ := strconv.ParseInt(value, 10, 64)
+				f.seqs = append(f.seqs, seq)
+			case "event":
+				f.last = value
+			}
+		}
+	}()
+	return end
+}
+
+type followed struct {
+	seqs []int64
+	last string // the name of the last frame
+}
+
+// whole demands that a reader got each event of a run once, to its end.
+func (f followed) whole(t *testing.T, events []event) {
+	t.Helper()
+	end := int64(slices.IndexFunc(events, terminal)) + 1
+	for i, seq := range f.seqs {
+		if seq != int64(i+1) {
+			t.Fatalf("a reader got the events %v", f.seqs)
+		}
+	}
+	if int64(len(f.seqs)) < end {
+		t.Errorf("a reader got the events up to %d of %d", len(f.seqs), end)
+	}
+}
+
+// ended waits until the conversation's run is over, and returns its log.
+func (p *process) ended(t *testing.T, id string) []event {
+	t.Helper()
+	eventually(t, patient, "the run ends", func() bool { return !running(p.log(t, id, "")) })
+	events := p.log(t, id, "")
+	checkLog(t, events)
+	return events
+}
+
+func has(events []event, kind, words string) bool {
+	return slices.ContainsFunc(events, func(e event) bool { return e.Kind == kind && strings.Contains(e.line, words) })
+}
+
+// TestReplicaTakesOver: another server goes on with the run of one that was killed
+// while the model spoke, and readers follow it there without gap and repeat.
+func TestReplicaTakesOver(t *testing.T) {
+	t.Parallel()
+	fake, settings := imitate(t, trickle())
+	s := replicas(t, settings...)
+	id := s[0].speaking(t, fake)
+	readers := []<-chan followed{s[1].follow(t.Context(), t, id), s[2].follow(t.Context(), t, id)}
+	s[0].kill()
+	begun := time.Now()
+	eventually(t, patient, "another server takes over", func() bool { return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`) })
+	t.Logf("taken over after %v", time.Since(begun))
+	events := s[2].ended(t, id)
+	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
+		t.Errorf("the run ended with %s", last.line)
+	}
+	for _, r := range readers {
+		(<-r).whole(t, events)
+	}
+	s[1].answered(t, question{text: "Hello again?", conversation: id})
+}
+
+// TestReplicaStops: a run is stopped at a server that does not drive it.
+func TestReplicaStops(t *testing.T) {
+	t.Parallel()
+	fake, settings := imitate(t, trickle())
+	s := replicas(t, settings...)
+	id := s[0].speaking(t, fake)
+	reader := s[2].follow(t.Context(), t, id)
+	begun := time.Now()
+	if status, body := s[1].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, body)
+	}
+	events := s[1].ended(t, id)
+	t.Logf("stopped after %v", time.Since(begun))
+	if !has(events, "run_stopped", `"by":"user"`) || !has(events, "step_failed", "Word.") {
+		t.Errorf("the run was not stopped by its user, with what was said until then: %s", events[len(events)-1].line)
+	}
+	(<-reader).whole(t, events)
+	eventually(t, patient, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+}
+
+// TestReplicaAnswers: the result of a call is posted to two servers at once, neither
+// of which asked for it; the one that did is dead, or shows what comes of it.
+func TestReplicaAnswers(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]bool{"killed": true, "alive": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+				if len(r.Results()) > 0 || !r.HasTool("transform_data") {
+					return modeltest.Say("The browser said so.")
+				}
+				return modeltest.Blocks(modeltest.CallBlock("run_query", `{"thought":"I need it.","sql":"SELECT 42"}`))
+			})
+			s := replicas(t, settings...)
+			status, body := s[0].sendJSON(t, "/api/conversations", map[string]any{"text": "How many?", "assistant": "explore"})
+			var got struct{ Conversation string }
+			if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusAccepted {
+				t.Fatalf("%d %s: %v", status, body, err)
+			}
+			id := got.Conversation
+			eventually(t, patient, "the call waits", func() bool { return len(waiting(t, s[1].log(t, id, ""))) == 1 })
+			reader := s[0].follow(t.Context(), t, id)
+			if killed {
+				s[0].kill()
+				reader = s[1].follow(t.Context(), t, id)
+			}
+			call := waiting(t, s[1].log(t, id, ""))[0]
+			answer := map[string]any{"answers": []any{map[string]any{"call_id": call, "content": "forty-two"}}}
+			var posts sync.WaitGroup
+			var fresh atomic.Int64
+			for _, p := range s[1:] {
+				posts.Go(func() {
+					status, body, err := p.exchange(t.Context(), "/api/conversations/"+id+"/turns", answer)
+					if err != nil || status != http.StatusAccepted {
+						t.Errorf("%d %s: %v", status, body, err)
+					}
+					if !strings.Contains(body, `"duplicate":true`) {
+						fresh.Add(1)
+					}
+				})
+			}
+			posts.Wait()
+			if n := fresh.Load(); n != 1 {
+				t.Errorf("%d servers took the result for new", n)
+			}
+			events := s[2].ended(t, id)
+			if !has(events, "run_finished", "") {
+				t.Errorf("the run ended with %s", events[len(events)-1].line)
+			}
+			(<-reader).whole(t, events)
+		})
+	}
+}
+
+// TestReplicaPaused: a server that stood still while another one took its run over
+// writes nothing more to it, and says so to its readers.
+func TestReplicaPaused(t *testing.T) {
+	t.Parallel()
+	fake, settings := imitate(t, trickle())
+	s := replicas(t, settings...)
+	id := s[0].speaking(t, fake)
+	reader := s[0].follow(t.Context(), t, id)
+	s[0].signal(t, syscall.SIGSTOP)
+	events := s[1].ended(t, id)
+	if !has(events, "run_resumed", `"recovered"`) || !has(events, "run_finished", "") {
+		t.Errorf("the run was not taken over: %s", events[len(events)-1].line)
+	}
+	s[0].signal(t, syscall.SIGCONT)
+	if f := <-reader; f.last != "error" {
+		t.Errorf("the reader of the server that stood still ends with %+v", f)
+	}
+	eventually(t, patient, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+	s[0].answered(t, question{text: "Hello again?", conversation: id}) // it serves on
+	after := s[1].ended(t, id)
+	for i, e := range events {
+		if after[i].line != e.line {
+			t.Errorf("event %d was %s and is %s", i+1, e.line, after[i].line)
+		}
+	}
+	if next := after[len(events)]; next.Run == events[len(events)-1].Run {
+		t.Errorf("after its end the run has %s", next.line)
+	}
+}
