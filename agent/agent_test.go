@@ -404,6 +404,20 @@ func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
 	})
 }
 
+// TestAMessageIsAskedOnce sends a message again when its answer is there.
+func TestAMessageIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, agenttest.Script(agenttest.Say("Once.")), nil)
+		ticket := r.submit(agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
+		r.read(ticket)
+		r.refused("the same message", ticket.Conversation, footnote.Conflict, agent.Turn{MessageID: "m", Text: "How many?"})
+		r.refused("the same first message", "", footnote.Conflict, agent.Turn{ClientID: "c", MessageID: "m", Text: "How many?"})
+		if n := len(r.model.Requests()); n != 1 {
+			t.Errorf("the model was called %d times", n)
+		}
+	})
+}
+
 func TestOneRunAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}), nil)

@@ -241,7 +241,7 @@ func (a *Assistant) info() AssistantInfo {
 //
 // The error's code is InvalidRequest, InputTooLong or TooLarge for a turn that
 // cannot be taken, NotFound for a conversation that is not the principal's,
-// Conflict when the conversation is busy. Answers and approvals that do not fit
+// Conflict when the conversation is busy, or has the message already. Answers and approvals that do not fit
 // what is open are refused as a whole: with CallUnknown when the call was never
 // open to the client, CallAnswered when it has another answer, and CallClosed when
 // its time was over or the conversation went on without it.
@@ -322,6 +322,9 @@ func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t
 	s, err := e.load(ctx, head.ID)
 	if err != nil {
 		return Ticket{}, err
+	}
+	if s.repeated(t) {
+		return Ticket{}, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
 	}
 	var bodies []footnote.Body
 	if t.rewinds() {

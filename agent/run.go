@@ -125,12 +125,10 @@ func (r *run) execute() {
 // over forgets a run. When its events could not be written, it must be closed later;
 // but not after a conflict: then it is not, or no longer, ours.
 func (e *Engine) over(r *run, err error) {
+	e.unclaim(r)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runs, r.stream)
-	if key := r.clientKey(); e.opening[key] == r {
-		delete(e.opening, key)
-	}
 	if err != nil && footnote.CodeOf(err) != footnote.Conflict {
 		e.orphans[r.stream] = r.w.token()
 	}

@@ -85,6 +85,15 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		r.drop()
 		return Ticket{}, busy()
 	}
+	// Whoever had the name before may have had its answer since we looked.
+	if now, found, err := e.find(ctx, t); err != nil || found {
+		e.unclaim(r)
+		r.drop()
+		if err != nil {
+			return Ticket{}, err
+		}
+		return e.goOn(ctx, a, now, t)
+	}
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
 	bodies := []footnote.Body{opened}
 	if title := title(t.Text); title != "" {
@@ -129,6 +138,14 @@ func (e *Engine) claim(r *run) bool {
 	}
 	e.opening[key] = r
 	return true
+}
+
+func (e *Engine) unclaim(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if key := r.clientKey(); e.opening[key] == r {
+		delete(e.opening, key)
+	}
 }
 
 func (r *run) clientKey() clientKey {

@@ -223,6 +223,12 @@ func (s *state) message(seq int64) *said {
 	return nil
 }
 
+// repeated reports whether a turn's message is one of ours, sent a second time. A turn
+// that rewinds takes the place of such a message.
+func (s *state) repeated(t *Turn) bool {
+	return t.MessageID != "" && !t.rewinds() && slices.ContainsFunc(s.said, func(m said) bool { return m.ID == t.MessageID })
+}
+
 // isAlways reports whether a person has approved all calls of a tool.
 func (s *state) isAlways(tool string) bool { return s.always[tool] != 0 }
 
