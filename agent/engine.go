@@ -506,6 +506,14 @@ func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
 // not exist, is left as it is. One that another engine drives is asked to end, which
 // is not waited for.
 func (e *Engine) Stop(ctx context.Context, conversation, by string) error {
+	for tries := noteTries; ; tries-- {
+		if err := e.stopOnce(ctx, conversation, by); !e.raced(err) || tries == 0 {
+			return err
+		}
+	}
+}
+
+func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
 	if done, err := e.stopRunning(ctx, conversation, by); done {
 		return err
 	}

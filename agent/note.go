@@ -49,7 +49,7 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 	} else if !found {
 		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	err := e.awaitElsewhere(ctx, conversation)
+	err := e.awaitElsewhere(ctx, conversation, elsewhereIn)
 	if err != nil {
 		return 0, nil, err
 	}

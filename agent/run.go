@@ -20,6 +20,9 @@ import (
 // maxAttempts is how often one step is tried when nothing of it was shown.
 const maxAttempts = 3
 
+// byShutdown is who stops a run when the server ends.
+const byShutdown = "shutdown"
+
 // run is one execution of the loop in this process.
 type run struct {
 	e         *Engine
@@ -104,7 +107,11 @@ func (e *Engine) launch(r *run) {
 func (r *run) execute() {
 	defer close(r.done)
 	terminal, answered := r.loop()
-	if terminal != nil {
+	switch {
+	case r.leaves(terminal):
+		r.handOver()
+		terminal = nil
+	case terminal != nil:
 		r.finish(terminal, answered)
 	}
 	err := r.w.flush()
@@ -329,7 +336,7 @@ func (r *run) failed(err error) footnote.Body {
 	}
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, ErrShutdown):
-		return footnote.RunStopped{By: "shutdown"}
+		return footnote.RunStopped{By: byShutdown}
 	case errors.Is(cause, errRunTime):
 		return footnote.RunFailed{Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", r.a.Limits.Run)}
 	case cause != nil:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	mathrand "math/rand/v2"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 type Shared interface {
 	// AskStop asks whoever drives a run to stop it.
 	AskStop(ctx context.Context, stream, run, by string) error
-	// StopsAsked are the runs under leases of owner that somebody asked to stop.
+	// StopsAsked are the runs under leases of owner that somebody asked to stop; with
+	// an empty owner, those that nobody has a lease of.
 	StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error)
 }
 
@@ -25,7 +27,7 @@ const (
 	soleLook      = 5 * time.Second
 	heedStops     = 500 * time.Millisecond
 	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
-	elsewhereIn   = 10 * time.Second       // how long an answer waits for such a run to park
+	elsewhereIn   = 10 * time.Second       // how long a note waits for such a run to park or to end; an answer, also for a tool
 )
 
 // msgTakenOver is what readers are told of a run that another engine has taken over.
@@ -70,6 +72,16 @@ func (e *Engine) heedOnce() {
 	}
 }
 
+// stopParked stops the runs that parked before their engine heeded that somebody
+// asked to stop them.
+func (e *Engine) stopParked(ctx context.Context) error {
+	asked, err := e.opts.Shared.StopsAsked(ctx, "")
+	for _, a := range asked {
+		err = errors.Join(err, e.Stop(ctx, a.Stream, a.By))
+	}
+	return err
+}
+
 // Drives reports whether a run of the conversation goes on in this engine.
 func (e *Engine) Drives(conversation string) bool { return e.running(conversation) != nil }
 
@@ -94,10 +106,10 @@ func (e *Engine) stopElsewhere(ctx context.Context, stream, by string) (done boo
 	return true, e.opts.Shared.AskStop(ctx, stream, head.Run, by)
 }
 
-// awaitElsewhere waits until no other engine drives a run of the stream, for a
-// while: it is about to park, or to end. The stream must not be locked.
-func (e *Engine) awaitElsewhere(ctx context.Context, stream string) error {
-	for end := time.Now().Add(elsewhereIn); ; {
+// awaitElsewhere waits until no other engine drives a run of the stream, but not
+// longer than patience: it is about to park, or to end. The stream must not be locked.
+func (e *Engine) awaitElsewhere(ctx context.Context, stream string, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; {
 		_, yes, err := e.elsewhere(ctx, stream)
 		switch {
 		case err != nil || !yes:
@@ -136,7 +148,8 @@ func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ti
 	if len(fresh.Answers)+len(fresh.Approvals) == 0 {
 		return e.resume(ctx, e.newRun(head, a, s, t), fresh)
 	}
-	return Ticket{}, e.awaitElsewhere(ctx, stream)
+	// Calls of ours may run beside the one that was answered.
+	return Ticket{}, e.awaitElsewhere(ctx, stream, elsewhereIn+a.Limits.Tool)
 }
 
 // raced reports whether a write lost against that of another engine.
@@ -179,4 +192,27 @@ func (r *run) first(ctx context.Context, blobs map[footnote.Digest][]byte, bodie
 	r.w.took(begun, len(events), release)
 	r.topic.Publish(events...)
 	return nil
+}
+
+// leaves reports whether a run that a shutdown ended is left to another engine, which
+// goes on with it, because somebody will still read it.
+func (r *run) leaves(terminal footnote.Body) bool {
+	end, ok := terminal.(footnote.RunStopped)
+	return ok && end.By == byShutdown && r.e.opts.Shared != nil && r.s.started.OnDisconnect != Cancel
+}
+
+// handOver gives the lease back without an end: the next engine that looks goes on
+// from the log. When that fails, it does so once the lease has expired.
+func (r *run) handOver() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	if r.w.flush() != nil {
+		return // nothing is ours any more, or the store is away
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := r.e.opts.Log.Release(ctx, r.stream, r.w.token()); err != nil {
+		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id, "err", err)
+	}
 }

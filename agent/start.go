@@ -469,6 +469,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
 		}
 	}
+	if e.opts.Shared != nil {
+		return e.stopParked(ctx)
+	}
 	return nil
 }
 

@@ -52,6 +52,14 @@ func shared(s store.Store) agent.Shared {
 	return nil
 }
 
+// clock is the time that all servers of a store agree on; nil is this machine's.
+func clock(s store.Store) func() time.Time {
+	if p, ok := s.(*postgres.Store); ok {
+		return p.Now
+	}
+	return nil
+}
+
 // elsewhere says of conversations whether another server may drive their runs; it is
 // nil when there can be none.
 func (a *app) elsewhere() func(conversation string) bool {

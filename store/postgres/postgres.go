@@ -61,6 +61,7 @@ type Store struct {
 	closing    context.Context // ends when Close has no more patience
 	giveUp     context.CancelFunc
 	closed     atomic.Bool
+	clock      atomic.Pointer[reading]
 	committed  atomic.Int64 // when the last good commit was, in ns by this process's clock; 0 after a bad one
 }
 
@@ -105,7 +106,15 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s.closing, s.giveUp = context.WithCancel(context.Background())
 	w := &writer{s: s}
-	if err := w.reconnect(ctx); err != nil {
+	err = w.reconnect(ctx)
+	if err == nil {
+		var now time.Time
+		if err = w.conn.QueryRow(ctx, sqlNow).Scan(&now); err == nil {
+			s.heard(now)
+		}
+	}
+	if err != nil {
+		w.drop()
 		s.giveUp()
 		s.pool.Close()
 		return nil, translate(ctx, "open", err)

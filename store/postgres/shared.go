@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,7 +33,8 @@ func (s *Store) AskStop(ctx context.Context, stream, run, by string) error {
 	})
 }
 
-// StopsAsked yields the runs under leases of owner that somebody asked to stop.
+// StopsAsked yields the runs under leases of owner that somebody asked to stop; with
+// an empty owner, those that nobody has a lease of.
 func (s *Store) StopsAsked(ctx context.Context, owner string) (asked []footnote.StopAsked, err error) {
 	err = s.do(ctx, "look for stops", func(ctx context.Context, c *pgxpool.Conn) error {
 		rows, err := c.Query(ctx, sqlStopsAsked, owner)
@@ -43,4 +45,22 @@ func (s *Store) StopsAsked(ctx context.Context, owner string) (asked []footnote.
 		return err
 	})
 	return asked, err
+}
+
+// reading is the database's clock as it was at a moment of ours.
+type reading struct{ theirs, ours time.Time }
+
+// Now is the time by the database's clock, which all servers share: as it was when
+// it was last heard, and what has passed since by a clock that nobody sets.
+func (s *Store) Now() time.Time {
+	r := s.clock.Load()
+	return r.theirs.Add(time.Since(r.ours))
+}
+
+// heard takes down the database's clock. How long its words took to come is no
+// difference of clocks, and so that durations are right, none that small counts.
+func (s *Store) heard(theirs time.Time) {
+	if s.clock.Load() == nil || s.Now().Sub(theirs).Abs() > time.Second {
+		s.clock.Store(&reading{theirs.UTC(), time.Now()})
+	}
 }

@@ -37,8 +37,10 @@ func TestStopsAsked(t *testing.T) {
 	asked("owner of c1", stop)
 	asked("owner of c2")
 	// Whoever takes the run over stops it, too; and a run that has ended is nobody's.
+	asked("")
 	must(t, a.Release(ctx, "c1", 1))
 	asked("owner of c1")
+	asked("", stop)
 	must(t, second(b.Append(ctx, store.Append{Stream: "c1", After: 1, Run: "run of c1", Bodies: []footnote.Body{footnote.RunResumed{}},
 		Take: &footnote.Take{Owner: "heir", TTL: time.Hour}})))
 	asked("heir", stop)
@@ -46,5 +48,18 @@ func TestStopsAsked(t *testing.T) {
 	asked("heir")
 	if err := a.AskStop(ctx, "c1", "\x00", "user"); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("a run that cannot be: %v", err)
+	}
+}
+
+// TestNow: the clock is the database's, whatever this machine's says.
+func TestNow(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), Options{})
+	must(t, s.Create(t.Context(), conversation("c1")))
+	s.heard(time.Now().Add(24 * time.Hour)) // what we believe is a day off
+	must(t, second(s.Append(t.Context(), store.Append{Stream: "c1", Bodies: []footnote.Body{footnote.Titled{Title: "One"}}})))
+	head, err := s.Get(t.Context(), "c1")
+	must(t, err)
+	if d := s.Now().Sub(head.Updated); d < 0 || d > time.Hour {
+		t.Errorf("after a write the clock is %v off", d)
 	}
 }

@@ -113,6 +113,9 @@ func (w *writer) transact(ctx context.Context, writes []*write) error {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
+	if p := writes[0]; p.n != 0 && !p.done {
+		w.s.heard(p.time)
+	}
 	err = perform(ctx, w.conn, writes)
 	if err != nil && fatal(err) {
 		w.s.log.Warn("the database went away during a commit", "err", err)
