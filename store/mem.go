@@ -28,6 +28,7 @@ type Mem struct {
 	blobs  map[footnote.Digest]*memBlob
 	tail   []memEvent // of all streams, by position
 	cursor map[string]int64
+	keys   map[string]Key
 	last   int64 // position
 }
 
@@ -67,6 +68,7 @@ func NewMemAt(now func() time.Time) *Mem {
 		client: make(map[clientKey]string),
 		blobs:  make(map[footnote.Digest]*memBlob),
 		cursor: make(map[string]int64),
+		keys:   make(map[string]Key),
 	}
 }
 

@@ -30,6 +30,8 @@ type (
 // or gone. A successful Append is durable: it survives a kill -9 and, for the
 // stores on disk, a loss of power.
 type Store interface {
+	Keys
+
 	// Create makes an empty stream. An ID or (Org, User, Kind, ClientID) that is
 	// taken is a Conflict. Created and Updated are set by the store.
 	Create(ctx context.Context, s Stream) error

@@ -21,7 +21,7 @@ const headColumns = `id, kind, org, user, client_id, assistant, title, last, run
 
 // reads are the prepared statements of the connections that read.
 type reads struct {
-	get, find, list, events, blob, exists, unfinished, tail, cursor *sql.Stmt
+	get, find, list, events, blob, exists, unfinished, tail, cursor, key *sql.Stmt
 }
 
 type query struct {
@@ -46,6 +46,7 @@ func readQueries(q *reads) []query {
 		{&q.tail, `SELECT e.position, s.id, s.org, s.user, e.seq, e.time, e.run, e.kind, e.body
 			FROM events e CROSS JOIN streams s ON s.n = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`},
 		{&q.cursor, `SELECT position FROM cursors WHERE name = ?`},
+		{&q.key, sqlKey},
 	}
 }
 

@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store/internal/schema"
 )
 
 // OpenReader opens a data file for reading only, beside the process that has it
-// open for writing, if there is one. Methods that write fail, and so do those
-// about leases, which only that process knows. A file that is not
+// open for writing, if there is one. Methods that write fail, but those about keys,
+// and so do those about leases, which only that process knows. A file that is not
 // there is NotFound; one of another version is StorageUnavailable.
 func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
@@ -23,7 +24,7 @@ func OpenReader(ctx context.Context, path string) (_ *Store, err error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, footnote.Errorf(footnote.NotFound, "There is no data file at %s.", path)
 	}
-	s := &Store{path: path, readOnly: true, queue: make(chan *request), stopped: make(chan struct{})}
+	s := &Store{now: time.Now, path: path, readOnly: true, queue: make(chan *request), stopped: make(chan struct{})}
 	close(s.stopped) // there is no writer to wait for
 	defer func() {
 		if err != nil {

@@ -54,6 +54,8 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"writers on one stream", testWritersOneStream},
 		{"writers on many streams", testWritersManyStreams},
 		{"cancelled writers", testCancelledWriters},
+		{"keys", testKeys},
+		{"keys that cannot be", testKeysRefused},
 		{"ping and close", testClose},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote/store"
+)
+
+const (
+	keyColumns  = `id, hash, org_id, user_id, grants, created_at, expires_at, revoked_at`
+	sqlKey      = `SELECT ` + keyColumns + ` FROM footnote.keys WHERE id = $1`
+	sqlListKeys = `SELECT ` + keyColumns + ` FROM footnote.keys WHERE id > $1 AND ($2 = '' OR org_id = $2) ORDER BY id LIMIT $3`
+	// One that was added already, by an attempt whose end was lost sight of, is added.
+	sqlAddKey = `INSERT INTO footnote.keys AS k (id, hash, org_id, user_id, grants, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (id) DO UPDATE SET id = k.id WHERE k.hash = $2`
+	sqlRevokeKey = `UPDATE footnote.keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE id = $1`
+)
+
+func scanKey(row pgx.CollectableRow) (k store.Key, err error) {
+	var hash []byte
+	var grants string
+	var expires, revoked *time.Time
+	if err := row.Scan(&k.ID, &hash, &k.Org, &k.User, &grants, &k.Created, &expires, &revoked); err != nil {
+		return k, err
+	}
+	copy(k.Hash[:], hash)
+	k.Created = k.Created.UTC()
+	if expires != nil {
+		k.Expires = expires.UTC()
+	}
+	if revoked != nil {
+		k.Revoked = revoked.UTC()
+	}
+	return k, store.DecodeGrants(grants, &k.Principal)
+}
+
+// keys reads keys.
+func (s *Store) keys(ctx context.Context, doing, sql string, args ...any) (keys []store.Key, err error) {
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, err := c.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, scanKey)
+		return err
+	})
+	return keys, err
+}
+
+// Key implements store.Keys.
+func (s *Store) Key(ctx context.Context, id string) (store.Key, error) {
+	if !text(id) {
+		return store.Key{}, store.ErrNoKey(id)
+	}
+	keys, err := s.keys(ctx, "get the key "+id, sqlKey, id)
+	if err != nil {
+		return store.Key{}, err
+	}
+	if len(keys) == 0 {
+		return store.Key{}, store.ErrNoKey(id)
+	}
+	return keys[0], nil
+}
+
+// ListKeys implements store.Keys.
+func (s *Store) ListKeys(ctx context.Context, org, after string, limit int) ([]store.Key, error) {
+	if err := store.CheckKeys(org, after, limit); err != nil {
+		return nil, err
+	}
+	return s.keys(ctx, "list keys", sqlListKeys, after, org, limit)
+}
+
+// AddKey implements store.Keys.
+func (s *Store) AddKey(ctx context.Context, k store.Key) error {
+	if err := store.CheckKey(k); err != nil {
+		return err
+	}
+	grants, err := store.EncodeGrants(k.Principal)
+	if err != nil {
+		return err
+	}
+	n, err := s.changeKeys(ctx, "add a key", sqlAddKey, k.ID, k.Hash[:], k.Org, k.User, grants, timeOrNull(k.Expires))
+	if err == nil && n == 0 {
+		return store.ErrTaken(k.ID)
+	}
+	return err
+}
+
+// RevokeKey implements store.Keys.
+func (s *Store) RevokeKey(ctx context.Context, id string) error {
+	if !text(id) {
+		return store.ErrNoKey(id)
+	}
+	n, err := s.changeKeys(ctx, "revoke the key "+id, sqlRevokeKey, id)
+	if err == nil && n == 0 {
+		return store.ErrNoKey(id)
+	}
+	return err
+}
+
+func (s *Store) changeKeys(ctx context.Context, doing, sql string, args ...any) (n int64, err error) {
+	err = s.do(ctx, doing, func(ctx context.Context, c *pgxpool.Conn) error {
+		tag, err := c.Exec(ctx, sql, args...)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}

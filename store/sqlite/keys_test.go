@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// TestKeysBesideTheServer holds that keys can be made and revoked by a second
+// process, while the first one writes conversations.
+func TestKeysBesideTheServer(t *testing.T) {
+	dir := t.TempDir()
+	server := open(t, dir)
+	beside, err := OpenReader(t.Context(), filepath.Join(dir, "footnote.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	k := store.Key{ID: "k1", Hash: sha256.Sum256([]byte("x")), Principal: footnote.Principal{Org: "acme", User: "ann"}}
+	if err := beside.AddKey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := server.Key(t.Context(), "k1"); err != nil || got.User != "ann" {
+		t.Fatal(got, err)
+	}
+	if err := beside.RevokeKey(t.Context(), "k1"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := server.Key(t.Context(), "k1"); err != nil || got.Revoked.IsZero() {
+		t.Fatal(got, err)
+	}
+	if err := server.Create(t.Context(), store.Stream{ID: "c", Kind: store.Conversation, Org: "acme", User: "ann"}); err != nil {
+		t.Error("the server cannot write any more:", err)
+	}
+}
+
+// TestKeysOfAFileThatIsGone holds that no empty file takes its place.
+func TestKeysOfAFileThatIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	path := filepath.Join(dir, "footnote.db")
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RevokeKey(t.Context(), "k1"); footnote.CodeOf(err) != footnote.StorageUnavailable {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a file now")
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+}
