@@ -26,6 +26,7 @@ command -v curl >/dev/null || missing+=(curl)
 command -v sqlite3 >/dev/null || missing+=(sqlite3)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+command -v redis-server >/dev/null || missing+=(redis-server)
 [ "$(scripts/cgo.sh)" = 1 ] || missing+=(gcc g++ libc6-dev)
 [ ${#missing[@]} -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
@@ -41,5 +42,12 @@ pg_conf=/etc/postgresql-common/createcluster.conf
 if [[ " ${missing[*]} " = *" postgresql "* ]] && [ ! -e "$pg_conf" ]; then
   "${as_root[@]}" mkdir -p "${pg_conf%/*}"
   echo "create_main_cluster = false" | "${as_root[@]}" tee "$pg_conf" >/dev/null
+fi
+# Nor a Redis: for the time of the installation, no service may start.
+policy=/usr/sbin/policy-rc.d
+if [[ " ${missing[*]} " = *" redis-server "* ]] && [ ! -e "$policy" ]; then
+  trap '"${as_root[@]}" rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
 fi
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +21,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/footnotehq/footnote/internal/leash"
 )
 
 // role is the superuser of each cluster.
@@ -35,9 +36,7 @@ type Server struct {
 	dir      string // the cluster is in data, the socket beside it
 	programs string
 	settings []string
-	cmd      *exec.Cmd
-	leash    io.Closer // the server ends when it is closed
-	ended    chan struct{}
+	process  *leash.Process // nil while it does not run
 
 	mu   sync.Mutex // guards below
 	made int
@@ -126,7 +125,7 @@ END $$`
 func (s *Server) giveBack(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if s.cmd == nil || s.exec(ctx, name, "SET lock_timeout = '2s'; "+empty) != nil {
+	if s.process == nil || s.exec(ctx, name, "SET lock_timeout = '2s'; "+empty) != nil {
 		return
 	}
 	s.mu.Lock()
@@ -211,36 +210,22 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// leash starts the server and ends it when its own standard input does, which is
-// when whoever started it has ended, however it ended.
-const leash = `"$@" </dev/null >>log 2>&1 &
-server=$!
-( cat >/dev/null; kill -QUIT $server 2>/dev/null ) <&3 &
-wait $server
-kill $! 2>/dev/null`
-
 // initSync is how a killed server makes sure of its files before it recovers:
 // "fsync" opens each of them.
 var initSync = map[bool]string{true: "syncfs", false: "fsync"}[runtime.GOOS == "linux"]
 
 func (s *Server) start() error {
-	args := []string{"-c", "exec 3<&0\n" + leash, "sh", filepath.Join(s.programs, "postgres"), "-D", s.data(), "-k", s.dir,
+	args := []string{"-D", s.data(), "-k", s.dir,
 		"-c", "listen_addresses=", "-c", "port=5432", "-c", "shared_buffers=32MB", "-c", "max_connections=200",
 		"-c", "fsync=on", "-c", "recovery_init_sync_method=" + initSync}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	cmd := s.command("sh", args...)
-	in, err := cmd.StdinPipe()
+	process, err := leash.Start(s.command(filepath.Join(s.programs, "postgres"), args...), "QUIT")
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = cmd.Wait() }() // ended by Kill, Stop or remove
-	s.cmd, s.leash, s.ended = cmd, in, ended
+	s.process = process
 	return s.ready()
 }
 
@@ -255,7 +240,7 @@ func (s *Server) ready() error {
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
-		case <-s.ended:
+		case <-s.process.Ended:
 			return fmt.Errorf("postgres ended at once\n%s", s.log())
 		case <-ctx.Done():
 			return fmt.Errorf("postgres does not answer: %w\n%s", err, s.log())
@@ -311,12 +296,12 @@ func (s *Server) Kill(tb testing.TB) {
 func (s *Server) wait(tb testing.TB) {
 	tb.Helper()
 	select {
-	case <-s.ended:
+	case <-s.process.Ended:
 	case <-time.After(patience):
 		tb.Fatalf("postgres does not end\n%s", s.log())
 	}
-	_ = s.leash.Close()
-	s.cmd = nil
+	s.process.Close()
+	s.process = nil
 }
 
 // postmaster is the id of the server's first process.
@@ -330,10 +315,10 @@ func (s *Server) postmaster() (int, error) {
 }
 
 func (s *Server) remove() {
-	if s.cmd != nil {
-		_ = s.leash.Close()
+	if s.process != nil {
+		s.process.Close()
 		select {
-		case <-s.ended:
+		case <-s.process.Ended:
 		case <-time.After(patience):
 		}
 	}

@@ -1,0 +1,164 @@
+// Package redistest gives tests a Redis of their own, from the program that is
+// installed on the machine: it listens on a Unix socket in a temporary folder and
+// nowhere else, may be killed or made to hang, and ends with the test.
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/footnotehq/footnote/internal/leash"
+)
+
+// patience bounds how long a server may take to start or stop.
+const patience = 60 * time.Second
+
+// Server is a Redis server.
+type Server struct {
+	dir      string
+	program  string
+	settings []string
+	process  *leash.Process // nil while it does not run
+}
+
+// New starts a server for one test. It keeps nothing on disk, so that a restart is
+// also a flush, unless the settings say otherwise: they are words of redis-server's
+// command line, as in "--appendonly", "yes".
+func New(tb testing.TB, settings ...string) *Server {
+	tb.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		tb.Fatal("this test needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
+	}
+	// Not tb.TempDir: the path of a socket has a limit of about 100 bytes.
+	dir, err := os.MkdirTemp("", "footnote-redis-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &Server{dir: dir, program: program, settings: settings}
+	tb.Cleanup(s.remove)
+	s.Start(tb)
+	return s
+}
+
+// URL is the server's address, the same after a restart.
+func (s *Server) URL() string {
+	return (&url.URL{Scheme: "unix", Path: s.Socket()}).String()
+}
+
+// Socket is the path of the server's socket.
+func (s *Server) Socket() string { return filepath.Join(s.dir, "redis.sock") }
+
+// Client is a client of the server until the test ends.
+func (s *Server) Client(tb testing.TB) *redis.Client {
+	tb.Helper()
+	opts, err := redis.ParseURL(s.URL())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	opts.MaxRetries, opts.DialerRetries = -1, 1 // a test that kills the server is told at once
+	c := redis.NewClient(opts)
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Start starts a server again that was killed or stopped, and waits until it answers.
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
+	args := append([]string{"--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.settings...)
+	cmd := exec.Command(s.program, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	ownGroup(cmd)
+	process, err := leash.Start(cmd, "TERM")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.process = process
+	if err := s.ready(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket(), MaxRetries: -1, DialerRetries: 1})
+	defer c.Close()
+	for {
+		err := c.Ping(ctx).Err()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-s.process.Ended:
+			return fmt.Errorf("redis ended at once\n%s", s.log())
+		case <-ctx.Done():
+			return fmt.Errorf("redis does not answer: %w\n%s", err, s.log())
+		}
+	}
+}
+
+func (s *Server) log() []byte {
+	out, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return out[max(0, len(out)-4000):]
+}
+
+// Kill ends the server with SIGKILL.
+func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.end(tb, killed) }
+
+// Stop ends the server as an operator does.
+func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.end(tb, stopped) }
+
+// Freeze makes the server hang: it takes connections and says nothing.
+func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.send(tb, frozen) }
+
+// Thaw ends what Freeze began.
+func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.send(tb, thawed) }
+
+func (s *Server) send(tb testing.TB, what signal) {
+	tb.Helper()
+	if s.process == nil {
+		tb.Fatal("redis does not run")
+	}
+	if err := send(s.process.PID, what); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) end(tb testing.TB, what signal) {
+	tb.Helper()
+	s.send(tb, what)
+	if err := s.wait(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) wait() error {
+	select {
+	case <-s.process.Ended:
+	case <-time.After(patience):
+		return errors.New("redis does not end")
+	}
+	s.process.Close()
+	s.process = nil
+	return nil
+}
+
+func (s *Server) remove() {
+	if s.process != nil {
+		_ = send(s.process.PID, killed) // also a frozen one
+		_ = s.wait()
+	}
+	_ = os.RemoveAll(s.dir)
+}
