@@ -36,6 +36,7 @@ type Config struct {
 	Listen  string            `yaml:"listen"`   // address and port; loopback by default
 	Data    string            `yaml:"data"`     // folder for conversations and loaded files
 	Store   Secret            `yaml:"store"`    // URL of the Postgres database for conversations; empty: a file in Data
+	Redis   Secret            `yaml:"redis"`   // URL of the Redis that servers on one Store share; empty: none
 	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
 	APIKeys []Key             `yaml:"api_keys"` // who may call; required off loopback
 	Origins []string          `yaml:"cors_origins"`
@@ -187,14 +188,14 @@ func variables(environ []string) map[string]string {
 	return env
 }
 
-// foreign are the variables of others that say which model to use.
-var foreign = map[string]string{"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_BASE_URL": "base_url"}
+// foreign are the variables of others that are read, too. Ours win.
+var foreign = map[string]string{"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_BASE_URL": "base_url", "REDIS_URL": "redis"}
 
 func (c *Config) readEnv(env map[string]string) error {
 	for _, name := range sortedKeys(env) {
 		value := env[name]
 		setting, ours := strings.CutPrefix(name, "FOOTNOTE_")
-		if theirs, ok := foreign[name]; ok {
+		if theirs, ok := foreign[name]; ok && env["FOOTNOTE_"+strings.ToUpper(theirs)] == "" {
 			setting, ours = theirs, true
 		}
 		if !ours || name == "FOOTNOTE_CONFIG" {
@@ -432,6 +433,12 @@ func postgresURL(s string) bool {
 	return err == nil && oneOf(u.Scheme, "postgres", "postgresql")
 }
 
+// redisURL reports whether a text is a URL of a Redis server.
+func redisURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (oneOf(u.Scheme, "redis", "rediss") && u.Host != "" || u.Scheme == "unix" && u.Path != "")
+}
+
 // hostOf is the host that a URL names, without its port.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
@@ -484,6 +491,7 @@ func (c Config) Check() error {
 		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
 		{"data", c.Data != "", c.Data, "a folder"},
 		{"store", c.Store == "" || postgresURL(string(c.Store)), c.Store, "empty, or postgres://user:password@host/database with the special characters of the password written as %XX"},
+		{"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis, "empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket"},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
 		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},

@@ -51,6 +51,7 @@ var three = map[string][3]string{
 	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
 	"store":    {"postgres://one/db", "postgresql://two/db", "postgres://me:pw@three:5433/db?sslmode=require"},
 	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
+	"redis":    {"redis://one:6379/0", "rediss://:pw@two", "unix:///tmp/three.sock"},
 	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
 	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
 	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
