@@ -36,7 +36,7 @@ type Config struct {
 	Listen  string            `yaml:"listen"`   // address and port; loopback by default
 	Data    string            `yaml:"data"`     // folder for conversations and loaded files
 	Store   Secret            `yaml:"store"`    // URL of the Postgres database for conversations; empty: a file in Data
-	Redis   Secret            `yaml:"redis"`   // URL of the Redis that servers on one Store share; empty: none
+	Redis   Secret            `yaml:"redis"`    // URL of the Redis that servers on one Store share; empty: none
 	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
 	APIKeys []Key             `yaml:"api_keys"` // who may call; required off loopback
 	Origins []string          `yaml:"cors_origins"`
