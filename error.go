@@ -40,6 +40,7 @@ type Error struct {
 	Code       Code
 	Message    string
 	RetryAfter time.Duration // how long a client should wait; 0 when unknown
+	Limit      *OverLimit    // the limit that was reached; nil when it was none of ours
 	Err        error
 }
 

@@ -60,6 +60,8 @@ type Append struct {
 	// Blobs are stored with the events that refer to them, by content. The key
 	// is the digest; a blob the stream already has is not stored twice.
 	Blobs map[Digest][]byte
+	// Settle counts what model calls and tools have used, in the same transaction.
+	Settle []Settle
 }
 
 // Take is a wish for the lease of a stream.

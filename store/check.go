@@ -80,6 +80,9 @@ func CheckAppend(a Append) error {
 	if err := checkTake(a); err != nil {
 		return err
 	}
+	if err := checkSettle(a.Settle); err != nil {
+		return err
+	}
 	return checkBlobs(a.Blobs)
 }
 

@@ -30,6 +30,9 @@ type Mem struct {
 	cursor map[string]int64
 	keys   map[string]Key
 	last   int64 // position
+
+	balances map[Account]footnote.Balance
+	reserved map[string]footnote.Reservation
 }
 
 type clientKey struct{ org, user, kind, id string }
@@ -69,6 +72,9 @@ func NewMemAt(now func() time.Time) *Mem {
 		blobs:  make(map[footnote.Digest]*memBlob),
 		cursor: make(map[string]int64),
 		keys:   make(map[string]Key),
+
+		balances: make(map[Account]footnote.Balance),
+		reserved: make(map[string]footnote.Reservation),
 	}
 }
 
@@ -163,6 +169,9 @@ func (m *Mem) CreateAppend(ctx context.Context, s Stream, a Append) ([]footnote.
 	if err := m.free(s); err != nil {
 		return nil, err
 	}
+	if err := m.settleable(a); err != nil {
+		return nil, err
+	}
 	now := Micros(m.now())
 	return m.write(m.insert(s, now), a, kinds, data, now), nil
 }
@@ -191,6 +200,9 @@ func (m *Mem) Append(ctx context.Context, a Append) ([]footnote.Event, error) {
 	}
 	if !m.leases.Allows(a, now) {
 		return nil, ErrHeld(a.Stream)
+	}
+	if err := m.settleable(a); err != nil {
+		return nil, err
 	}
 	return m.write(st, a, kinds, data, now), nil
 }
@@ -226,6 +238,7 @@ func (m *Mem) write(st *memStream, a Append, kinds []string, data [][]byte, now 
 	if len(events) > 0 {
 		st.head.Updated = now
 	}
+	m.settle(a, now)
 	m.leases.Apply(a, now)
 	return events
 }
@@ -366,6 +379,7 @@ func (m *Mem) Delete(ctx context.Context, id string) error {
 	}
 	m.tail = slices.DeleteFunc(m.tail, func(e memEvent) bool { return e.stream == st })
 	delete(m.byID, id)
+	delete(m.balances, Account{Org: st.head.Org, User: st.head.User, Stream: id})
 	if st.head.ClientID != "" {
 		delete(m.client, clientKey{st.head.Org, st.head.User, st.head.Kind, st.head.ClientID})
 	}

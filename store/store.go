@@ -75,6 +75,29 @@ type Store interface {
 	// an unexpired lease, or parked with a deadline before now.
 	Unfinished(ctx context.Context, now time.Time, limit int) ([]Stream, error)
 
+	// Money and tokens are added up per conversation, user, org and day. What a call
+	// may use is reserved before it is made, and settled by the append of the events
+	// that say what it has used (Append.Settle).
+
+	// Reserve sets apart what a call may use, all of it, or what is left of the
+	// ceilings. It is atomic: calls side by side are never granted more in all than a
+	// ceiling allows. The error's code is BudgetExceeded when nothing is left, and its
+	// Limit says of which scope.
+	Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error)
+	// Unreserve gives back what was reserved for a call that has used nothing. A
+	// reservation that is not there any more is left alone and is not an error.
+	Unreserve(ctx context.Context, id string) error
+	// Reserved returns the reservations of a stream that are not settled.
+	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
+	// Overdue returns reservations that have expired, the oldest first.
+	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
+	// Balances returns what has been spent and is reserved, in every scope, and the
+	// time by the clock that says which day it is. Stream may be empty.
+	Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error)
+	// Running counts the runs of a user that are running, or of the whole org when
+	// user is empty.
+	Running(ctx context.Context, org, user string) (int, error)
+
 	// Tail yields the events of all streams after a position, in the order of
 	// positions. Events become visible in that order: a reader that has seen
 	// position n will never be shown a smaller one later. A deleted stream's

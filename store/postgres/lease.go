@@ -101,7 +101,11 @@ func remove(ctx context.Context, tx pgx.Tx, id string) error {
 		return err
 	}
 	var n int64
-	if err := tx.QueryRow(ctx, "SELECT n FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n); err != nil {
+	var org, user string
+	if err := tx.QueryRow(ctx, "SELECT n, org_id, user_id FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n, &org, &user); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3", org, user, id); err != nil {
 		return err
 	}
 	for _, sql := range []string{

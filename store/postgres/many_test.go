@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/storetest"
 )
 
 // TestManyProcesses has several stores on one database, as several processes have.
@@ -235,4 +236,10 @@ func TestToolResults(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+}
+
+// TestReserveTogether has the calls of several processes share one dollar.
+func TestReserveTogether(t *testing.T) {
+	target := pgtest.Database(t)
+	storetest.ReserveRace(t, 200, openAt(t, target, Options{}), openAt(t, target, Options{}), openAt(t, target, Options{}))
 }

@@ -25,6 +25,7 @@ func TestPlans(t *testing.T) {
 		{sqlGet, []any{"c"}}, {sqlFind, []any{"o", "u", "k", "c"}}, {sqlList, []any{"o", "u", "", now, "c", "", 10}},
 		{sqlUnfinished, []any{now, 10}}, {sqlPage, []any{"c", 5}}, {sqlBlob, []any{"c", "d"}}, {sqlTail, []any{5, 10}}, {sqlCursor, []any{"x"}},
 		{sqlWritten, []any{"c", 1, 1}}, {sqlMadeBy, []any{"c", 1}},
+		{sqlReserved, []any{"c"}}, {sqlOverdue, []any{5}}, {sqlRunning, []any{"o", "u"}}, {sqlUnreserve, []any{"r"}},
 	} {
 		plan := explain(t, s, q.sql, q.args)
 		for _, bad := range []string{"Seq Scan", "Sort"} {

@@ -57,6 +57,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 
 	queue      *group.Queue[*write]
+	holds      *group.Queue[*hold]
 	background sync.WaitGroup  // the writer, and what finds out about lost commits
 	closing    context.Context // ends when Close has no more patience
 	giveUp     context.CancelFunc
@@ -100,7 +101,8 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if opts.Patience <= 0 {
 		opts.Patience = 9 * time.Second
 	}
-	s := &Store{log: opts.Logger, patience: opts.Patience, connect: c.ConnConfig.Copy(), queue: group.New[*write](maxBatch)}
+	s := &Store{log: opts.Logger, patience: opts.Patience, connect: c.ConnConfig.Copy(),
+		queue: group.New[*write](maxBatch), holds: group.New[*hold](maxBatch)}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, translate(ctx, "open", err)
 	}
@@ -120,6 +122,7 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, translate(ctx, "open", err)
 	}
 	s.background.Go(w.serve)
+	s.background.Go(s.serveHolds)
 	return s, nil
 }
 
@@ -127,6 +130,7 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 // calls of other methods fail from then on.
 func (s *Store) Close() error {
 	s.queue.Close()
+	s.holds.Close()
 	s.closed.Store(true)
 	stop := time.AfterFunc(s.patience+time.Second, s.giveUp)
 	s.background.Wait()
@@ -156,6 +160,11 @@ func (s *Store) do(ctx context.Context, doing string, f func(ctx context.Context
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
+	return s.doAnyway(ctx, doing, f)
+}
+
+// doAnyway is do, also while the store closes.
+func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.Context, c *pgxpool.Conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
 	defer cancel()
 	var err error

@@ -33,6 +33,8 @@ type write struct {
 	refused error // why nothing of it was written
 	done    bool  // by an earlier attempt
 	events  []footnote.Event
+
+	reserved map[string]footnote.Reservation // that the writes of the batch settle
 }
 
 func newWrite(st *store.Stream, a store.Append) (*write, error) {
@@ -179,6 +181,16 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	if news := newStreams(writes); len(news.id) > 0 {
 		b.Queue(sqlMake, news.args()...).Query(func(rows pgx.Rows) error { return readMade(rows, byID) })
 	}
+	reserved := map[string]footnote.Reservation{}
+	if settle := reservationsOf(writes); len(settle) > 0 {
+		b.Queue(sqlToSettle, settle).Query(func(rows pgx.Rows) error {
+			found, err := pgx.CollectRows(rows, scanReservation)
+			for _, r := range found {
+				reserved[r.ID] = r
+			}
+			return err
+		})
+	}
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
@@ -188,6 +200,9 @@ func decide(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	for _, p := range writes {
 		if p.n == 0 {
 			p.refused = p.missing()
+		}
+		if err := p.settleable(ctx, conn, reserved); err != nil {
+			return err
 		}
 		if p.refused != nil && p.unsure {
 			if err := p.recognise(ctx, conn); err != nil {
@@ -286,6 +301,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	var heads headRows
 	var blobs blobRows
 	var events eventRows
+	money := settlement{changes: store.Changes{}}
 	todo := false
 	for _, p := range writes {
 		if p.refused != nil || p.done {
@@ -296,6 +312,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 		heads.add(p)
 		blobs.add(p)
 		events.add(p)
+		money.add(p)
 	}
 	if !todo { // there is nothing to wait for
 		_, err := conn.Exec(ctx, "ROLLBACK")
@@ -308,6 +325,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	if len(blobs.stream) > 0 {
 		b.Queue(sqlBlobs, blobs.stream, blobs.digest, blobs.data)
 	}
+	money.queue(b)
 	if len(events.stream) > 0 {
 		b.Queue(sqlEvents, events.args()...)
 	}

@@ -22,6 +22,8 @@ const headColumns = `id, kind, org, user, client_id, assistant, title, last, run
 // reads are the prepared statements of the connections that read.
 type reads struct {
 	get, find, list, events, blob, exists, unfinished, tail, cursor, key *sql.Stmt
+
+	balance, reserved, overdue, running *sql.Stmt
 }
 
 type query struct {
@@ -30,7 +32,7 @@ type query struct {
 }
 
 func readQueries(q *reads) []query {
-	return []query{
+	return append(moneyReads(q), []query{
 		{&q.get, `SELECT ` + headColumns + ` FROM streams WHERE id = ?`},
 		{&q.find, `SELECT ` + headColumns + ` FROM streams WHERE org = ? AND user = ? AND kind = ? AND client_id = ? AND client_id <> ''`},
 		{&q.list, `SELECT ` + headColumns + ` FROM streams
@@ -47,7 +49,7 @@ func readQueries(q *reads) []query {
 			FROM events e CROSS JOIN streams s ON s.n = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`},
 		{&q.cursor, `SELECT position FROM cursors WHERE name = ?`},
 		{&q.key, sqlKey},
-	}
+	}...)
 }
 
 func (q *reads) prepare(ctx context.Context, db *sql.DB) error {

@@ -23,6 +23,8 @@ type statements struct {
 	setCursor, ping                                         *sql.Stmt
 	deleteBlobs, deleteRefs, deleteEvents, deleteStream     *sql.Stmt
 
+	balance, changeBalance, deleteBalance, reservation, reserve, unreserve *sql.Stmt
+
 	all []*sql.Stmt
 }
 
@@ -65,7 +67,7 @@ func writeQueries(q *statements) []query {
 		rows := strings.Repeat(", (?, ?, ?, ?, ?, ?)", i+1)[2:]
 		queries = append(queries, query{&q.insertEvents[i], "INSERT INTO events (stream, seq, time, run, kind, body) VALUES " + rows})
 	}
-	return queries
+	return append(queries, moneyQueries(q)...)
 }
 
 func (q *statements) prepare(ctx context.Context, conn *sql.Conn) error {
@@ -102,11 +104,17 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 	}
 	err = s.do(ctx, "create "+st.ID, &request{done: p.done, exec: func(ctx context.Context, w *writer) (err error) {
 		p.begin()
+		if err := p.settleable(ctx, w); err != nil {
+			return err
+		}
 		if p.head, err = w.create(ctx, st, p.now, len(a.Bodies), p.change); err != nil {
 			return err
 		}
 		// Nothing is refused from here on: the stream is there, and new.
 		if err := p.insert(ctx, w); err != nil {
+			return err
+		}
+		if err := p.settle(ctx, w); err != nil {
 			return err
 		}
 		return p.putBlobs(ctx, w)
@@ -226,13 +234,21 @@ func (p *pending) exec(ctx context.Context, w *writer) error {
 			return err
 		}
 	}
-	switch {
-	case !allowed:
+	if !allowed {
 		return store.ErrHeld(p.a.Stream)
-	case len(p.a.Bodies) == 0:
-		return p.putBlobs(ctx, w)
 	}
-	return p.write(ctx, w)
+	if err := p.settleable(ctx, w); err != nil {
+		return err
+	}
+	if len(p.a.Bodies) > 0 {
+		if err := p.write(ctx, w); err != nil {
+			return err
+		}
+	}
+	if err := p.settle(ctx, w); err != nil {
+		return err
+	}
+	return p.putBlobs(ctx, w)
 }
 
 // look reads the head of the stream, and says why the append cannot be: no such
@@ -275,10 +291,7 @@ func (p *pending) write(ctx context.Context, w *writer) error {
 			return err
 		}
 	}
-	if err := p.insert(ctx, w); err != nil {
-		return err
-	}
-	return p.putBlobs(ctx, w)
+	return p.insert(ctx, w)
 }
 
 // insert writes the events.
@@ -354,6 +367,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 			if err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last); errors.Is(err, sql.ErrNoRows) {
 				return store.ErrNoStream(id)
 			} else if err != nil {
+				return err
+			}
+			if _, err := w.stmts.deleteBalance.ExecContext(ctx, h.org, h.user, id); err != nil {
 				return err
 			}
 			delete(w.heads, id) // its number may be given again, in this transaction

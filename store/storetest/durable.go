@@ -13,6 +13,7 @@ import (
 // The tests close each store before they open the next one of the same dir.
 func RunDurable(t *testing.T, open func(tb testing.TB, dir string) store.Store) {
 	t.Run("reopen", func(t *testing.T) { testReopen(t, open) })
+	t.Run("reopen with reservations", func(t *testing.T) { testReservedAfterReopen(t, open) })
 	t.Run("reopen often", func(t *testing.T) { testReopenOften(t, open) })
 }
 

@@ -56,6 +56,11 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"cancelled writers", testCancelledWriters},
 		{"keys", testKeys},
 		{"keys that cannot be", testKeysRefused},
+		{"reserve and settle", testReserve},
+		{"ceilings", testCeilings},
+		{"overdue", testOverdue},
+		{"reserve race", testReserveRace},
+		{"running", testRunning},
 		{"ping and close", testClose},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// change adds to balances. m.mu must be held.
+func (m *Mem) change(changes Changes) {
+	for a, b := range changes {
+		sum := m.balances[a]
+		m.balances[a] = footnote.Balance{Spent: sum.Spent.Add(b.Spent), Reserved: sum.Reserved.Add(b.Reserved)}
+	}
+}
+
+// settleable refuses to settle what somebody else has settled. m.mu must be held.
+func (m *Mem) settleable(a Append) error {
+	for _, s := range a.Settle {
+		if _, ok := m.reserved[s.ID]; s.Held && !ok {
+			return ErrSettled(s.ID)
+		}
+	}
+	return nil
+}
+
+// settle counts what an append says was used. m.mu must be held.
+func (m *Mem) settle(a Append, now time.Time) {
+	changes := Changes{}
+	for _, s := range a.Settle {
+		if r, ok := m.reserved[s.ID]; ok {
+			delete(m.reserved, s.ID)
+			changes.Free(r)
+		}
+		changes.Spend(s, now)
+	}
+	m.change(changes)
+}
+
+// Reserve implements Store.
+func (m *Mem) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error) {
+	if err := CheckReserve(r); err != nil {
+		return footnote.Reservation{}, err
+	}
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return footnote.Reservation{}, err
+	}
+	defer unlock()
+	if made, ok := m.reserved[r.ID]; ok {
+		return made, nil
+	}
+	now := Micros(m.now())
+	amount, err := Grant(r, m.of(r.Org, r.User, r.Stream, now))
+	if err != nil {
+		return footnote.Reservation{}, err
+	}
+	made := Granted(r, amount, now)
+	m.reserved[r.ID] = made
+	changes := Changes{}
+	changes.Reserve(made)
+	m.change(changes)
+	return made, nil
+}
+
+// of gives the balances that a call counts in. m.mu must be held.
+func (m *Mem) of(org, user, stream string, now time.Time) map[footnote.Scope]footnote.Balance {
+	out := map[footnote.Scope]footnote.Balance{}
+	for scope, a := range AccountsOf(org, user, stream, DayOf(now)) {
+		out[scope] = m.balances[a]
+	}
+	return out
+}
+
+// Unreserve implements Store.
+func (m *Mem) Unreserve(ctx context.Context, id string) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if r, ok := m.reserved[id]; ok {
+		delete(m.reserved, id)
+		changes := Changes{}
+		changes.Free(r)
+		m.change(changes)
+	}
+	return nil
+}
+
+// Reserved implements Store.
+func (m *Mem) Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error) {
+	return m.reservations(ctx, func(r footnote.Reservation) bool { return r.Stream == stream })
+}
+
+// Overdue implements Store.
+func (m *Mem) Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error) {
+	now := m.now()
+	all, err := m.reservations(ctx, func(r footnote.Reservation) bool { return !r.Expires.After(now) })
+	return all[:min(max(limit, 0), len(all))], err
+}
+
+func (m *Mem) reservations(ctx context.Context, want func(footnote.Reservation) bool) ([]footnote.Reservation, error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var out []footnote.Reservation
+	for _, r := range m.reserved {
+		if want(r) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b footnote.Reservation) int {
+		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// Balances implements Store.
+func (m *Mem) Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer unlock()
+	now := Micros(m.now())
+	return m.of(org, user, stream, now), now, nil
+}
+
+// Running implements Store.
+func (m *Mem) Running(ctx context.Context, org, user string) (n int, err error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	for _, st := range m.byID {
+		if st.head.RunState == "running" && st.head.Org == org && (user == "" || st.head.User == user) {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,360 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/internal/group"
+)
+
+const (
+	reservationColumns = `id, org_id, user_id, stream, run, day, micro_usd, tokens, expires`
+
+	// Balances are locked in the order of their accounts, always in one statement of
+	// this kind, so that no transactions wait for each other.
+	sqlChange = `INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
+		SELECT u.org_id, u.user_id, u.stream, u.day, u.micro_usd, u.tokens, u.reserved_usd, u.reserved_tokens FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+			WITH ORDINALITY AS u(org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens, ord) ORDER BY u.ord
+		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET
+			micro_usd = a.micro_usd + excluded.micro_usd, tokens = a.tokens + excluded.tokens,
+			reserved_usd = a.reserved_usd + excluded.reserved_usd, reserved_tokens = a.reserved_tokens + excluded.reserved_tokens
+		RETURNING org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens`
+
+	sqlBalances = `SELECT a.org_id, a.user_id, a.stream, a.day, a.micro_usd, a.tokens, a.reserved_usd, a.reserved_tokens
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS u(org_id, user_id, stream, day)
+		JOIN footnote.accounts a USING (org_id, user_id, stream, day)`
+
+	sqlReserve = `INSERT INTO footnote.reservations (` + reservationColumns + `)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::timestamptz[])`
+
+	sqlFound = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1)`
+
+	// Reservations are locked after streams and before accounts.
+	sqlToSettle = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+	sqlSettled  = `DELETE FROM footnote.reservations WHERE id = ANY($1)`
+
+	sqlUnreserve = `DELETE FROM footnote.reservations WHERE id = $1 RETURNING ` + reservationColumns
+
+	sqlReserved = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE stream = $1 ORDER BY expires, id`
+	sqlOverdue  = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE expires <= clock_timestamp() ORDER BY expires, id LIMIT $1`
+	sqlRunning  = `SELECT count(*) FROM footnote.streams WHERE run_state = 'running' AND org_id = $1 AND ($2 = '' OR user_id = $2)`
+)
+
+// accountRows are accounts and what is added to them, as columns.
+type accountRows struct {
+	org, user, stream, day             []string
+	usd, tokens, heldUSD, heldOfTokens []int64
+}
+
+func rowsOf(changes store.Changes) (r accountRows) {
+	for _, a := range changes.Accounts() {
+		b := changes[a]
+		r.org, r.user, r.stream, r.day = append(r.org, a.Org), append(r.user, a.User), append(r.stream, a.Stream), append(r.day, a.Day)
+		r.usd, r.tokens = append(r.usd, b.Spent.MicroUSD), append(r.tokens, b.Spent.Tokens)
+		r.heldUSD, r.heldOfTokens = append(r.heldUSD, b.Reserved.MicroUSD), append(r.heldOfTokens, b.Reserved.Tokens)
+	}
+	return r
+}
+
+func (r accountRows) args() []any {
+	return []any{r.org, r.user, r.stream, r.day, r.usd, r.tokens, r.heldUSD, r.heldOfTokens}
+}
+
+// readBalances reads what sqlChange and sqlBalances give.
+func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
+	out := map[store.Account]footnote.Balance{}
+	var a store.Account
+	var b footnote.Balance
+	_, err := pgx.ForEachRow(rows, []any{&a.Org, &a.User, &a.Stream, &a.Day, &b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD, &b.Reserved.Tokens},
+		func() error {
+			out[a] = b
+			return nil
+		})
+	return out, err
+}
+
+func scanReservation(row pgx.CollectableRow) (r footnote.Reservation, err error) {
+	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Expires)
+	r.Expires = r.Expires.UTC()
+	return r, err
+}
+
+// hold is a reservation on its way.
+type hold struct {
+	asked   footnote.Reserve
+	made    footnote.Reservation
+	refused error
+}
+
+// Reserve implements store.Store. Those that wait while others are reserved share one
+// transaction.
+func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error) {
+	if err := store.CheckReserve(r); err != nil {
+		return footnote.Reservation{}, err
+	}
+	if err := s.usable(ctx); err != nil {
+		return footnote.Reservation{}, err
+	}
+	h := &hold{asked: r}
+	ok, err := s.holds.Do(ctx, h)
+	switch {
+	case !ok:
+		return footnote.Reservation{}, store.ErrClosed()
+	case err != nil:
+		return footnote.Reservation{}, translate(ctx, "reserve", err)
+	}
+	return h.made, nil
+}
+
+// serveHolds reserves what comes out of the queue until it is closed and empty.
+func (s *Store) serveHolds() {
+	for {
+		batch := s.holds.Next(maxBatch, func(*hold) bool { return true })
+		if len(batch) == 0 {
+			return
+		}
+		err := s.doAnyway(context.Background(), "reserve", func(ctx context.Context, c *pgxpool.Conn) error {
+			return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return reserve(ctx, tx, batch) })
+		})
+		for _, h := range batch {
+			if err != nil {
+				h.Finish(err)
+			} else {
+				h.Finish(h.Item.refused)
+			}
+		}
+	}
+}
+
+// reserve grants or refuses reservations, one after the other. It may run twice: what
+// was made already is found by its id.
+func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) error {
+	var now time.Time
+	if err := tx.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
+		return err
+	}
+	now = store.Micros(now)
+	ids := make([]string, len(batch))
+	touched := store.Changes{}
+	for i, h := range batch {
+		r := h.Item.asked
+		ids[i] = r.ID
+		touched.Reserve(store.Granted(r, footnote.Amount{}, now))
+	}
+	made := map[string]footnote.Reservation{}
+	var balances map[store.Account]footnote.Balance
+	b := &pgx.Batch{}
+	b.Queue(sqlChange, rowsOf(touched).args()...).Query(func(rows pgx.Rows) (err error) {
+		balances, err = readBalances(rows)
+		return err
+	})
+	b.Queue(sqlFound, ids).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scanReservation)
+		for _, r := range found {
+			made[r.ID] = r
+		}
+		return err
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return err
+	}
+	return grant(ctx, tx, batch, balances, made, now)
+}
+
+// grant writes what the balances, which are locked, allow.
+func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold], balances map[store.Account]footnote.Balance, made map[string]footnote.Reservation, now time.Time) error {
+	changes := store.Changes{}
+	var news reservationRows
+	for _, q := range batch {
+		h := q.Item
+		var ok bool
+		if h.made, ok = made[h.asked.ID]; ok {
+			h.refused = nil
+			continue
+		}
+		of := map[footnote.Scope]footnote.Balance{}
+		for scope, a := range store.AccountsOf(h.asked.Org, h.asked.User, h.asked.Stream, store.DayOf(now)) {
+			of[scope] = footnote.Balance{Spent: balances[a].Spent, Reserved: balances[a].Reserved.Add(changes[a].Reserved)}
+		}
+		amount, err := store.Grant(h.asked, of)
+		if h.refused = err; err != nil {
+			continue
+		}
+		h.made = store.Granted(h.asked, amount, now)
+		made[h.made.ID] = h.made
+		changes.Reserve(h.made)
+		news.add(h.made)
+	}
+	if len(news.id) == 0 {
+		return nil
+	}
+	b := &pgx.Batch{}
+	b.Queue(sqlChange, rowsOf(changes).args()...)
+	b.Queue(sqlReserve, news.args()...)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+type reservationRows struct {
+	id, org, user, stream, run, day []string
+	usd, tokens                     []int64
+	expires                         []time.Time
+}
+
+func (r *reservationRows) add(m footnote.Reservation) {
+	r.id, r.org, r.user, r.stream = append(r.id, m.ID), append(r.org, m.Org), append(r.user, m.User), append(r.stream, m.Stream)
+	r.run, r.day = append(r.run, m.Run), append(r.day, m.Day)
+	r.usd, r.tokens, r.expires = append(r.usd, m.Amount.MicroUSD), append(r.tokens, m.Amount.Tokens), append(r.expires, m.Expires)
+}
+
+func (r *reservationRows) args() []any {
+	return []any{r.id, r.org, r.user, r.stream, r.run, r.day, r.usd, r.tokens, r.expires}
+}
+
+// Unreserve implements store.Store.
+func (s *Store) Unreserve(ctx context.Context, id string) error {
+	if !text(id) {
+		return nil
+	}
+	return s.do(ctx, "give back a reservation", func(ctx context.Context, c *pgxpool.Conn) error {
+		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, sqlUnreserve, id)
+			if err != nil {
+				return err
+			}
+			r, err := pgx.CollectExactlyOneRow(rows, scanReservation)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			changes := store.Changes{}
+			changes.Free(r)
+			_, err = tx.Exec(ctx, sqlChange, rowsOf(changes).args()...)
+			return err
+		})
+	})
+}
+
+// Reserved implements store.Store.
+func (s *Store) Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error) {
+	if !text(stream) {
+		return nil, nil
+	}
+	return s.reservations(ctx, sqlReserved, stream)
+}
+
+// Overdue implements store.Store.
+func (s *Store) Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error) {
+	return s.reservations(ctx, sqlOverdue, max(limit, 0))
+}
+
+func (s *Store) reservations(ctx context.Context, sql string, args ...any) (out []footnote.Reservation, err error) {
+	err = s.do(ctx, "read reservations", func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, err := c.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanReservation)
+		return err
+	})
+	return out, err
+}
+
+// Balances implements store.Store.
+func (s *Store) Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error) {
+	out := map[footnote.Scope]footnote.Balance{}
+	var now time.Time
+	err := s.do(ctx, "read balances", func(ctx context.Context, c *pgxpool.Conn) error {
+		if err := c.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
+			return err
+		}
+		accounts := store.AccountsOf(org, user, stream, store.DayOf(now))
+		wanted := store.Changes{}
+		for _, a := range accounts {
+			wanted[a] = footnote.Balance{}
+		}
+		r := rowsOf(wanted)
+		rows, err := c.Query(ctx, sqlBalances, r.org, r.user, r.stream, r.day)
+		if err != nil {
+			return err
+		}
+		found, err := readBalances(rows)
+		for scope, a := range accounts {
+			out[scope] = found[a]
+		}
+		return err
+	})
+	return out, store.Micros(now), err
+}
+
+// Running implements store.Store.
+func (s *Store) Running(ctx context.Context, org, user string) (n int, err error) {
+	err = s.do(ctx, "count runs", func(ctx context.Context, c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, sqlRunning, org, user).Scan(&n)
+	})
+	return n, err
+}
+
+// reservationsOf are the ids that writes settle.
+func reservationsOf(writes []*write) (ids []string) {
+	for _, p := range writes {
+		for _, s := range p.a.Settle {
+			if s.ID != "" {
+				ids = append(ids, s.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// settleable refuses a write that settles what somebody else has settled. found are
+// the reservations that are there, by their ids.
+func (p *write) settleable(ctx context.Context, conn *pgx.Conn, found map[string]footnote.Reservation) error {
+	p.reserved = found
+	for _, s := range p.a.Settle {
+		if _, ok := found[s.ID]; ok || !s.Held || p.refused != nil {
+			continue
+		}
+		p.refused = store.ErrSettled(s.ID)
+		if p.make == nil {
+			return nil
+		}
+		_, err := conn.Exec(ctx, "DELETE FROM footnote.streams WHERE n = $1", p.n) // it was made a moment ago
+		return err
+	}
+	return nil
+}
+
+// settlement is what the settling of writes changes.
+type settlement struct {
+	changes store.Changes
+	ids     []string // of the reservations that end
+}
+
+func (st *settlement) add(p *write) {
+	for _, s := range p.a.Settle {
+		if r, ok := p.reserved[s.ID]; ok {
+			delete(p.reserved, s.ID) // the map of the whole batch: the first one frees it
+			st.changes.Free(r)
+			st.ids = append(st.ids, s.ID)
+		}
+		st.changes.Spend(s, p.time)
+	}
+}
+
+// queue adds the statements to a batch.
+func (st *settlement) queue(b *pgx.Batch) {
+	if len(st.ids) > 0 {
+		b.Queue(sqlSettled, st.ids)
+	}
+	if len(st.changes) > 0 {
+		b.Queue(sqlChange, rowsOf(st.changes).args()...)
+	}
+}

@@ -1,0 +1,277 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// dollar is one US dollar as amounts count it.
+const dollar = 1_000_000
+
+// wish is a reservation for ann's conversation c.
+func wish(id string, most footnote.Amount, ceilings ...footnote.Ceiling) footnote.Reserve {
+	return footnote.Reserve{ID: id, Org: "acme", User: "ann", Stream: "c", Run: "run1", Most: most, Ceilings: ceilings, TTL: time.Hour}
+}
+
+func usd(n int64) footnote.Amount { return footnote.Amount{MicroUSD: n} }
+
+// settled is an append that says what ann's call has used.
+func settled(id string, after int64, spent footnote.Amount) store.Append {
+	return store.Append{Stream: "c", After: after, Run: "run1", Bodies: say("used"),
+		Settle: []footnote.Settle{{ID: id, Org: "acme", User: "ann", Stream: "c", Spent: spent}}}
+}
+
+func balances(t testing.TB, s store.Store, org, user, stream string) map[footnote.Scope]footnote.Balance {
+	t.Helper()
+	b, now, err := s.Balances(begin(t), org, user, stream)
+	must(t, err)
+	if d := time.Since(now); d < -time.Hour || d > time.Hour {
+		t.Fatalf("the clock of the store says %v", now)
+	}
+	return b
+}
+
+// everywhere checks the balance of ann's conversation c in all its scopes.
+func everywhere(t testing.TB, s store.Store, want footnote.Balance) {
+	t.Helper()
+	got := balances(t, s, "acme", "ann", "c")
+	if len(got) != 6 {
+		t.Fatalf("%d scopes", len(got))
+	}
+	for scope, b := range got {
+		equal(t, string(scope), b, want)
+	}
+}
+
+func testReserve(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	everywhere(t, s, footnote.Balance{})
+	r, err := s.Reserve(begin(t), wish("r1", footnote.Amount{MicroUSD: 300, Tokens: 20}))
+	must(t, err)
+	equal(t, "amount", r.Amount, footnote.Amount{MicroUSD: 300, Tokens: 20})
+	again, err := s.Reserve(begin(t), wish("r1", usd(5)))
+	must(t, err)
+	equal(t, "the same again", again, r)
+	everywhere(t, s, footnote.Balance{Reserved: r.Amount})
+	open, err := s.Reserved(begin(t), "c")
+	must(t, err)
+	equal(t, "reserved", open, []footnote.Reservation{r})
+
+	_, err = s.Append(begin(t), settled("r1", 7, usd(100))) // refused: the stream has no event 7
+	wantCode(t, err, footnote.Conflict)
+	everywhere(t, s, footnote.Balance{Reserved: r.Amount})
+	_, err = s.Append(begin(t), settled("r1", 0, footnote.Amount{MicroUSD: 100, Tokens: 9}))
+	must(t, err)
+	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 100, Tokens: 9}})
+	_, err = s.Append(begin(t), settled("", 1, usd(11))) // nothing was reserved
+	must(t, err)
+	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
+
+	// Who settles for somebody else does so once.
+	late := settled("r1", 2, usd(300))
+	late.Settle[0].Held = true
+	_, err = s.Append(begin(t), late)
+	wantCode(t, err, footnote.Conflict)
+	_, err = s.CreateAppend(begin(t), conversation("d"), store.Append{Bodies: say("x"), Settle: late.Settle})
+	wantCode(t, err, footnote.Conflict)
+	_, err = s.Get(begin(t), "d")
+	wantCode(t, err, footnote.NotFound)
+
+	must(t, s.Unreserve(begin(t), "r1"))
+	_, err = s.Reserve(begin(t), wish("r2", usd(50)))
+	must(t, err)
+	must(t, s.Unreserve(begin(t), "r2"))
+	must(t, s.Unreserve(begin(t), "r2"))
+	everywhere(t, s, footnote.Balance{Spent: footnote.Amount{MicroUSD: 111, Tokens: 9}})
+
+	// The first events of a stream settle, too; others see their part.
+	_, err = s.CreateAppend(begin(t), store.Stream{ID: "e", Kind: "account", Org: "acme", User: "bob"}, store.Append{Bodies: say("x"),
+		Settle: []footnote.Settle{{Org: "acme", User: "bob", Spent: usd(1_000)}}})
+	must(t, err)
+	bob := balances(t, s, "acme", "bob", "")
+	equal(t, "bob", []any{len(bob), bob[footnote.PerUser].Spent, bob[footnote.PerOrg].Spent}, []any{5, usd(1_000), footnote.Amount{MicroUSD: 1_111, Tokens: 9}})
+
+	must(t, s.Delete(begin(t), "c"))
+	left := balances(t, s, "acme", "ann", "c")
+	equal(t, "after the conversation is deleted", []any{left[footnote.PerConversation], left[footnote.PerUserDay].Spent.MicroUSD},
+		[]any{footnote.Balance{}, int64(111)})
+}
+
+func testCeilings(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	_, err := s.Append(begin(t), settled("", 0, footnote.Amount{MicroUSD: 40, Tokens: 10}))
+	must(t, err)
+	for i, c := range []struct {
+		most    footnote.Amount
+		whole   bool
+		ceiling footnote.Ceiling
+		want    footnote.Amount
+		refused string
+	}{
+		{most: usd(100), want: usd(100)},
+		{most: usd(60), ceiling: footnote.Ceiling{Scope: footnote.PerConversation, Most: usd(100)}, want: usd(60)},
+		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(100)}, want: usd(60)},
+		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerOrg, Most: usd(40)}, refused: "usd"},
+		{most: usd(100), ceiling: footnote.Ceiling{Scope: footnote.PerDay, Most: usd(30)}, refused: "usd"},
+		{most: usd(100), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)}, refused: "usd"},
+		{most: usd(60), whole: true, ceiling: footnote.Ceiling{Scope: footnote.PerOrgDay, Most: usd(100)}, want: usd(60)},
+		{most: footnote.Amount{Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: usd(1)}, want: footnote.Amount{Tokens: 5}}, // costs nothing
+		{most: footnote.Amount{MicroUSD: 5, Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 12}}, want: footnote.Amount{MicroUSD: 5, Tokens: 2}},
+		{most: footnote.Amount{MicroUSD: 5, Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 10}}, refused: "tokens"},
+	} {
+		w := wish(fmt.Sprint("r", i), c.most)
+		if w.Whole = c.whole; c.ceiling.Scope != "" {
+			w.Ceilings = []footnote.Ceiling{{Scope: footnote.PerUser, Most: usd(dollar)}, c.ceiling}
+			if c.ceiling.Scope == footnote.PerUser {
+				w.Ceilings = w.Ceilings[1:]
+			}
+		}
+		r, err := s.Reserve(begin(t), w)
+		if c.refused != "" {
+			wantCode(t, err, footnote.BudgetExceeded)
+			if e, ok := err.(*footnote.Error); !ok || e.Limit == nil || e.Limit.Unit != c.refused || e.Limit.Name != string(c.ceiling.Scope) {
+				t.Fatalf("%d: %#v", i, err)
+			}
+			continue
+		}
+		must(t, err)
+		equal(t, fmt.Sprint("grant ", i), r.Amount, c.want)
+		must(t, s.Unreserve(begin(t), r.ID))
+	}
+	for _, bad := range []footnote.Reserve{
+		{}, {ID: "r", Org: "acme", TTL: time.Hour}, {ID: "r", Org: "acme", User: "ann"}, {ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
+		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Most: usd(-1)},
+		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Ceilings: []footnote.Ceiling{{Scope: footnote.PerConversation}}},
+	} {
+		_, err := s.Reserve(begin(t), bad)
+		wantCode(t, err, footnote.InvalidRequest)
+	}
+	for _, bad := range []footnote.Settle{{}, {Org: "acme", User: "ann", Spent: usd(-1)}, {Org: "acme", User: "ann", Held: true}} {
+		_, err := s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad}})
+		wantCode(t, err, footnote.InvalidRequest)
+	}
+}
+
+func testOverdue(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	for i, ttl := range []time.Duration{time.Hour, time.Microsecond, time.Hour} {
+		w := wish(fmt.Sprint("r", i), usd(10))
+		w.TTL = ttl
+		_, err := s.Reserve(begin(t), w)
+		must(t, err)
+	}
+	var late []footnote.Reservation
+	eventually(t, "a reservation expires", func() bool {
+		var err error
+		late, err = s.Overdue(begin(t), 10)
+		must(t, err)
+		return len(late) > 0
+	})
+	equal(t, "overdue", []any{len(late), late[0].ID, late[0].Stream, late[0].Amount}, []any{1, "r1", "c", usd(10)})
+	none, err := s.Overdue(begin(t), 0)
+	must(t, err)
+	equal(t, "no more than asked for", len(none), 0)
+	a := settled("r1", 0, late[0].Amount)
+	a.Settle[0].Held = true
+	_, err = s.Append(begin(t), a)
+	must(t, err)
+	late, err = s.Overdue(begin(t), 10)
+	must(t, err)
+	equal(t, "after it was settled", len(late), 0)
+	everywhere(t, s, footnote.Balance{Spent: usd(10), Reserved: usd(20)})
+}
+
+// testReserveRace has many calls want part of one dollar. What is granted is no more
+// than a dollar at any time, and what they spend is the sum of what they say.
+func testReserveRace(t *testing.T, s store.Store) { ReserveRace(t, 200, s) }
+
+// ReserveRace has calls side by side, through stores of one log, spend one dollar
+// that they have in common.
+func ReserveRace(t *testing.T, calls int, stores ...store.Store) {
+	const each = 30_000 // so 33 and a bit fit
+	ceiling := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(dollar)}
+	var mu sync.Mutex // guards granted, refused
+	var granted, refused int64
+	var wg sync.WaitGroup
+	for i := range calls {
+		s := stores[i%len(stores)]
+		wg.Go(func() {
+			id := fmt.Sprint("c", i)
+			st := conversation(id)
+			if err := s.Create(begin(t), st); err != nil {
+				t.Error(err)
+				return
+			}
+			w := wish("r"+id, usd(each), ceiling)
+			w.Stream = id
+			r, err := s.Reserve(begin(t), w)
+			if err != nil {
+				if footnote.CodeOf(err) != footnote.BudgetExceeded {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				refused++
+				return
+			}
+			_, err = s.Append(begin(t), store.Append{Stream: id, Bodies: say("used"),
+				Settle: []footnote.Settle{{ID: r.ID, Org: st.Org, User: st.User, Stream: id, Spent: r.Amount}}})
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			granted += r.Amount.MicroUSD
+		})
+	}
+	wg.Wait()
+	if granted != dollar || refused != int64(calls)-34 {
+		t.Errorf("%d were granted and %d calls refused", granted, refused)
+	}
+	for _, s := range stores {
+		b := balances(t, s, "acme", "ann", "")
+		equal(t, "spent", b[footnote.PerUserDay], footnote.Balance{Spent: usd(dollar)})
+		equal(t, "spent by all", b[footnote.PerDay], footnote.Balance{Spent: usd(dollar)})
+	}
+}
+
+func testRunning(t *testing.T, s store.Store) {
+	create(t, s, "a", "b", "c")
+	must(t, s.Create(begin(t), store.Stream{ID: "d", Kind: store.Conversation, Org: "acme", User: "bob"}))
+	for _, id := range []string{"a", "b", "d"} {
+		write(t, s, id, 0, footnote.RunStarted{})
+	}
+	write(t, s, "b", 1, footnote.RunFinished{Reason: "end_turn"})
+	for _, c := range []struct {
+		org, user string
+		want      int
+	}{{"acme", "ann", 1}, {"acme", "", 2}, {"acme", "cy", 0}, {"other", "", 0}} {
+		n, err := s.Running(begin(t), c.org, c.user)
+		must(t, err)
+		equal(t, fmt.Sprint("runs of ", c.org, c.user), n, c.want)
+	}
+}
+
+// testReservedAfterReopen closes a store between reserve and settle, as a process
+// that dies does.
+func testReservedAfterReopen(t *testing.T, open func(testing.TB, string) store.Store) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	create(t, s, "c")
+	r, err := s.Reserve(begin(t), wish("r1", usd(70)))
+	must(t, err)
+	_, err = s.Append(begin(t), settled("", 0, usd(5)))
+	must(t, err)
+	must(t, s.Close())
+	s = open(t, dir)
+	everywhere(t, s, footnote.Balance{Spent: usd(5), Reserved: usd(70)})
+	left, err := s.Reserved(begin(t), "c")
+	must(t, err)
+	equal(t, "reserved", left, []footnote.Reservation{r})
+	must(t, s.Close())
+}
