@@ -31,7 +31,7 @@ func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, scripted(t, forClients()))
 	runClient(t, serve(t, append(settings, keys, "FOOTNOTE_BODY_LIMIT=65536")...), "program.test.js")
-	eventually(t, time.Second, "the upstream calls of clients that left have ended", func() bool { return fake.Metrics().Open == 0 })
+	eventually(t, "the upstream calls of clients that left have ended", func() bool { return fake.Metrics().Open == 0 })
 }
 
 // TestEventSource runs an EventSource, as published, against the native stream.
@@ -177,16 +177,16 @@ func TestLeavingEndsTheRun(t *testing.T) {
 				}
 				left <- stream.Err()
 			}()
-			eventually(t, 5*time.Second, "the model is asked", open(1))
+			eventually(t, "the model is asked", open(1))
 			time.Sleep(20 * time.Millisecond) // some words may come
 			leave()
 			begun := time.Now()
 			if err := <-left; !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", text, err)
 			}
-			eventually(t, time.Second, "the upstream connection closes", open(0))
+			eventually(t, "the upstream connection closes", open(0))
 			t.Logf("%s, streamed %v: closed after %v", text, streamed, time.Since(begun))
-			eventually(t, 2*time.Second, "the run is stopped", func() bool {
+			eventually(t, "the run is stopped", func() bool {
 				events := p.log(t, first.conversation, adasKey)
 				last := events[len(events)-1]
 				return last.Kind == "run_stopped" && strings.Contains(last.line, `"by":"disconnect"`)
@@ -209,7 +209,7 @@ func TestStayingWithoutClient(t *testing.T) {
 	go func() {
 		left <- p.try(ctx, question{text: "fake: wait 1s\nfake: say Read me later.", conversation: first.conversation})
 	}()
-	eventually(t, 5*time.Second, "the run begins", func() bool { return running(p.log(t, first.conversation, "")) })
+	eventually(t, "the run begins", func() bool { return running(p.log(t, first.conversation, "")) })
 	leave()
 	if r := <-left; r.err == nil {
 		t.Errorf("the answer came: %+v", r)
@@ -217,7 +217,7 @@ func TestStayingWithoutClient(t *testing.T) {
 	if r := p.ask(t, question{text: "fake: say No.", conversation: first.conversation}); r.status != http.StatusConflict {
 		t.Errorf("a question while the run goes on got %d; want 409", r.status)
 	}
-	eventually(t, 5*time.Second, "the run ends", func() bool { return !running(p.log(t, first.conversation, "")) })
+	eventually(t, "the run ends", func() bool { return !running(p.log(t, first.conversation, "")) })
 	events := p.log(t, first.conversation, "")
 	checkLog(t, events)
 	if all := events[len(events)-2]; !strings.Contains(all.line, "Read me later.") {

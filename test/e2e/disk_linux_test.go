@@ -77,12 +77,12 @@ func TestDiskFullWhileServing(t *testing.T) {
 	first := p.answered(t, question{text: "fake: say Hello.", conversation: "full"})
 	disk.fill(t, p)
 	for _, q := range []question{{text: "fake: say Hello."}, {text: "fake: say Hello.", conversation: "full"}, {text: "How many orders?", stream: true}} {
-		eventually(t, 10*time.Second, "storage_unavailable", func() bool { // the last pages of the file may still take an event
+		eventually(t, "storage_unavailable", func() bool { // the last pages of the file may still take an event
 			r := p.ask(t, q)
 			return r.status == http.StatusServiceUnavailable && r.code == "storage_unavailable"
 		})
 	}
-	eventually(t, 10*time.Second, "readyz says 503", func() bool {
+	eventually(t, "readyz says 503", func() bool {
 		status, _ := p.get(t, "/readyz", "")
 		return status == http.StatusServiceUnavailable
 	})
@@ -94,7 +94,7 @@ func TestDiskFullWhileServing(t *testing.T) {
 		t.Errorf("the log has %d events", len(events))
 	}
 	disk.free(t, p)
-	eventually(t, 15*time.Second, "the conversation goes on when there is space", func() bool {
+	eventually(t, "the conversation goes on when there is space", func() bool {
 		return p.ask(t, question{text: "fake: say Hello.", conversation: "full"}).status == http.StatusOK
 	})
 	checkLog(t, p.log(t, first.conversation, ""))

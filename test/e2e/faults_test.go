@@ -214,7 +214,7 @@ func TestRunTimeout(t *testing.T) {
 	late.check(t, p, "late, streamed", true)
 	halfway.check(t, p, "halfway", false)
 	halfway.check(t, p, "halfway, streamed", true)
-	eventually(t, time.Second, "the upstream calls end with their runs", func() bool { return fake.Metrics().Open == 0 })
+	eventually(t, "the upstream calls end with their runs", func() bool { return fake.Metrics().Open == 0 })
 }
 
 func TestCompatibleUpstream(t *testing.T) {

@@ -123,7 +123,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 		server := p
 		asked.Go(func() { server.tryJSON(path, opening) }) // a stream ends with the run
 		defer asked.Wait()
-		eventually(t, 10*time.Second, "the question is taken", func() bool { id = p.conversation(t, text); return id != "" })
+		eventually(t, "the question is taken", func() bool { id = p.conversation(t, text); return id != "" })
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -169,7 +169,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", map[string]any{"text": "Hello again?"}); status != http.StatusAccepted {
 		t.Errorf("round %d: %d %s", round, status, body)
 	}
-	eventually(t, 10*time.Second, "the next question is answered", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the next question is answered", func() bool { return !running(p.log(t, id, "")) })
 	checkLog(t, p.log(t, id, ""))
 	return p
 }

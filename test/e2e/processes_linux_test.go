@@ -30,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		p.signal(t, end)
 		p.wait(t, 10*time.Second)
-		eventually(t, 5*time.Second, "no process is left after "+end.String(), func() bool { return len(processesOf(t, own)) == 0 })
+		eventually(t, "no process is left after "+end.String(), func() bool { return len(processesOf(t, own)) == 0 })
 	}
 }
 

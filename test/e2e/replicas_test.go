@@ -18,9 +18,6 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// patient bounds what must happen within seconds, on a busy machine.
-const patient = 60 * time.Second
-
 // replicas starts three servers on one database, each with a data folder of its own.
 func replicas(t *testing.T, settings ...string) (all [3]*process) {
 	t.Helper()
@@ -47,7 +44,7 @@ func trickle() modeltest.Rule {
 func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
 	t.Helper()
 	id = p.opened(t, "Go slowly.")
-	eventually(t, patient, "the model speaks", func() bool { return fake.Metrics().Deltas > 50 })
+	eventually(t, "the model speaks", func() bool { return fake.Metrics().Deltas > 50 })
 	return id
 }
 
@@ -104,7 +101,7 @@ func (f followed) whole(t *testing.T, events []event) {
 // ended waits until the conversation's run is over, and returns its log.
 func (p *process) ended(t *testing.T, id string) []event {
 	t.Helper()
-	eventually(t, patient, "the run ends", func() bool { return !running(p.log(t, id, "")) })
+	eventually(t, "the run ends", func() bool { return !running(p.log(t, id, "")) })
 	events := p.log(t, id, "")
 	checkLog(t, events)
 	return events
@@ -124,7 +121,7 @@ func TestReplicaTakesOver(t *testing.T) {
 	readers := []<-chan followed{s[1].follow(t.Context(), t, id), s[2].follow(t.Context(), t, id)}
 	s[0].kill()
 	begun := time.Now()
-	eventually(t, patient, "another server takes over", func() bool { return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`) })
+	eventually(t, "another server takes over", func() bool { return has(s[1].log(t, id, ""), "run_resumed", `"recovered"`) })
 	t.Logf("taken over after %v", time.Since(begun))
 	events := s[2].ended(t, id)
 	if last := events[slices.IndexFunc(events, terminal)]; last.Kind != "run_finished" {
@@ -153,7 +150,7 @@ func TestReplicaStops(t *testing.T) {
 		t.Errorf("the run was not stopped by its user, with what was said until then: %s", events[len(events)-1].line)
 	}
 	(<-reader).whole(t, events)
-	eventually(t, patient, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 }
 
 // TestReplicaAnswers: the result of a call is posted to two servers at once, neither
@@ -176,7 +173,7 @@ func TestReplicaAnswers(t *testing.T) {
 				t.Fatalf("%d %s: %v", status, body, err)
 			}
 			id := got.Conversation
-			eventually(t, patient, "the call waits", func() bool { return len(waiting(t, s[1].log(t, id, ""))) == 1 })
+			eventually(t, "the call waits", func() bool { return len(waiting(t, s[1].log(t, id, ""))) == 1 })
 			reader := s[0].follow(t.Context(), t, id)
 			if killed {
 				s[0].kill()
@@ -227,7 +224,7 @@ func TestReplicaPaused(t *testing.T) {
 	if f := <-reader; f.last != "error" {
 		t.Errorf("the reader of the server that stood still ends with %+v", f)
 	}
-	eventually(t, patient, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 	s[0].answered(t, question{text: "Hello again?", conversation: id}) // it serves on
 	after := s[1].ended(t, id)
 	for i, e := range events {

@@ -70,7 +70,7 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 				h.wait(t)
 			}
 			p.signal(t, syscall.SIGTERM)
-			eventually(t, 5*time.Second, "readyz says 503", func() bool {
+			eventually(t, "readyz says 503", func() bool {
 				status, _ := p.get(t, "/readyz", "")
 				return status == http.StatusServiceUnavailable
 			})
@@ -132,7 +132,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	go p.try(t.Context(), question{text: "Please hold."})
 	h.wait(t)
 	p.signal(t, syscall.SIGTERM)
-	eventually(t, 5*time.Second, "readyz says 503", func() bool {
+	eventually(t, "readyz says 503", func() bool {
 		status, _ := p.get(t, "/readyz", "")
 		return status == http.StatusServiceUnavailable
 	})

@@ -50,7 +50,7 @@ func TestStopStringEndsTheRun(t *testing.T) {
 		if res.StatusCode != http.StatusOK || r.text != "There are 846 orders. " || r.finish != "stop" || !strings.Contains(raw.String(), `"text":"846","result":"r1"`) {
 			t.Errorf("stream %v: status %d, %q, finish reason %q\n%s", stream, res.StatusCode, r.text, r.finish, raw.String())
 		}
-		eventually(t, 5*time.Second, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
+		eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 		if n := fake.Metrics().Deltas; n > 5000 {
 			t.Errorf("stream %v: the model went on for %d pieces", stream, n)
 		}

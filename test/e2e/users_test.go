@@ -69,7 +69,7 @@ func TestAudit(t *testing.T) {
 	p.answered(t, question{text: "fake: say My key is " + bobsKey + " and yours is " + modelKey, key: bobsKey})
 	p.ask(t, question{text: "fake: fail 401", key: bobsKey})
 	var onFile []byte
-	eventually(t, 5*time.Second, "three lines in the file and on the output", func() bool {
+	eventually(t, "three lines in the file and on the output", func() bool {
 		onFile, _ = os.ReadFile(filepath.Join(data, "audit.jsonl"))
 		return strings.Count(string(onFile), "\n") == 3 && strings.Count(p.stdout.String(), "\n") == 3
 	})
