@@ -69,6 +69,7 @@ type AssistantMessage struct {
 	StopReason string            `json:"stop_reason"`
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
+	Millis     int64             `json:"millis,omitempty"` // of the call, its last attempt alone
 }
 
 // ToolResult answers one tool call. Whoever closes an open call appends it.

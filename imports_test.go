@@ -39,6 +39,7 @@ var banned = map[string][]string{
 	"/model/offline":    {"/store", "/httpapi", "database/sql", "/model/claude", "net/http"},
 	"/protocol/openai":  {"/store", "/source", "/model", "/tool", "/httpapi", "database/sql"},
 	"/protocol/aisdk":   {"/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
+	"/protocol/chatv2":  {"/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/protocol/analyze": {"/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/httpapi":          {"/store", "/source", "/model", "/tool", "database/sql"},
 	"/audit":            {"/httpapi", "/model", "/source", "/tool", "net/http"},

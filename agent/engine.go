@@ -319,6 +319,9 @@ func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t
 	if head, err = e.quiet(ctx, head.ID); err != nil {
 		return Ticket{}, err
 	}
+	if head.Last >= a.Limits.Events {
+		return Ticket{}, footnote.Errorf(footnote.TooLarge, "The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
+	}
 	s, err := e.load(ctx, head.ID)
 	if err != nil {
 		return Ticket{}, err

@@ -419,7 +419,9 @@ type stepping struct {
 // said takes the message of a call.
 func (s *stepping) said(reply *Reply, live *live) {
 	m := &reply.Message
-	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, s.r.e.opts.Now().Sub(s.begun), false)
+	took := s.r.e.opts.Now().Sub(s.begun)
+	m.Millis = took.Milliseconds()
+	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
 	s.r.message(s.n, reply, live)
 }
 

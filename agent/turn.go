@@ -182,6 +182,7 @@ type Limits struct {
 	Tool      time.Duration // one tool call; default 30 s
 	Park      time.Duration // how long a call may wait for a client; default 5 min
 	InputSize int           // characters of a message; default 10,000
+	Events    int64         // of a conversation, before its next message; default 20,000
 	Parallel  int           // read-only tools side by side; default 4
 }
 
@@ -234,6 +235,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MicroUSD <= 0 {
 		l.MicroUSD = 500_000
+	}
+	if l.Events <= 0 {
+		l.Events = 20_000
 	}
 	if l.InputSize <= 0 {
 		l.InputSize = 10_000

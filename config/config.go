@@ -53,6 +53,7 @@ type Config struct {
 	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout"` // longest silence within a model's answer
 
 	InputMaxChars int           `yaml:"input_max_chars"`
+	MaxEvents     int64         `yaml:"conversation_max_events"`
 	MaxTurns      int           `yaml:"max_turns"`
 	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
 	RunTimeout    time.Duration `yaml:"run_timeout"`
@@ -75,6 +76,8 @@ type Config struct {
 
 	OnDisconnect       string `yaml:"on_disconnect"`        // of the OpenAI door: cancel or continue
 	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // of the doors that show a stored conversation again
+
+	OnBusy string `yaml:"on_busy"` // a message of /api/chat-v2 to a conversation that is still answering: reject, enqueue or interrupt
 
 	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
 	Tiers       Tiers         `yaml:"tiers"`
@@ -148,7 +151,7 @@ func Default() Config {
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
 		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
 		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20},
-		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue,
+		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		ParkTimeout: 5 * time.Minute,
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
 		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20},
@@ -469,6 +472,8 @@ func (c Config) Check() error {
 		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
 		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
 		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
+		{"on_busy", oneOf(c.OnBusy, "reject", "enqueue", "interrupt"), c.OnBusy, "reject, enqueue or interrupt"},
+		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
 		{"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect, "cancel or continue"},
 		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},
 		{"park_timeout", c.ParkTimeout >= time.Second && c.ParkTimeout <= 24*time.Hour, c.ParkTimeout, "1s to 24h"},

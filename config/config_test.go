@@ -60,6 +60,7 @@ var three = map[string][3]string{
 	"upload_limit": {"2001", "2002", "2003"}, "body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
 	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
 	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
+	"on_busy": {"enqueue", "interrupt", "enqueue"}, "conversation_max_events": {"100", "200", "300"},
 	"on_disconnect": {"continue", "cancel", "continue"}, "stored_on_disconnect": {"cancel", "continue", "cancel"}, "park_timeout": {"1s", "2s", "3s"}, "tokens_per_day": {"1", "2", "3"},
 	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
 	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},

@@ -141,9 +141,7 @@ func (s *Server) aiRefused(w http.ResponseWriter, r *http.Request, p aisdk.Post,
 		case err != nil || c.found && c.head.RunState == "running":
 			return refused // another message is being answered
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-r.Context().Done():
+		if sleep(r.Context(), twinPause) != nil {
 			return refused
 		}
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -123,6 +124,21 @@ func (s *Server) has(name string) bool {
 // twinWait is how long a question whose twin is beginning waits for it.
 const twinWait = 10 * time.Second
 
+// twinPause is how long it waits before it looks again.
+const twinPause = 20 * time.Millisecond
+
+// sleep waits, or returns why ctx has ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // analyzeRefused looks for the run of a question that the engine has refused: its
 // twin may have come in between.
 func (s *Server) analyzeRefused(w http.ResponseWriter, r *http.Request, q analyze.Question, refused error) error {
@@ -141,9 +157,7 @@ func (s *Server) analyzeRefused(w http.ResponseWriter, r *http.Request, q analyz
 		if q.SessionID != "" && !c.busy {
 			return refused
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-r.Context().Done():
+		if sleep(r.Context(), twinPause) != nil {
 			return refused
 		}
 	}

@@ -23,7 +23,13 @@ func newReal(t *testing.T, model *agenttest.Model, tools ...agent.Tool) *httpapi
 
 func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...agent.Tool) *httpapi.Server {
 	t.Helper()
-	log, live := store.NewMem(), hub.New()
+	return newOn(t, store.NewMem(), name, model, nil, tools...)
+}
+
+// newOn is newNamed over a log, with other options.
+func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, change func(*httpapi.Options), tools ...agent.Tool) *httpapi.Server {
+	t.Helper()
+	live := hub.New()
 	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
 		Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: model, ModelName: name, Tools: tools,
 		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
@@ -38,7 +44,11 @@ func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...agent.
 		cancel()
 		engine.Drain(ctx)
 	})
-	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live})
+	o := httpapi.Options{Engine: engine, Log: log, Hub: live}
+	if change != nil {
+		change(&o)
+	}
+	api, err := httpapi.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

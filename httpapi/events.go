@@ -20,7 +20,8 @@ import (
 // By default the events after N come as JSON lines, and that is all; with
 // format=jsonl as a file to keep. With "Accept: text/event-stream" they come as
 // server-sent events, named by their kind and with their number as id, and the
-// stream goes on while a run goes on: with its deltas, until its end. When nothing
+// stream goes on while a run goes on: with its deltas, until its end. With view=seed
+// they come as one array in the words of /api/chat-v2. When nothing
 // is running and nothing is new, the answer is 204, which is how an EventSource
 // learns to stop. With follow=true the stream also waits for later runs; with
 // follow=false it ends after what is stored.
@@ -33,6 +34,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	after, follow, err := position(r)
 	if err != nil {
 		return err
+	}
+	switch r.URL.Query().Get("view") {
+	case "":
+	case "seed":
+		return s.eventsView(w, r, id, after)
+	default:
+		return footnote.Errorf(footnote.InvalidRequest, "view must be seed, or left out.")
 	}
 	lines, err := wantsLines(r)
 	if err != nil {

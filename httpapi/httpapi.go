@@ -107,6 +107,9 @@ type Options struct {
 	// StoredOnDisconnect is the same for the doors that show a stored conversation
 	// again; default agent.Continue.
 	StoredOnDisconnect string
+	// OnBusy is what becomes of a message of /api/chat-v2 to a conversation that is
+	// still answering: Reject, Enqueue or Interrupt; default Reject.
+	OnBusy string
 
 	// Elsewhere reports whether a run of a conversation may go on in another process
 	// that shares the log: readers then look for what it writes. Nil: there is none.
@@ -132,6 +135,7 @@ type Server struct {
 	patterns map[string][]string // methods by pattern
 	posts    posts
 	schemas  schemas
+	queues   queues
 	draining atomic.Bool
 	work     turnstile
 }
@@ -175,6 +179,9 @@ func (o Options) withDefaults() Options {
 	if o.StoredOnDisconnect == "" {
 		o.StoredOnDisconnect = agent.Continue
 	}
+	if o.OnBusy == "" {
+		o.OnBusy = Reject
+	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
 	}
@@ -216,6 +223,7 @@ func (s *Server) routes() {
 	s.Handle("/v1/models", openAI, get(s.listModels))
 	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
 	s.browserRoutes()
+	s.chatV2Routes()
 	s.generateRoutes()
 	s.sessionRoutes()
 	s.conversationRoutes()
@@ -507,8 +515,11 @@ func (r *recorder) code() int {
 
 // envelopeOf is the envelope of addresses that have no route.
 func envelopeOf(p string) Envelope {
-	if strings.HasPrefix(p, "/v1/") || p == "/v1" {
+	switch {
+	case strings.HasPrefix(p, "/v1/") || p == "/v1":
 		return openAI
+	case strings.HasPrefix(p, "/api/chat-v2"):
+		return chatV2Error
 	}
 	return Native
 }

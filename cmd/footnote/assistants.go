@@ -52,7 +52,7 @@ func (a *app) limits() agent.Limits {
 	c := a.cfg
 	return agent.Limits{
 		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout, Park: c.ParkTimeout,
-		InputSize: c.InputMaxChars,
+		InputSize: c.InputMaxChars, Events: c.MaxEvents,
 	}
 }
 

@@ -184,7 +184,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 		Engine: a.engine, Log: withWorkspaces{a.store, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
-		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
+		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Elsewhere: a.elsewhere(),
 	})
 }

@@ -191,7 +191,7 @@ func shown(t *testing.T) []string {
 	return append(want,
 		`footnote ask .*--json`, `footnote ask (-c|--continue)`, `footnote query .*--batch`, `footnote query .*--json`, `footnote verify .*--json`,
 		`/v1/chat/completions .*"stream":true`, `/v1/chat/completions (.*[^e]"?)-d '\{"model":"analyst","messages"`, `/v1/models\s`, `/v1/models/analyst`,
-		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `, `/api/ai `)
+		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `, `/api/chat-v2 `, `view=seed`, `/api/ai `)
 }
 
 // TestLiteLLM reads the sample configuration of a proxy in front.

@@ -1,0 +1,331 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/aside"
+	"github.com/footnotehq/footnote/protocol/chatv2"
+)
+
+// What becomes of a message to a conversation that is still answering.
+const (
+	Reject    = "reject"    // it is refused
+	Enqueue   = "enqueue"   // it waits until the answer is complete
+	Interrupt = "interrupt" // the answer ends
+)
+
+// chatV2Routes are the door of the support desk's chat API.
+func (s *Server) chatV2Routes() {
+	s.Handle("/api/chat-v2", chatV2Error, Methods{http.MethodPost: s.chatV2})
+}
+
+// chatV2Error is the envelope of that door.
+func chatV2Error(err error, f Failure) (contentType string, body []byte) {
+	return "application/json", chatv2.AppendError(nil, err, f.RequestID)
+}
+
+// chatV2Run is a run that is to be shown: a new one, or one that has begun.
+type chatV2Run struct {
+	agent.Ticket
+	begun bool
+	after int64 // of one that has begun: the event before its first
+}
+
+// chatV2 is POST /api/chat-v2: the whole answer, or a stream of it for a client that
+// accepts one.
+func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
+	var run chatV2Run
+	var err error
+	aside.Do(func() { run, err = s.chatV2Take(w, r) })
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Conversation-Id", run.Conversation)
+	if wantsStream(r) {
+		st := Streaming{
+			Door: chatv2.Door, Ticket: run.Ticket, Encoder: chatv2.NewEncoder(run.Conversation, run.Run), OnDisconnect: s.opts.StoredOnDisconnect,
+		}
+		if run.begun {
+			st.OnDisconnect = agent.Continue
+			return s.Follow(w, r, st, run.after)
+		}
+		return s.Stream(w, r, st)
+	}
+	col := chatv2.NewCollector(run.Conversation, run.Run)
+	if run.begun {
+		err = s.collectBegun(r, run.Conversation, run.after, col)
+	} else {
+		err = s.Collect(r, run.Ticket, s.opts.StoredOnDisconnect, col)
+	}
+	if err != nil {
+		return err
+	}
+	body, _, _ := col.Completion()
+	return writeJSON(w, http.StatusOK, body)
+}
+
+// chatV2Take reads a message and gives the run that answers it.
+func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2Run, err error) {
+	body, err := s.Body(w, r)
+	if err != nil {
+		return run, err
+	}
+	q, err := chatv2.Decode(body)
+	if err != nil {
+		return run, err
+	}
+	if org := PrincipalOf(r.Context()).Org; q.OrgID != "" && q.OrgID != org {
+		return run, footnote.Errorf(footnote.Forbidden, "Your key does not belong to the organisation of orgId. Leave orgId out: the key decides.")
+	}
+	if q.Assistant != "" {
+		a, err := s.assistant(q.Assistant)
+		if err != nil {
+			return run, err
+		}
+		q.Assistant = a.Name
+	}
+	head, err := s.chatV2Head(r, q)
+	if err != nil {
+		return run, err
+	}
+	if s.opts.OnBusy == Enqueue {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
+		defer cancel()
+		leave, err := s.queues.join(ctx, PrincipalOf(r.Context()), head.ID, q)
+		if err != nil {
+			return run, s.interrupted(r, err)
+		}
+		defer leave()
+	}
+	return s.chatV2Ask(w, r, q, head)
+}
+
+// chatV2Ask gives the run of a message: one that it has begun already, or a new one.
+// When the conversation is busy it does what the configuration says.
+func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
+	defer cancel()
+	twins := twinTries
+	for {
+		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
+			return run, err
+		}
+		turn := q.Turn()
+		turn.OnDisconnect = s.opts.StoredOnDisconnect
+		if turn.Conversation = head.ID; head.ID == "" {
+			if turn.ClientID = q.ConversationID; turn.ClientID == "" {
+				turn.ClientID = q.ClientID()
+			}
+		}
+		ticket, refused := s.submit(w, r, turn)
+		if refused == nil {
+			return chatV2Run{Ticket: ticket}, nil
+		}
+		if footnote.CodeOf(refused) != footnote.Conflict {
+			return run, refused
+		}
+		// Its twin may have come in between, or another message is being answered.
+		if head, err = s.chatV2Head(r, q); err != nil {
+			return run, err
+		}
+		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
+			return run, err
+		}
+		if q.MessageID != "" && twins > 0 && head.RunState == "" {
+			twins-- // it is just about to be written
+		} else if head.RunState != "running" || s.opts.OnBusy == Reject {
+			return run, refused
+		} else if s.opts.OnBusy == Interrupt {
+			if err := s.halt(ctx, head); err != nil {
+				return run, err
+			}
+			continue
+		}
+		if err := s.settled(ctx, head); err != nil {
+			return run, s.interrupted(r, err)
+		}
+	}
+}
+
+// twinTries is how often a message whose twin is beginning looks for it.
+const twinTries = 200
+
+// settled waits until something may have changed in a conversation.
+func (s *Server) settled(ctx context.Context, head footnote.Stream) error {
+	if head.RunState != "running" {
+		return sleep(ctx, twinPause)
+	}
+	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
+	defer rd.Close()
+	for {
+		now, err := s.opts.Log.Get(ctx, head.ID)
+		if err != nil || now.RunState != "running" {
+			return err
+		}
+		if err := s.progress(ctx, rd); err != nil {
+			return err
+		}
+	}
+}
+
+// chatV2Head finds the conversation of a message; one without an id does not exist
+// yet. Ids of ours must; others are names that clients chose.
+func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream, error) {
+	if strings.HasPrefix(q.ConversationID, "conv_") {
+		return s.conversation(r, q.ConversationID)
+	}
+	name := q.ConversationID
+	if name == "" {
+		name = q.ClientID()
+	}
+	if name == "" {
+		return footnote.Stream{}, nil
+	}
+	if len(name) > 128 {
+		return footnote.Stream{}, footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
+	}
+	p := PrincipalOf(r.Context())
+	head, err := s.opts.Log.Find(r.Context(), p.Org, p.User, "conversation", name)
+	if footnote.CodeOf(err) == footnote.NotFound {
+		return footnote.Stream{}, nil
+	}
+	return head, err
+}
+
+// chatV2Begun looks for the run that a message has begun already.
+func (s *Server) chatV2Begun(r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
+	if q.MessageID == "" || head.ID == "" {
+		return run, nil
+	}
+	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
+		if err != nil {
+			return run, err
+		}
+		if m, ok := ev.Body.(footnote.UserMessage); ok && m.ID == q.MessageID {
+			run = chatV2Run{Ticket: agent.Ticket{Conversation: head.ID, Run: ev.Run}, begun: true, after: ev.Seq - 1}
+		}
+	}
+	return run, nil
+}
+
+// collectBegun is Collect for a run that has begun: what is past comes from the log.
+// It never stops the run, which has another reader.
+func (s *Server) collectBegun(r *http.Request, conversation string, after int64, col Collector) error {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
+	defer cancel()
+	rd, replay := s.opts.Hub.Subscribe(conversation, after)
+	defer rd.Close()
+	for {
+		for ev, err := range s.opts.Log.Events(ctx, conversation, after) {
+			if err != nil {
+				return s.interrupted(r, err)
+			}
+			after = ev.Seq
+			col.Event(ev)
+		}
+		if _, done, err := col.Completion(); err != nil {
+			return AfterWork(err)
+		} else if done {
+			return nil
+		}
+		rd.Skip(after)
+		if err := s.news(ctx, rd, replay < 0); err != nil {
+			return AfterWork(s.interrupted(r, err))
+		}
+	}
+}
+
+// news waits until a conversation may have a new event. The hub tells nothing of a
+// run that another process drives.
+func (s *Server) news(ctx context.Context, rd *hub.Reader, remote bool) error {
+	if remote || s.opts.Elsewhere != nil {
+		return sleep(ctx, pollRemote/4)
+	}
+	for {
+		batch, err := rd.Next(ctx)
+		if err != nil || batch.First() > 0 {
+			return err
+		}
+	}
+}
+
+// eventsView is GET /api/conversations/{id}/events?view=seed: the events in the words
+// of this door, without what was taken back.
+func (s *Server) eventsView(w http.ResponseWriter, r *http.Request, id string, after int64) error {
+	var events []footnote.Event
+	for ev, err := range s.opts.Log.Events(r.Context(), id, 0) {
+		if err != nil {
+			return err
+		}
+		events = append(events, ev)
+	}
+	return writeValue(w, http.StatusOK, chatv2.View(events, after))
+}
+
+// mostQueued is how many messages may wait for one conversation.
+const mostQueued = 16
+
+// queues are the messages that wait for conversations, in the order in which they
+// came. The zero value is ready.
+type queues struct {
+	mu sync.Mutex // guards below
+	m  map[string][]chan struct{}
+}
+
+// join waits for the turn of a message. leave lets the next one have it. The error's
+// code is RateLimited when too many wait.
+func (k *queues) join(ctx context.Context, p footnote.Principal, conversation string, q chatv2.Request) (leave func(), err error) {
+	key := conversation
+	if key == "" {
+		if key = q.ConversationID; key == "" {
+			return func() {}, nil // a conversation of its own
+		}
+		key = p.Org + "\x00" + p.User + "\x00" + key
+	}
+	turn := make(chan struct{})
+	k.mu.Lock()
+	if len(k.m[key]) > mostQueued {
+		k.mu.Unlock()
+		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", mostQueued)
+	}
+	if k.m == nil {
+		k.m = map[string][]chan struct{}{}
+	}
+	if k.m[key] = append(k.m[key], turn); len(k.m[key]) == 1 {
+		close(turn)
+	}
+	k.mu.Unlock()
+	leave = func() { k.leave(key, turn) }
+	select {
+	case <-turn:
+		return leave, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (k *queues) leave(key string, turn chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	line := k.m[key]
+	for i, c := range line {
+		if c != turn {
+			continue
+		}
+		line = append(line[:i:i], line[i+1:]...)
+		if i == 0 && len(line) > 0 {
+			close(line[0])
+		}
+		break
+	}
+	if k.m[key] = line; len(line) == 0 {
+		delete(k.m, key)
+	}
+}

@@ -1,0 +1,181 @@
+package chatv2
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Response is the answer to a message.
+type Response struct {
+	Text           string  `json:"text"`
+	Parts          []Part  `json:"parts"`
+	Events         []Event `json:"events"` // of this message and its answer
+	ConversationID string  `json:"conversationId"`
+	Metadata       Totals  `json:"metadata"`
+	// Footnotes say where each number of Text comes from; Start and End count UTF-16
+	// units, as JavaScript does.
+	Footnotes  []footnote.Cite       `json:"footnotes"`
+	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
+}
+
+// Part is a piece of an answer, in the order in which they came.
+type Part struct {
+	Type      string          `json:"type"` // text, tool_use or tool_result
+	Text      string          `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"` // of a tool_use
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   *string         `json:"content,omitempty"` // of a tool_result
+	IsError   bool            `json:"isError,omitempty"`
+}
+
+// Totals are what an answer took.
+type Totals struct {
+	TokensUsed int64    `json:"tokensUsed"` // of all model calls, their prompts included
+	Duration   int64    `json:"duration"`   // milliseconds
+	ToolsUsed  []string `json:"toolsUsed"`  // names, in the order of their first use
+	// StopReason says why the answer ends where it does: end_turn, or a limit such as
+	// max_turns or budget, or who stopped it.
+	StopReason string `json:"stopReason"`
+}
+
+// parkedMessage is what a client reads when the run came to wait for what this door
+// cannot carry.
+const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant without such tools."
+
+// failure is why a run that ended with b gave no answer, or nil when it gave one.
+func failure(b footnote.Body) error {
+	switch b := b.(type) {
+	case footnote.RunFailed:
+		return &footnote.Error{Code: b.Code, Message: b.Message, RetryAfter: time.Duration(b.RetryAfterMillis) * time.Millisecond}
+	case footnote.RunParked:
+		return footnote.Errorf(footnote.UnsupportedParameter, parkedMessage)
+	case footnote.RunStopped:
+		if b.By == "shutdown" || b.By == "interrupted" {
+			return footnote.Errorf(footnote.ModelUnavailable, "The server was restarted before the answer was complete. Please ask again.")
+		}
+	}
+	return nil
+}
+
+// Collector makes the response of a run's events. It belongs to one goroutine.
+type Collector struct {
+	run  string
+	res  Response
+	done bool
+	err  error
+}
+
+// NewCollector makes an empty Collector for a run.
+func NewCollector(conversation, run string) *Collector {
+	return &Collector{run: run, res: Response{
+		Parts: []Part{}, Events: []Event{}, ConversationID: conversation, Metadata: Totals{ToolsUsed: []string{}}, Footnotes: []footnote.Cite{},
+	}}
+}
+
+// Delta is nothing to a whole answer: what grew comes as an event.
+func (*Collector) Delta(footnote.Delta) {}
+
+// Enough is false: this door has no stop strings.
+func (*Collector) Enough() bool { return false }
+
+// Event takes the next event of the conversation.
+func (c *Collector) Event(ev footnote.Event) {
+	if c.done || ev.Run != c.run {
+		return
+	}
+	c.res.Events = appendView(c.res.Events, ev)
+	switch b := ev.Body.(type) {
+	case footnote.AssistantMessage:
+		c.message(b)
+	case footnote.ToolResult:
+		c.res.Parts = append(c.res.Parts, Part{Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Content: &b.Content, IsError: b.IsError})
+	case footnote.Answered:
+		c.answered(b)
+	case footnote.RunFinished:
+		c.end(b.Reason, b.Usage, b.Millis)
+	case footnote.RunStopped:
+		if c.err = failure(b); c.err == nil {
+			c.end(b.By, b.Usage, b.Millis)
+		}
+		c.done = true
+	case footnote.RunFailed, footnote.RunParked:
+		c.done, c.err = true, failure(b)
+	}
+}
+
+func (c *Collector) message(m footnote.AssistantMessage) {
+	said := ""
+	for _, b := range agent.Shown(m.Blocks) {
+		switch {
+		case b.Kind == agent.TextBlock && b.Text != "":
+			said += b.Text
+			c.res.Parts = append(c.res.Parts, Part{Type: "text", Text: b.Text})
+		case b.Kind == agent.ToolUseBlock:
+			c.res.Parts = append(c.res.Parts, Part{Type: "tool_use", ID: b.ID, Name: b.Name, Input: b.Input})
+		}
+		if b.Name != "" && !slices.Contains(c.res.Metadata.ToolsUsed, b.Name) {
+			c.res.Metadata.ToolsUsed = append(c.res.Metadata.ToolsUsed, b.Name)
+		}
+	}
+	if said != "" {
+		c.res.Text = said
+	}
+}
+
+// answered takes the answer with its footnotes.
+func (c *Collector) answered(a footnote.Answered) {
+	c.res.Text = a.Text
+	for _, n := range a.Cites {
+		n.Start, n.End = units(a.Text, n.Start), units(a.Text, n.End)
+		c.res.Footnotes = append(c.res.Footnotes, n)
+	}
+	for _, n := range a.Unresolved {
+		n.Start, n.End = units(a.Text, n.Start), units(a.Text, n.End)
+		c.res.Unresolved = append(c.res.Unresolved, n)
+	}
+}
+
+func (c *Collector) end(reason string, u footnote.Usage, millis int64) {
+	m := &c.res.Metadata
+	m.StopReason, m.TokensUsed, m.Duration, c.done = reason, u.Prompt()+u.Output, millis, true
+}
+
+// Completion is the body of the response, or why there is none; done is false as long
+// as the run goes on.
+func (c *Collector) Completion() (body []byte, done bool, err error) {
+	if !c.done || c.err != nil {
+		return nil, c.done, c.err
+	}
+	return encode(c.res), true, nil
+}
+
+// units turns an offset in bytes into one in UTF-16 units, as JavaScript counts.
+func units(text string, at int) (n int) {
+	for _, r := range text[:min(max(at, 0), len(text))] {
+		n++
+		if r > 0xffff && r != utf8.RuneError {
+			n++
+		}
+	}
+	return n
+}
+
+// encode is the JSON of a value of this package. A tool's input that is not JSON
+// never becomes an event, so that all of them encode.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,146 @@
+package chatv2
+
+import (
+	"strconv"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Encoder writes a run as frames: the conversation, text while it grows, each event
+// when it is stored, and last the response, or the error in its place. Nothing is
+// written before the model has said something, so that a run which fails before that
+// has the status of its error.
+type Encoder struct {
+	col     *Collector
+	run     string
+	waiting []byte // frames before the first word
+	begun   bool
+	step    int  // newest complete one
+	told    bool // text of the step that grows was shown
+	done    bool
+	err     error
+}
+
+// NewEncoder makes the encoder of one run.
+func NewEncoder(conversation, run string) *Encoder {
+	e := &Encoder{col: NewCollector(conversation, run), run: run}
+	e.waiting = frame(nil, 0, encode(struct {
+		Type           string `json:"type"`
+		ConversationID string `json:"conversationId"`
+	}{"conversation", conversation}))
+	return e
+}
+
+// Done reports whether the stream is complete.
+func (e *Encoder) Done() bool { return e.done }
+
+// Err is why a complete stream has no response, or nil.
+func (e *Encoder) Err() error { return e.err }
+
+// Open begins a stream whose first word is slow to come.
+func (e *Encoder) Open(dst []byte) []byte { return e.begin(dst) }
+
+func (e *Encoder) begin(dst []byte) []byte {
+	if e.begun {
+		return dst
+	}
+	e.begun = true
+	dst = append(dst, e.waiting...)
+	e.waiting = nil
+	return dst
+}
+
+// Fail ends the stream with an error that is no event.
+func (e *Encoder) Fail(dst []byte, err error) []byte {
+	e.done, e.err = true, err
+	return e.failed(e.begin(dst))
+}
+
+func (e *Encoder) failed(dst []byte) []byte {
+	data := append([]byte(`{"type":"error",`), AppendError(nil, e.err, "")[1:]...)
+	return frame(dst, 0, data)
+}
+
+// Delta appends the frame of a delta: text, as it grows.
+func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
+	if e.done || d.Run != e.run || d.Step <= e.step {
+		return dst
+	}
+	switch {
+	case d.Op == footnote.BlockGrew && d.Kind == agent.TextBlock && len(d.Escaped) > 0:
+		dst = e.begin(dst)
+		e.told = true
+		dst = append(dst, `data: {"type":"text","text":"`...)
+		dst = append(dst, d.Escaped...)
+		return append(dst, "\"}\n\n"...)
+	case d.Op == footnote.StepBroke && e.told:
+		return e.discard(dst)
+	}
+	return dst
+}
+
+// discard takes back the text that grew and never became an event.
+func (e *Encoder) discard(dst []byte) []byte {
+	e.told = false
+	return frame(dst, 0, []byte(`{"type":"discard"}`))
+}
+
+// Event appends the frames of an event.
+func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
+	if e.done || ev.Run != e.run {
+		return dst
+	}
+	if m, ok := ev.Body.(footnote.AssistantMessage); ok {
+		dst = e.begin(dst)
+		if text := *spoken(m).Text; !e.told && text != "" {
+			dst = frame(dst, 0, encode(struct {
+				Type string `json:"type"`
+				Text string `json:"text"`
+			}{"text", text}))
+		}
+		e.step, e.told = m.Step, false
+	}
+	e.col.Event(ev)
+	for _, v := range appendView(nil, ev) {
+		f := frame(nil, ev.Seq, encode(struct {
+			Type  string `json:"type"`
+			Event Event  `json:"event"`
+		}{"event", v}))
+		if e.begun {
+			dst = append(dst, f...)
+		} else {
+			e.waiting = append(e.waiting, f...)
+		}
+	}
+	return e.ended(dst, ev.Seq)
+}
+
+// ended appends the last frame when the run has ended.
+func (e *Encoder) ended(dst []byte, seq int64) []byte {
+	body, done, err := e.col.Completion()
+	if !done {
+		return dst
+	}
+	if e.done, e.err = true, err; err != nil {
+		if !e.begun {
+			return dst // it has a status of its own
+		}
+		if e.told {
+			dst = e.discard(dst)
+		}
+		return e.failed(dst)
+	}
+	data := append([]byte(`{"type":"response","response":`), body...)
+	return frame(e.begin(dst), seq, append(data, '}'))
+}
+
+// frame appends one frame. Its id, where it has one, is the number of its event.
+func frame(dst []byte, seq int64, data []byte) []byte {
+	if seq > 0 {
+		dst = strconv.AppendInt(append(dst, "id: "...), seq, 10)
+		dst = append(dst, '\n')
+	}
+	dst = append(append(dst, "data: "...), data...)
+	return append(dst, "\n\n"...)
+}

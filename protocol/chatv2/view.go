@@ -1,0 +1,127 @@
+package chatv2
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/history"
+)
+
+// The types of an event.
+const (
+	typeUser      = "user"
+	typeAssistant = "assistant"
+	typeResult    = "tool_result"
+)
+
+// Event is an event of a conversation in the words of this door.
+type Event struct {
+	ID             string    `json:"id"` // the number in the log, in which events are in order
+	ConversationID string    `json:"conversationId"`
+	Type           string    `json:"type"`
+	Timestamp      time.Time `json:"timestamp"`
+	Content        Content   `json:"content"`
+	Metadata       *Metadata `json:"metadata,omitempty"`
+}
+
+// Content is what an event says. A message with calls is a tool_use: its text stands
+// beside them, the first call is told in the fields, too, and ToolUses has them all.
+type Content struct {
+	Type      string          `json:"type"` // text, tool_use or tool_result
+	Text      *string         `json:"text,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUses  []ToolUse       `json:"toolUses,omitempty"`
+	Output    *string         `json:"output,omitempty"`
+	IsError   bool            `json:"isError,omitempty"`
+}
+
+// ToolUse is one call of a message.
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Metadata is what an event took. Tokens are those of the model call, its prompt
+// included; Duration is in milliseconds.
+type Metadata struct {
+	Model    string `json:"model,omitempty"`
+	Tokens   int64  `json:"tokens,omitempty"`
+	Duration int64  `json:"duration,omitempty"`
+}
+
+// View is the part of a log after an event as it stands, without what was taken back.
+// What these clients have no word for is left out.
+func View(events []footnote.Event, after int64) []Event {
+	out := []Event{}
+	for _, ev := range history.Standing(events) {
+		if ev.Seq > after {
+			out = appendView(out, ev)
+		}
+	}
+	return out
+}
+
+// appendView appends what this door shows of an event: nothing, one event, or those
+// of an imported history.
+func appendView(dst []Event, ev footnote.Event) []Event {
+	e := Event{ID: fmt.Sprint(ev.Seq), ConversationID: ev.Stream, Timestamp: ev.Time.UTC()}
+	switch b := ev.Body.(type) {
+	case footnote.UserMessage:
+		if b.Text == "" {
+			return dst // words of ours, for the model alone
+		}
+		e.Type, e.Content = typeUser, said(b.Text)
+	case footnote.Imported:
+		for i, t := range b.Turns {
+			one := e
+			one.ID, one.Type, one.Content = fmt.Sprintf("%d.%d", ev.Seq, i+1), typeUser, said(t.Text)
+			if t.Role == typeAssistant {
+				one.Type = typeAssistant
+			}
+			dst = append(dst, one)
+		}
+		return dst
+	case footnote.AssistantMessage:
+		e.Type, e.Content = typeAssistant, spoken(b)
+		e.Metadata = &Metadata{Model: b.Model, Tokens: b.Usage.Prompt() + b.Usage.Output, Duration: b.Millis}
+	case footnote.ToolResult:
+		e.Type = typeResult
+		e.Content = Content{Type: typeResult, ToolUseID: b.CallID, Name: b.Name, Output: &b.Content, IsError: b.IsError}
+		if b.Millis > 0 {
+			e.Metadata = &Metadata{Duration: b.Millis}
+		}
+	default:
+		return dst
+	}
+	return append(dst, e)
+}
+
+func said(text string) Content { return Content{Type: "text", Text: &text} }
+
+// spoken is what a model's message says.
+func spoken(m footnote.AssistantMessage) Content {
+	text, uses := "", []ToolUse(nil)
+	for _, b := range agent.Shown(m.Blocks) {
+		switch {
+		case b.Kind == agent.TextBlock:
+			text += b.Text
+			if b.Name != "" { // the final answer is a call, too
+				uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
+			}
+		case b.Kind == agent.ToolUseBlock:
+			uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
+		}
+	}
+	c := said(text)
+	if len(uses) > 0 {
+		c.Type, c.ToolUses = "tool_use", uses
+		c.ToolUseID, c.Name, c.Input = uses[0].ID, uses[0].Name, uses[0].Input
+	}
+	return c
+}
