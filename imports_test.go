@@ -21,6 +21,7 @@ var banned = map[string][]string{
 	"/source":           {"/agent", "/store", "net/http", "database/sql"},
 	"/source/sqlite":    {"/agent", "/store", "/source/duckdb", "net/http"},
 	"/source/duckdb":    {"/agent", "/store", "/source/sqlite", "net/http"},
+	"/source/postgres":  {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http", "testing"},
 	"/source/catalog":   {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
 	"/usage":            {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/export":           {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
