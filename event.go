@@ -186,10 +186,14 @@ type StepFailed struct {
 	Cost    Cost   `json:"cost"`
 }
 
-// Segmented cuts the history: what came before FromSeq is replaced by Summary.
+// Segmented cuts the history: what came before FromSeq is replaced by Summary. The
+// usage is that of the model call which made it.
 type Segmented struct {
 	FromSeq int64  `json:"from_seq"`
 	Summary string `json:"summary"`
+	Model   string `json:"model,omitempty"`
+	Usage   Usage  `json:"usage,omitzero"`
+	Cost    Cost   `json:"cost,omitzero"`
 }
 
 // Rewound takes back everything after ToSeq for the history (an edit, a

@@ -57,6 +57,7 @@ type Options struct {
 	Metrics  Metrics
 	Logger   *slog.Logger
 	Owner    string        // of leases; default random
+	Recall   time.Duration // how long the events of an active conversation are kept in memory; 0: not at all
 	LeaseTTL time.Duration // default 30 s; 6 s when the log is shared
 	Now      func() time.Time
 }
@@ -104,6 +105,7 @@ type Engine struct {
 	work   sync.WaitGroup // runs, and what begins them; see enter
 	tools  sync.WaitGroup // calls of tools, also of those that ignore their context
 	side   chan struct{}  // places for Complete
+	recall recall
 
 	mu       sync.Mutex // guards below
 	runs     map[string]*run
@@ -156,6 +158,7 @@ func New(opts Options) (*Engine, error) {
 		opening: map[clientKey]*run{},
 		orphans: map[string]int64{},
 		locks:   map[string]*streamLock{},
+		recall:  recall{ttl: opts.Recall, now: opts.Now},
 	}
 	for _, a := range opts.Assistants {
 		if err := e.register(a); err != nil {
@@ -496,12 +499,18 @@ func (e *Engine) adopt(ctx context.Context, stream string) error {
 // load folds the log of a stream.
 func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
 	s := &state{}
-	for ev, err := range e.opts.Log.Events(ctx, stream, 0) {
+	last := int64(0)
+	for _, ev := range e.recall.get(stream) {
+		s.apply(ev)
+		last = ev.Seq
+	}
+	for ev, err := range e.opts.Log.Events(ctx, stream, last) {
 		if err != nil {
 			return nil, err
 		}
 		s.apply(ev)
 	}
+	e.recall.put(stream, s.events)
 	return s, nil
 }
 

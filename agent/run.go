@@ -224,6 +224,7 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 		return nil, nil
 	}
 	r.recovered = false // what is called from here on is new
+	r.segment()
 	if r.final() {
 		return r.ended(EndTurn, &Reply{})
 	}

@@ -79,6 +79,8 @@ func (s *state) apply(ev footnote.Event) {
 		s.said, s.asides = append(s.said, said{ev.Seq, b}), nil
 	case footnote.Rewound:
 		s.rewind(b.ToSeq)
+	case footnote.Segmented:
+		s.usage, s.cost = s.usage.Add(b.Usage), s.cost.Add(b.Cost)
 	case footnote.Titled:
 		s.titled = b
 	case footnote.Answered:

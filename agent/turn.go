@@ -169,6 +169,9 @@ type Assistant struct {
 	// Validate checks a tool's input, where Options.Validate does not know the
 	// assistant's tools; nil leaves it to that.
 	Validate func(name string, input []byte) error
+	// Summaries lets the model summarise histories that have grown too long; without
+	// it they are shortened by rule.
+	Summaries bool
 	// Titles lets the model give a conversation its title, after the first answer.
 	Titles  bool
 	Created time.Time
@@ -183,6 +186,7 @@ type Limits struct {
 	Park      time.Duration // how long a call may wait for a client; default 5 min
 	InputSize int           // characters of a message; default 10,000
 	Events    int64         // of a conversation, before its next message; default 20,000
+	History   int           // messages the model reads before they are summarised; 0: all
 	Parallel  int           // read-only tools side by side; default 4
 }
 

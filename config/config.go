@@ -54,6 +54,7 @@ type Config struct {
 
 	InputMaxChars int           `yaml:"input_max_chars"`
 	MaxEvents     int64         `yaml:"conversation_max_events"`
+	MaxHistory    int           `yaml:"max_history_length"` // messages a model reads before they are summarised; 0: all
 	MaxTurns      int           `yaml:"max_turns"`
 	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
 	RunTimeout    time.Duration `yaml:"run_timeout"`
@@ -78,6 +79,8 @@ type Config struct {
 	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // of the doors that show a stored conversation again
 
 	OnBusy string `yaml:"on_busy"` // a message of /api/chat-v2 to a conversation that is still answering: reject, enqueue or interrupt
+
+	Recall time.Duration `yaml:"conversation_cache_ttl"` // how long the events of an active conversation are kept in memory; 0: not at all
 
 	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
 	Tiers       Tiers         `yaml:"tiers"`
@@ -191,16 +194,13 @@ func variables(environ []string) map[string]string {
 	return env
 }
 
-// foreign are the variables of others that are read, too. Ours win.
-var foreign = map[string]string{"ANTHROPIC_API_KEY": "api_key", "ANTHROPIC_BASE_URL": "base_url", "REDIS_URL": "redis"}
-
 func (c *Config) readEnv(env map[string]string) error {
+	if err := c.readForeign(env); err != nil {
+		return err
+	}
 	for _, name := range sortedKeys(env) {
 		value := env[name]
 		setting, ours := strings.CutPrefix(name, "FOOTNOTE_")
-		if theirs, ok := foreign[name]; ok && env["FOOTNOTE_"+strings.ToUpper(theirs)] == "" {
-			setting, ours = theirs, true
-		}
 		if !ours || name == "FOOTNOTE_CONFIG" {
 			continue
 		}
@@ -473,6 +473,8 @@ func (c Config) Check() error {
 		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
 		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
 		{"on_busy", oneOf(c.OnBusy, "reject", "enqueue", "interrupt"), c.OnBusy, "reject, enqueue or interrupt"},
+		{"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory, "0, or 4 to 10000"},
+		{"conversation_cache_ttl", c.Recall >= 0 && c.Recall <= 24*time.Hour, c.Recall, "0s to 24h"},
 		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
 		{"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect, "cancel or continue"},
 		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -60,7 +61,7 @@ var three = map[string][3]string{
 	"upload_limit": {"2001", "2002", "2003"}, "body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
 	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
 	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
-	"on_busy": {"enqueue", "interrupt", "enqueue"}, "conversation_max_events": {"100", "200", "300"},
+	"on_busy": {"enqueue", "interrupt", "enqueue"}, "max_history_length": {"4", "50", "60"}, "conversation_cache_ttl": {"1m", "2m", "3m"}, "conversation_max_events": {"100", "200", "300"},
 	"on_disconnect": {"continue", "cancel", "continue"}, "stored_on_disconnect": {"cancel", "continue", "cancel"}, "park_timeout": {"1s", "2s", "3s"}, "tokens_per_day": {"1", "2", "3"},
 	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
 	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},
@@ -142,6 +143,13 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"unknown variable":       {env: []string{"FOOTNOTE_MAX_TRUNS=7"}, want: []string{"FOOTNOTE_MAX_TRUNS", `"7"`}},
 		"unknown empty variable": {env: []string{"FOOTNOTE_MAX_TRUNS="}, want: []string{"FOOTNOTE_MAX_TRUNS"}},
 		"unknown flag":           {flag: map[string]string{"max_truns": "7"}, want: []string{`"max_truns"`, `"7"`}},
+		"seed's history":         {env: []string{"MAX_HISTORY_LENGTH=many"}, want: []string{"MAX_HISTORY_LENGTH", `"many"`}},
+		"seed's short history":   {env: []string{"MAX_HISTORY_LENGTH=1"}, want: []string{"MAX_HISTORY_LENGTH", `"1"`}},
+		"seed's tool timeout":    {env: []string{"TOOL_EXECUTION_TIMEOUT=30s"}, want: []string{"TOOL_EXECUTION_TIMEOUT", `"30s"`, "milliseconds"}},
+		"seed's no tool timeout": {env: []string{"TOOL_EXECUTION_TIMEOUT=0"}, want: []string{"TOOL_EXECUTION_TIMEOUT", `"0"`}},
+		"seed's conversations":   {env: []string{"CACHE_TTL_CONVERSATION=-1"}, want: []string{"CACHE_TTL_CONVERSATION", `"-1"`, "seconds"}},
+		"seed's level":           {env: []string{"LOG_LEVEL=loud"}, want: []string{"LOG_LEVEL", `"loud"`, "debug"}},
+		"seed's debug":           {env: []string{"ENABLE_DEBUG_LOGS=perhaps"}, want: []string{"ENABLE_DEBUG_LOGS", `"perhaps"`}},
 		"bad number":             {env: []string{"FOOTNOTE_MAX_TURNS=many"}, want: []string{"FOOTNOTE_MAX_TURNS", `"many"`, "whole number"}},
 		"bad number in the file": {yaml: "max_turns: many", want: []string{"line 1", "max_turns", `"many"`, "whole number"}},
 		"bad float":              {env: []string{"FOOTNOTE_MAX_BUDGET_USD=NaN"}, want: []string{"max_budget_usd", "NaN"}},
@@ -219,6 +227,25 @@ func TestListeningWhereItMay(t *testing.T) {
 		if _, err := config.Load(file(t, ""), env, nil); err != nil {
 			t.Errorf("%v: %v", env, err)
 		}
+	}
+}
+
+// TestNamesOfTheSeed holds that the variables of seed 003 are read, and that ours win.
+func TestNamesOfTheSeed(t *testing.T) {
+	seed := []string{"MAX_HISTORY_LENGTH=50", "TOOL_EXECUTION_TIMEOUT=30500", "CACHE_TTL_CONVERSATION=600", "LOG_LEVEL=WARN", "ENABLE_DEBUG_LOGS=false"}
+	c, err := config.Load(file(t, ""), seed, nil)
+	if err != nil || c.MaxHistory != 50 || c.ToolTimeout != 30500*time.Millisecond || c.Recall != 10*time.Minute || c.LogLevel != "warn" {
+		t.Errorf("%v: %d, %v, %v, %q", err, c.MaxHistory, c.ToolTimeout, c.Recall, c.LogLevel)
+	}
+	if c, err = config.Load(file(t, ""), append(seed, "ENABLE_DEBUG_LOGS=true"), nil); err != nil || c.LogLevel != "debug" {
+		t.Errorf("with debug logs: %q, %v", c.LogLevel, err)
+	}
+	if c, err = config.Load(file(t, ""), []string{"TOOL_EXECUTION_TIMEOUT=5000"}, nil); err != nil || c.Limits.QueryTime != 5*time.Second {
+		t.Errorf("a short time for tools: %v, %v", c.Limits.QueryTime, err)
+	}
+	ours := []string{"FOOTNOTE_MAX_HISTORY_LENGTH=60", "FOOTNOTE_TOOL_TIMEOUT=70s", "FOOTNOTE_CONVERSATION_CACHE_TTL=1s", "FOOTNOTE_LOG_LEVEL=error"}
+	if c, err = config.Load(file(t, ""), append(ours, seed...), nil); err != nil || c.MaxHistory != 60 || c.ToolTimeout != 70*time.Second || c.Recall != time.Second || c.LogLevel != "error" {
+		t.Errorf("ours: %v: %d, %v, %v, %q", err, c.MaxHistory, c.ToolTimeout, c.Recall, c.LogLevel)
 	}
 }
 

@@ -35,6 +35,8 @@ func Of(b footnote.Body) (footnote.Usage, footnote.Cost) {
 		return b.Usage, b.Cost
 	case footnote.Titled:
 		return b.Usage, b.Cost
+	case footnote.Segmented:
+		return b.Usage, b.Cost
 	case footnote.Spent:
 		return b.Usage, b.Cost
 	default:

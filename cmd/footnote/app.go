@@ -97,7 +97,7 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	a.assistant = a.assistants[0]
 	a.engine, err = agent.New(agent.Options{
 		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
-		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Now: clock(a.store),
+		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
 	return a, err
 }

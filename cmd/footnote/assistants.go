@@ -43,6 +43,7 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 		}
 		as.ModelName = a.cfg.Model
 		as.Titles = a.cfg.Upstream != config.Offline
+		as.Summaries = as.Titles
 		as.Created = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	}
 	return all, nil
@@ -52,7 +53,7 @@ func (a *app) limits() agent.Limits {
 	c := a.cfg
 	return agent.Limits{
 		Turns: c.MaxTurns, MicroUSD: int64(c.MaxBudgetUSD * 1e6), Run: c.RunTimeout, Tool: c.ToolTimeout, Park: c.ParkTimeout,
-		InputSize: c.InputMaxChars, Events: c.MaxEvents,
+		InputSize: c.InputMaxChars, Events: c.MaxEvents, History: c.MaxHistory,
 	}
 }
 

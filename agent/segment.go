@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/history"
+)
+
+const (
+	summaryTime   = 60 * time.Second
+	summaryTokens = 4_000     // thinking included
+	summaryQuotes = 2_000     // characters of one message, call or result
+	summaryText   = 120_000   // characters of what is summarised; the newest count
+	summaryBytes  = 16_000    // of a summary
+	summaryShare  = 4         // the part of a question's money that a summary may cost
+	carriedBytes  = 128 << 10 // of what doors have added to messages, such as a schema
+)
+
+// segment cuts the history of a conversation that has grown too long, at the start of
+// a run: what came before one of the user's messages is replaced by a summary, in an
+// event of the log. The cut is made where every call has its answer, and leaves
+// about half of what is allowed. A history that cannot be summarised stays whole.
+func (r *run) segment() {
+	most := r.a.Limits.History
+	events := r.events()
+	if most <= 0 || r.s.steps > 0 || len(history.Messages(events)) <= most {
+		return
+	}
+	from := r.cut(events, most/2)
+	if from == 0 {
+		return // it is one long exchange
+	}
+	before := events[:indexOf(events, from)]
+	seg := footnote.Segmented{FromSeq: from}
+	words, err := r.summarise(history.Messages(before), &seg)
+	if err != nil {
+		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id, "err", err)
+		return
+	}
+	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
+	r.put(nil, seg)
+	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
+}
+
+// cut is the message of the user from which on at most so many messages are left, or
+// the newest; 0 when nothing is before it.
+func (r *run) cut(events []footnote.Event, most int) (from int64) {
+	for _, m := range slices.Backward(r.s.said) {
+		if m.Text == "" {
+			continue // words of ours, which stand between a call and its answer
+		}
+		if from != 0 && len(history.Messages(events[indexOf(events, m.seq):])) > most {
+			return from
+		}
+		from = m.seq
+	}
+	return 0
+}
+
+// indexOf is where the event with a sequence, or the next one, is.
+func indexOf(events []footnote.Event, seq int64) int {
+	n, _ := slices.BinarySearchFunc(events, seq, func(ev footnote.Event, seq int64) int { return cmp.Compare(ev.Seq, seq) })
+	return n
+}
+
+// summarise tells what was said: in the words of the model, or as a list where there
+// is none.
+func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (string, error) {
+	told := tell(messages)
+	if !r.a.Summaries {
+		return tail(told, summaryBytes), nil
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, summaryTime)
+	defer cancel()
+	release, err := r.e.opts.Budget.Reserve(ctx, r.turn.Principal, r.s.opened.Tier)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	m, err := r.e.aside(ctx, r.a, Request{
+		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens, MaxCost: max(1, r.a.Limits.MicroUSD/summaryShare),
+		Messages: []Message{{Role: "user", Content: textContent("Summarise this conversation for the assistant who goes on with it and will not see it. Keep what the user wants and has decided, " +
+			"every figure with the id of the result it comes from (r1, r2, …), names of tables and columns, what failed, and what is still open. Answer with the summary alone, in the language of the user.\n\n<conversation>\n" +
+			tail(told, summaryText) + "\n</conversation>")}},
+	})
+	if err != nil {
+		return "", err
+	}
+	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
+	words := strings.TrimSpace(Text(m.Blocks))
+	if words == "" {
+		return "", errors.Join(errors.New("the model gave no summary"),
+			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
+	}
+	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), nil
+}
+
+// carried is what doors have added to messages before the cut, and the date: the
+// model is told it once, and later messages rest on it.
+func (r *run) carried(before []footnote.Event) string {
+	date, size := "", 0
+	var kept []string
+	for _, ev := range slices.Backward(before) {
+		m, ok := ev.Body.(footnote.UserMessage)
+		if !ok || m.Text == "" {
+			continue
+		}
+		context := withoutDate(m.Context)
+		if date == "" && context != m.Context {
+			date, _, _ = strings.Cut(m.Context, "\n")
+		}
+		if size += len(context); context != "" && size <= carriedBytes && !slices.Contains(kept, context) {
+			kept = append(kept, context)
+		}
+	}
+	slices.Reverse(kept)
+	if date != "" {
+		kept = append(kept, date)
+	}
+	return strings.Join(kept, "\n")
+}
+
+// tell is a history as text, each piece of it bounded.
+func tell(messages []history.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		for _, block := range history.Blocks(m) {
+			switch {
+			case block.Name != "":
+				fmt.Fprintf(&b, "%s calls %s: %s\n", m.Role, block.Name, beginning(block.Text, summaryQuotes))
+			case block.Result:
+				fmt.Fprintf(&b, "result: %s\n", beginning(block.Text, summaryQuotes))
+			default:
+				fmt.Fprintf(&b, "%s: %s\n", m.Role, beginning(block.Text, summaryQuotes))
+			}
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// tail is the end of a text, from the beginning of a line.
+func tail(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	s = s[len(s)-most:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return "(…)\n" + strings.ToValidUTF8(s, "")
+}

@@ -1,0 +1,142 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+)
+
+// paired wants every call of a request to be answered directly after, and the roles
+// to alternate from a user's on.
+func paired(t *testing.T, req agent.Request) {
+	t.Helper()
+	var open []string
+	for i, m := range req.Messages {
+		if want := []string{"user", "assistant"}[i%2]; m.Role != want {
+			t.Errorf("message %d is of %s", i, m.Role)
+		}
+		var blocks []struct{ Type, ID, ToolUseID string }
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(m.Content), "tool_use_id", "ToolUseID")), &blocks); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			switch {
+			case b.Type == "tool_use":
+				open = append(open, b.ID)
+			case b.Type == "tool_result" && len(open) > 0 && open[0] == b.ToolUseID:
+				open = open[1:]
+			case b.Type == "tool_result":
+				t.Errorf("message %d answers %s; open are %v", i, b.ToolUseID, open)
+			}
+		}
+		if m.Role == "user" && len(open) > 0 {
+			t.Errorf("message %d leaves %v open", i, open)
+		}
+	}
+}
+
+func TestALongHistoryIsSummarised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var script []agenttest.Reply
+		for i := range 3 {
+			script = append(script, agenttest.Call("a", "run_query", `{}`), agenttest.Say(fmt.Sprintf("answer %d", i+1)))
+		}
+		script = append(script, agenttest.Say("THE SUMMARY"), agenttest.Say("answer 4"), agenttest.Say("answer 5"), agenttest.Say("answer 1b"))
+		model := agenttest.Script(script...)
+		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History, a.Summaries = 12, true })
+		one := r.submit(agent.Turn{Text: "question 1", Context: "The schema is s."})
+		r.read(one)
+		synctest.Wait()
+		for i := 2; i <= 5; i++ {
+			r.must(one.Conversation, agent.Turn{Text: fmt.Sprintf("question %d", i)})
+		}
+		segments := bodies[footnote.Segmented](r, one.Conversation)
+		if len(segments) != 1 || segments[0].FromSeq != r.messages(one.Conversation)[2] || segments[0].Usage.Output == 0 {
+			t.Fatalf("the segments are %+v", segments)
+		}
+		if asked := sent(model, 6); !strings.Contains(asked, "question 1") || !strings.Contains(asked, "answer 2") || !strings.Contains(asked, "calls run_query") || strings.Contains(asked, "question 3") {
+			t.Errorf("what is summarised: %s", asked)
+		}
+		for n := 7; n <= 8; n++ {
+			got := sent(model, n)
+			for _, want := range []string{"THE SUMMARY", "The schema is s.", "Today is", "question 3", "answer 3", "question 4"} {
+				if strings.Count(got, want) != 1 {
+					t.Errorf("call %d has %q %d times:\n%s", n, want, strings.Count(got, want), got)
+				}
+			}
+			if strings.Contains(got, "question 2") || !strings.Contains(got, "tool_use") {
+				t.Errorf("call %d: %s", n, got)
+			}
+			paired(t, model.Requests()[n])
+		}
+		var ends []footnote.RunFinished
+		if ends = bodies[footnote.RunFinished](r, one.Conversation); ends[3].Usage.Output != 10 {
+			t.Errorf("the run with the summary used %+v", ends[3].Usage)
+		}
+		// What is taken back takes the summary of it with it.
+		r.must(one.Conversation, agent.Turn{Edit: r.messages(one.Conversation)[0], Text: "question 1b"})
+		if got := sent(model, 9); strings.Contains(got, "SUMMARY") || !strings.Contains(got, "question 1b") {
+			t.Errorf("after an edit: %s", got)
+		}
+	})
+}
+
+func TestAHistoryThatCannotBeSummarisedIsSentWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Reply{Err: footnote.Errorf(footnote.ModelUnavailable, "Away.")}, agenttest.Say("three"))
+		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History, a.Summaries = 4, true })
+		one := r.submit(agent.Turn{Text: "first"})
+		r.read(one)
+		synctest.Wait()
+		r.must(one.Conversation, agent.Turn{Text: "second"})
+		r.must(one.Conversation, agent.Turn{Text: "third"})
+		if got := sent(model, 3); !strings.Contains(got, "first") || len(bodies[footnote.Segmented](r, one.Conversation)) != 0 {
+			t.Errorf("sent was %s", got)
+		}
+	})
+}
+
+func TestWithoutAModelAHistoryIsShortenedByRule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"))
+		r := newRig(t, model, nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.History = 4 })
+		one := r.submit(agent.Turn{Text: "first"})
+		r.read(one)
+		synctest.Wait()
+		r.must(one.Conversation, agent.Turn{Text: "second"})
+		r.must(one.Conversation, agent.Turn{Text: "third"})
+		if got := bodies[footnote.Segmented](r, one.Conversation); len(got) != 1 || !strings.Contains(got[0].Summary, "user: first\n") || !strings.Contains(got[0].Summary, "assistant: one") {
+			t.Errorf("the segments are %+v", got)
+		}
+		paired(t, model.Requests()[2])
+	})
+}
+
+// TestRecalledEventsAreTheLogs holds that a conversation which is kept in memory reads
+// as the log has it, also after rewinds and when its time is over.
+func TestRecalledEventsAreTheLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := agenttest.Script(agenttest.Say("one"), agenttest.Say("two"), agenttest.Say("three"), agenttest.Say("four"))
+		r := newRig(t, model, nil, func(_ *agent.Assistant, o *agent.Options) { o.Recall = time.Minute })
+		one := r.submit(agent.Turn{Text: "first"})
+		r.read(one)
+		synctest.Wait()
+		r.must(one.Conversation, agent.Turn{Text: "second"})
+		r.must(one.Conversation, agent.Turn{Regenerate: true})
+		if got := sent(model, 2); strings.Contains(got, "two") || !strings.Contains(got, "one") {
+			t.Errorf("asked again: %s", got)
+		}
+		time.Sleep(2 * time.Minute) // of the bubble: what was kept is gone
+		r.must(one.Conversation, agent.Turn{Text: "fourth"})
+		if got := sent(model, 3); !strings.Contains(got, "three") || strings.Contains(got, "two") {
+			t.Errorf("sent was %s", got)
+		}
+	})
+}
