@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
@@ -134,6 +135,7 @@ func (o *object) result(b *ToolResult) {
 	o.someText("fault", b.Fault)
 	o.someNumber("millis", b.Millis)
 	o.flag("cache_hit", b.CacheHit)
+	o.someTime("ran_at", b.RanAt)
 	if b.Result != nil {
 		o.key("result")
 		o.stored(b.Result)
@@ -315,6 +317,19 @@ func (o *object) texts(name string, v []string) {
 		o.dst = appendString(o.dst, s)
 	}
 	o.dst = append(o.dst, ']')
+}
+
+func (o *object) someTime(name string, v time.Time) {
+	if v.IsZero() {
+		return
+	}
+	if v.Location() != time.UTC || v.Year() < 0 || v.Year() > 9999 {
+		o.odd = true
+		return
+	}
+	o.key(name)
+	o.dst = v.AppendFormat(append(o.dst, '"'), time.RFC3339Nano)
+	o.dst = append(o.dst, '"')
 }
 
 func (o *object) number(name string, v int64) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -52,8 +53,9 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 		footnote.AssistantMessage{Blocks: []json.RawMessage{{}}},
 		footnote.ToolResult{}, footnote.ToolResult{Chart: json.RawMessage{}, Detail: json.RawMessage(`{`)},
 		footnote.ToolResult{CallID: odd, Name: "n", Content: odd, IsError: true, Fault: "f", Millis: -3, CacheHit: true, Chart: json.RawMessage(`{"a": 1}`),
-			Detail: json.RawMessage(`null`), By: "b", Told: "t", Result: &footnote.StoredResult{ID: "r1", Source: "s", SQL: odd, RowCount: 3, Truncated: true,
+			Detail: json.RawMessage(`null`), By: "b", Told: "t", RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Result: &footnote.StoredResult{ID: "r1", Source: "s", SQL: odd, RowCount: 3, Truncated: true,
 				Columns: []footnote.Column{{Name: odd, Kind: "k"}, {}}, Chunks: []footnote.Chunk{{Digest: "d", Rows: 2}, {}}}},
+		footnote.ToolResult{RanAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600))}, footnote.ToolResult{RanAt: time.Date(2026, 1, 2, 3, 4, 5, 120_000_000, time.UTC)},
 		footnote.ToolResult{Result: &footnote.StoredResult{Columns: []footnote.Column{}, Chunks: []footnote.Chunk{}}}, footnote.ToolResult{Result: &footnote.StoredResult{}},
 		footnote.RunStarted{}, footnote.RunStarted{Door: "d", OnDisconnect: "c", RequestID: odd, Unattended: true, Roles: []string{"a", "b"}, MaxTokens: 9},
 		footnote.RunStarted{Attributes: map[string]string{"b": odd, "a": ""}},

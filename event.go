@@ -81,6 +81,7 @@ type ToolResult struct {
 	Fault    string          `json:"fault,omitempty"` // of a statement: FaultRefused, FaultFailed or FaultLimited
 	Millis   int64           `json:"millis,omitempty"`
 	CacheHit bool            `json:"cache_hit,omitempty"`
+	RanAt    time.Time       `json:"ran_at,omitzero"`  // of a hit: when the statement ran whose rows these are
 	Result   *StoredResult   `json:"result,omitempty"` // the rows, where there are any
 	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
 	Detail   json.RawMessage `json:"detail,omitempty"` // more for a page to show, such as a diff; the model does not read it

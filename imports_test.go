@@ -18,6 +18,7 @@ var banned = map[string][]string{
 	"/hub":              {"/agent", "/store", "net/http"},
 	"/cite":             {"/agent", "/store", "/source", "net/http", "database/sql"},
 	"/prompt":           {"/agent", "/store", "net/http", "database/sql"},
+	"/cache":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql", "testing"},
 	"/source":           {"/agent", "/store", "net/http", "database/sql"},
 	"/source/sqlite":    {"/agent", "/store", "/source/duckdb", "net/http"},
 	"/source/duckdb":    {"/agent", "/store", "/source/sqlite", "net/http"},

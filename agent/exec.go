@@ -312,6 +312,9 @@ func (r *run) call(p plan) outcome {
 	r.e.opts.Metrics.ToolEnded(p.spec.Name, word, took)
 	res.Content, res.IsError, res.Chart, res.CacheHit = bounded(out.Content), out.IsError, out.Chart, out.CacheHit
 	res.Fault = out.Fault
+	if out.CacheHit {
+		res.RanAt = out.RanAt.UTC()
+	}
 	if out.Chart != nil && !json.Valid(out.Chart) {
 		r.e.opts.Logger.Error("tool gave a chart that is not JSON", "tool", p.spec.Name, "conversation", r.stream)
 		res.Chart = nil

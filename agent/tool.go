@@ -77,6 +77,7 @@ type Output struct {
 	// model does not read it. More than 256 KiB of it is dropped.
 	Detail   json.RawMessage
 	CacheHit bool
+	RanAt    time.Time // of a CacheHit: when the statement ran
 }
 
 // Fail is a failed Output with words for the model.

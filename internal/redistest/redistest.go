@@ -65,7 +65,7 @@ func (s *Server) Client(tb testing.TB) *redis.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	opts.MaxRetries, opts.DialerRetries = -1, 1 // a test that kills the server is told at once
+	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true // a test that kills the server is told at once
 	c := redis.NewClient(opts)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c

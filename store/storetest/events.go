@@ -136,7 +136,7 @@ func everyBody() []footnote.Body {
 		footnote.AssistantMessage{Step: 1, Upstream: "u", Request: "r", Model: "m", StopReason: "end_turn",
 			Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`)},
 			Usage:  footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
-		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Fault: footnote.FaultLimited, Millis: 5, CacheHit: true, By: "server",
+		footnote.ToolResult{CallID: "c", Name: "query", Content: "1", IsError: true, Fault: footnote.FaultLimited, Millis: 5, CacheHit: true, RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), By: "server",
 			Result: &footnote.StoredResult{ID: "r1", SQL: "SELECT 1", Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}},
 				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}}, Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), Told: store.DigestOf(nil)},
 		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"},

@@ -1,0 +1,135 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrPaused says that a server was left alone, because it has just failed.
+var ErrPaused = errors.New("the cache's server failed a moment ago")
+
+// RedisOptions configure the backend in Redis.
+type RedisOptions struct {
+	// Time is the longest that one look or one entry may take; default 250 ms.
+	Time time.Duration
+	// Pause is how long the server is left alone after it failed; default 2 s.
+	Pause time.Duration
+	Now   func() time.Time
+}
+
+// Redis is a backend in a Redis server, which several processes share.
+type Redis struct {
+	client *redis.Client
+	opts   RedisOptions
+	until  atomic.Int64 // end of the pause, Unix nanoseconds
+}
+
+// The names of what is in the server.
+const (
+	entryPrefix = "footnote:cache:entry:" // and the hash of a key: an entry
+	ownerPrefix = "footnote:cache:owner:" // and the hash of an owner: the set of its entries
+)
+
+// dropTime bounds the removal of a conversation's entries, which is worth a longer
+// wait than a query.
+const dropTime = 2 * time.Second
+
+// OpenRedis makes a backend of the server at a URL: redis://, rediss:// or unix://.
+// It does not look whether the server is there.
+func OpenRedis(url string, o RedisOptions) (*Redis, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("the address of Redis cannot be read") // it may hold a password
+	}
+	if o.Time <= 0 {
+		o.Time = 250 * time.Millisecond
+	}
+	if o.Pause <= 0 {
+		o.Pause = 2 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	// One try, within the deadline: what comes late is no use.
+	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
+	opts.DialTimeout, opts.PoolTimeout = o.Time, o.Time
+	return &Redis{client: redis.NewClient(opts), opts: o}, nil
+}
+
+// Get implements Backend. However long an entry is in the server, at most one byte
+// more than the limit is read.
+func (r *Redis) Get(ctx context.Context, key string) (data []byte, err error) {
+	err = r.do(ctx, func(ctx context.Context) error {
+		data, err = r.client.GetRange(ctx, entryPrefix+key, 0, maxEntry).Bytes()
+		return err
+	})
+	if len(data) == 0 {
+		return nil, err
+	}
+	return data, err
+}
+
+// Put implements Backend.
+func (r *Redis) Put(ctx context.Context, key, owner string, data []byte, ttl time.Duration) error {
+	return r.do(ctx, func(ctx context.Context) error {
+		_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			set := ownerKey(owner)
+			p.SAdd(ctx, set, key)
+			p.PExpire(ctx, set, MaxTTL+time.Minute) // longer than any entry
+			p.Set(ctx, entryPrefix+key, data, ttl)
+			return nil
+		})
+		return err
+	})
+}
+
+// Drop implements Backend. It is tried also during a pause.
+func (r *Redis) Drop(ctx context.Context, owner string) error {
+	ctx, cancel := context.WithTimeout(ctx, dropTime)
+	defer cancel()
+	set := ownerKey(owner)
+	for scan := r.client.SScan(ctx, set, 0, "", 1000).Iterator(); ; {
+		if !scan.Next(ctx) {
+			if err := scan.Err(); err != nil {
+				return fmt.Errorf("list the entries of a conversation: %w", err)
+			}
+			break
+		}
+		if err := r.client.Unlink(ctx, entryPrefix+scan.Val()).Err(); err != nil {
+			return fmt.Errorf("remove an entry: %w", err)
+		}
+	}
+	return r.client.Unlink(ctx, set).Err()
+}
+
+// Close implements Backend.
+func (r *Redis) Close() error { return r.client.Close() }
+
+// do runs a command within its time, unless the server failed a moment ago: else a
+// server that hangs would cost each call the whole of it.
+func (r *Redis) do(ctx context.Context, f func(context.Context) error) error {
+	if r.opts.Now().UnixNano() < r.until.Load() {
+		return ErrPaused
+	}
+	limited, cancel := context.WithTimeout(ctx, r.opts.Time)
+	defer cancel()
+	err := f(limited)
+	// A caller that has gone says nothing of the server, and a refusal says that it
+	// is there.
+	if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
+		r.until.Store(r.opts.Now().Add(r.opts.Pause).UnixNano())
+	}
+	return err
+}
+
+func ownerKey(owner string) string {
+	sum := sha256.Sum256([]byte(owner))
+	return ownerPrefix + hex.EncodeToString(sum[:])
+}
