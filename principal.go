@@ -1,5 +1,10 @@
 package footnote
 
+import "slices"
+
+// Admin is the role of who may see what others have used.
+const Admin = "admin"
+
 // Principal is who acts. It comes from a credential and server state, never from
 // a request body, a header of an unknown peer, or text.
 type Principal struct {
@@ -11,3 +16,6 @@ type Principal struct {
 
 // Owner reports whether p may see what belongs to org and user.
 func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User == user }
+
+// Has reports whether p has a role.
+func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }

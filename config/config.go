@@ -38,7 +38,8 @@ type Config struct {
 	Store   Secret            `yaml:"store"`    // URL of the Postgres database for conversations; empty: a file in Data
 	Redis   Secret            `yaml:"redis"`    // URL of the Redis that servers on one Store share; empty: none
 	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
-	APIKeys []Key             `yaml:"api_keys"` // who may call; required off loopback
+	APIKeys []Key             `yaml:"api_keys"` // who may call
+	Auth    Auth              `yaml:"auth"`
 	Origins []string          `yaml:"cors_origins"`
 
 	Upstream  string   `yaml:"upstream"` // anthropic, compatible or offline
@@ -87,6 +88,15 @@ type Config struct {
 
 	TokensPerDay int64 `yaml:"tokens_per_day"` // of one user, each counted as often as its tier says; 0: no limit
 }
+
+// Auth says how callers show who they are, beside api_keys.
+type Auth struct {
+	Required bool `yaml:"required"` // a key is needed also where api_keys is empty: one that footnote keys made
+}
+
+// NeedsKey reports whether callers must show who they are. Without it every caller
+// on this machine is one user.
+func (c Config) NeedsKey() bool { return len(c.APIKeys) > 0 || c.Auth.Required }
 
 // Tiers are the choices of model that an assistant may offer: for each the model,
 // its effort (off: without thinking, or a level), and what a token counts.
@@ -140,9 +150,11 @@ type Coder struct {
 
 // Key is an API key of ours and who it stands for.
 type Key struct {
-	Key  Secret `yaml:"key"`
-	Org  string `yaml:"org"`
-	User string `yaml:"user"`
+	Key        Secret            `yaml:"key"`
+	Org        string            `yaml:"org"`
+	User       string            `yaml:"user"`
+	Roles      []string          `yaml:"roles"`
+	Attributes map[string]string `yaml:"attributes"`
 }
 
 // Default is the configuration of a process that was told nothing.
@@ -594,8 +606,8 @@ func (c Config) checkListen() error {
 	}
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
-	if !loopback && len(c.APIKeys) == 0 {
-		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, or listen on 127.0.0.1", c.Listen)
+	if !loopback && !c.NeedsKey() {
+		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
 	}
 	seen := map[Secret]bool{}
 	for i, k := range c.APIKeys {
@@ -622,7 +634,7 @@ func weak(key string) bool {
 func (c Config) Principals() map[string]footnote.Principal {
 	out := map[string]footnote.Principal{}
 	for _, k := range c.APIKeys {
-		out[string(k.Key)] = footnote.Principal{Org: k.Org, User: k.User}
+		out[string(k.Key)] = footnote.Principal{Org: k.Org, User: k.User, Roles: k.Roles, Attributes: k.Attributes}
 	}
 	return out
 }

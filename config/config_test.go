@@ -68,6 +68,7 @@ var three = map[string][3]string{
 	"tiers.low_model": {"m1", "m2", "m3"}, "tiers.low_effort": {"off", "high", "low"}, "tiers.low_multiplier": {"2", "3", "4"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
+	"auth.required": {"true", "false", "true"},
 }
 
 func variable(name string) string {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -70,7 +71,7 @@ func (s *Server) admit() error {
 // allow lets the pages of an origin call.
 func (s *Server) allow(origin string) error {
 	if origin == "*" {
-		if len(s.opts.Keys) == 0 {
+		if !s.opts.NeedsKey {
 			return errors.New(`httpapi: the origin "*" needs API keys; without them every web page could ask in your name`)
 		}
 		s.origins["*"] = true
@@ -88,7 +89,7 @@ func (s *Server) allow(origin string) error {
 // session that was begun with one, and from nothing else of the request.
 func (s *Server) identify(r *http.Request) error {
 	sc := scopeOf(r.Context())
-	if len(s.keys.byHash) == 0 {
+	if !s.opts.NeedsKey {
 		if !local(r) {
 			return footnote.Errorf(footnote.Unauthorized, "This server has no API keys, so it only serves callers on its own machine.")
 		}
@@ -104,12 +105,50 @@ func (s *Server) identify(r *http.Request) error {
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return footnote.Errorf(footnote.Unauthorized, "An API key is needed: Authorization: Bearer <key>.")
 	}
-	p, ok := s.keys.byHash[s.keys.digest(strings.TrimSpace(key))]
-	if !ok {
-		return footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+	who, err := s.credential(r.Context(), strings.TrimSpace(key))
+	if err != nil {
+		return err
 	}
-	sc.principal, sc.withKey = p, true
+	sc.principal, sc.keyID, sc.withKey = who.principal, who.keyID, true
 	return nil
+}
+
+// grant is whom a credential stands for.
+type grant struct {
+	principal footnote.Principal
+	keyID     string         // of a stored key
+	signIn    session.Digest // of the key, as sessions know it
+}
+
+// credential finds out whom a text stands for that somebody sent as a key.
+func (s *Server) credential(ctx context.Context, text string) (grant, error) {
+	if p, ok := s.keys.byHash[s.keys.digest(text)]; ok {
+		return grant{principal: p, signIn: s.opts.Sessions.DigestOf(text)}, nil
+	}
+	if s.opts.StoredKeys != nil && s.opts.StoredKeys.Mine(text) {
+		id, p, err := s.opts.StoredKeys.Check(ctx, text)
+		if err != nil {
+			return grant{}, err
+		}
+		g := grant{principal: p, keyID: id}
+		if copy(g.signIn[:], id) != len(id) || len(id) != len(g.signIn) {
+			return grant{}, fmt.Errorf("httpapi: the id of a stored key has %d bytes, not %d", len(id), len(g.signIn))
+		}
+		return g, nil
+	}
+	return grant{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+}
+
+// signedInBy finds out whom the digest of a session stands for.
+func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error) {
+	if p, ok := s.keys.bySignIn[d]; ok {
+		return grant{principal: p}, nil
+	}
+	if s.opts.StoredKeys == nil {
+		return grant{}, footnote.Errorf(footnote.Unauthorized, "The key of this session was taken away.")
+	}
+	p, err := s.opts.StoredKeys.Named(ctx, string(d[:]))
+	return grant{principal: p, keyID: string(d[:])}, err
 }
 
 // local reports whether a request comes from this machine. One that a proxy passed

@@ -303,7 +303,7 @@ func (v *viewer) end(err error) error {
 	case err == nil || errors.Is(err, errStreamTime):
 		sc.outcome = "complete" // an EventSource connects again and goes on
 		return nil
-	case v.r.Context().Err() != nil:
+	case v.r.Context().Err() != nil && withdrawn(v.r.Context()) == nil:
 		sc.outcome = "client left"
 		return nil
 	case v.out == nil:

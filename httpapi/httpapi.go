@@ -84,9 +84,17 @@ type Options struct {
 	Sessions *session.Keeper
 	About    About
 
-	// Keys are the API keys and whom they stand for. Without any, callers on the
-	// loopback interface are the local principal and all others are refused.
+	// Keys are the API keys of the configuration and whom they stand for.
 	Keys map[string]footnote.Principal
+	// StoredKeys are those that can be revoked while the server runs; nil: none.
+	StoredKeys StoredKeys
+	// NeedsKey refuses callers without a key also when there are no Keys. Where it is
+	// not set and there are none, callers on the loopback interface are the local
+	// principal and all others are refused.
+	NeedsKey bool
+	// Recheck is how often a request that goes on, such as a stream, asks whether its
+	// stored key still stands; default 2 s.
+	Recheck time.Duration
 	// Hosts are names under which the server is reached, beside those of the
 	// loopback interface. They matter without keys: a web page whose name was
 	// pointed at 127.0.0.1 must not speak for the user.
@@ -167,12 +175,14 @@ func (o Options) withDefaults() Options {
 	duration(&o.AnswerTimeout, 300*time.Second)
 	duration(&o.StreamTimeout, 10*time.Minute)
 	duration(&o.Hold, 5*time.Second)
+	duration(&o.Recheck, 2*time.Second)
 	if o.InputMaxChars <= 0 {
 		o.InputMaxChars = 10_000
 	}
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 1 << 20
 	}
+	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0
 	if o.OnDisconnect == "" {
 		o.OnDisconnect = agent.Cancel
 	}
@@ -246,7 +256,13 @@ func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 			if err := s.identify(r); err != nil {
 				return err
 			}
-			return h(w, r)
+			r, release := s.guarded(r)
+			defer release()
+			err := h(w, r)
+			if gone := withdrawn(r.Context()); err != nil && gone != nil {
+				return gone
+			}
+			return err
 		}
 	}))
 }
@@ -323,7 +339,7 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 		scopeOf(r.Context()).unknown = true
 		return footnote.Errorf(footnote.NotFound, "There is nothing at this address.")
 	}
-	if len(s.opts.Keys) > 0 {
+	if s.opts.NeedsKey {
 		return nil
 	}
 	if !s.hosts[hostname(r.Host)] {
@@ -439,7 +455,8 @@ type scope struct {
 	route     string
 	envelope  Envelope
 	principal footnote.Principal
-	withKey   bool // the caller sent an API key
+	withKey   bool   // the caller sent an API key
+	keyID     string // of a stored key, sent or behind a session
 	begun     time.Time
 	status    int    // instead of the one of the error's code
 	unknown   bool   // there is no such route

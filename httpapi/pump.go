@@ -273,7 +273,9 @@ func (p *pump) ended() error {
 
 // broken ends a stream that can bring nothing more.
 func (p *pump) broken(err error) error {
-	if p.r.Context().Err() != nil {
+	if gone := withdrawn(p.r.Context()); gone != nil {
+		p.s.leave(p.r, p.Ticket, agent.Cancel) // whoever took the key away wants nothing more done with it
+	} else if p.r.Context().Err() != nil {
 		return p.lost(context.Canceled)
 	}
 	if errors.Is(err, errStreamTime) {
@@ -307,7 +309,10 @@ func (p *pump) lost(err error) error {
 
 // interrupted classifies why waiting for events ended.
 func (s *Server) interrupted(r *http.Request, err error) error {
+	gone := withdrawn(r.Context())
 	switch {
+	case gone != nil:
+		return gone
 	case r.Context().Err() != nil:
 		return context.Canceled
 	case errors.Is(err, hub.ErrClosed):

@@ -45,14 +45,18 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	p, ok := s.keys.bySignIn[digest]
-	if !ok {
+	who, err := s.signedInBy(r.Context(), digest)
+	if footnote.CodeOf(err) == footnote.Unauthorized {
 		return false, nil // the key was taken away
+	}
+	if err != nil {
+		return false, err
 	}
 	if err := s.foreign.Check(r); err != nil {
 		return false, &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
 	}
-	scopeOf(r.Context()).principal = p
+	sc := scopeOf(r.Context())
+	sc.principal, sc.keyID = who.principal, who.keyID
 	return true, nil
 }
 
@@ -63,13 +67,18 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := PrincipalOf(r.Context())
+	roles := p.Roles
+	if roles == nil {
+		roles = []string{}
+	}
 	return writeValue(w, http.StatusOK, struct {
-		Org      string `json:"org"`
-		User     string `json:"user"`
-		SignedIn bool   `json:"signed_in"`
-		NeedsKey bool   `json:"needs_key"`
+		Org      string   `json:"org"`
+		User     string   `json:"user"`
+		Roles    []string `json:"roles"`
+		SignedIn bool     `json:"signed_in"`
+		NeedsKey bool     `json:"needs_key"`
 		About
-	}{p.Org, p.User, err == nil, len(s.keys.byHash) > 0, s.opts.About})
+	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, s.opts.About})
 }
 
 // signIn is POST /api/session: an API key becomes a cookie.
@@ -87,13 +96,12 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
-	key := strings.TrimSpace(in.Key)
-	p, ok := s.keys.byHash[s.keys.digest(key)]
-	if !ok {
-		return footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
+	who, err := s.credential(r.Context(), strings.TrimSpace(in.Key))
+	if err != nil {
+		return err
 	}
-	scopeOf(r.Context()).principal = p
-	token, _ := s.opts.Sessions.New(s.opts.Sessions.DigestOf(key))
+	scopeOf(r.Context()).principal = who.principal
+	token, _ := s.opts.Sessions.New(who.signIn)
 	http.SetCookie(w, cookie(r, token, int(session.Lifetime.Seconds())))
 	return done(w)
 }

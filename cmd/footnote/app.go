@@ -77,6 +77,10 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 		return nil, err
 	}
 	a.later(a.store.Close)
+	if c.Auth.Required, err = needsKey(ctx, c, folder, a.store); err != nil {
+		return nil, err
+	}
+	a.cfg = c
 	if a.usage, err = usage.Open(a.store, filepath.Join(c.Data, folder, "usage.json")); err != nil {
 		return nil, err
 	}

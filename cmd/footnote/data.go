@@ -27,7 +27,7 @@ type data struct{ *app }
 
 // openCatalog makes the catalogue of the configured sources and of uploads.
 func openCatalog(c config.Config, configured sources, folder string, log *slog.Logger) (*catalog.Catalog, error) {
-	o := catalog.Options{Fixed: configured, Shared: len(c.APIKeys) > 0, MaxBytes: c.UploadLimit, Logger: log}
+	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), MaxBytes: c.UploadLimit, Logger: log}
 	if c.UploadLimit > 0 {
 		pool := child.NewPool(4) // of their own: they never wait for the configured ones, nor these for them
 		o.Folder = folder

@@ -49,7 +49,7 @@ func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error
 	checks := []check{{"configuration", stateOK, "listens on " + c.Listen}}
 	checks = append(checks, checkData(c.Data))
 	checks = append(checks, checkStore(ctx, c)...)
-	checks = append(checks, checkKeys(c))
+	checks = append(checks, checkKeys(ctx, c))
 	checks = append(checks, checkModel(ctx, c, std)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
 	printChecks(std.out, checks)
@@ -94,11 +94,21 @@ func checkData(folder string) check {
 	return check{"data folder", state, fmt.Sprintf("%s is writable, %d MB free", folder, free)}
 }
 
-func checkKeys(c config.Config) check {
-	if len(c.APIKeys) == 0 {
-		return check{"api keys", stateOK, "none: only programs on this machine can call"}
+// checkKeys says who can call. A store that is not there yet has no keys; what is wrong
+// with one is said by another check.
+func checkKeys(ctx context.Context, c config.Config) check {
+	standing, ended, _ := checkStoredKeys(ctx, c)
+	words := fmt.Sprintf("%d in the configuration, %d made by footnote keys", len(c.APIKeys), standing)
+	if ended > 0 {
+		words += fmt.Sprintf(" (and %d that are over)", ended)
 	}
-	return check{"api keys", stateOK, fmt.Sprintf("%d", len(c.APIKeys))}
+	switch {
+	case !c.NeedsKey() && standing+ended == 0:
+		return check{"api keys", stateOK, "none: only programs on this machine can call"}
+	case len(c.APIKeys)+standing == 0:
+		return check{"api keys", stateWarn, words + ": nobody can call. Make one with footnote keys create"}
+	}
+	return check{"api keys", stateOK, words}
 }
 
 // checkModel asks the model's server whether it is there.

@@ -75,6 +75,7 @@ type cli struct {
 	Ask       askCmd      `cmd:"" help:"Ask a question and see the answer, its queries and its footnotes."`
 	Query     queryCmd    `cmd:"" help:"Run one statement exactly as the analyst would."`
 	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
+	Keys      keysCmd     `cmd:"" help:"Make, list and revoke API keys."`
 	Migrate   migrateCmd  `cmd:"" help:"Bring the stored conversations to this version."`
 	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
 	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`

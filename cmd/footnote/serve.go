@@ -16,6 +16,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/httpapi/session"
+	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -128,6 +129,9 @@ func (a *app) announce(stdout io.Writer, address string) {
 		a.log.Warn("standard output is closed", "err", err)
 	}
 	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
+	if a.cfg.Auth.Required {
+		a.log.Info("callers need a key: of footnote keys, or of api_keys")
+	}
 	if len(a.sources) == 0 {
 		a.log.Warn("there are no sources: nothing can be asked about. Name one with --source or FOOTNOTE_SOURCES")
 	}
@@ -182,7 +186,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 	return httpapi.New(httpapi.Options{
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
 		Engine: a.engine, Log: withWorkspaces{a.store, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
-		Keys: a.cfg.Principals(), AllowOrigins: a.cfg.Origins,
+		Keys: a.cfg.Principals(), StoredKeys: apikey.NewRing(a.store), NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Elsewhere: a.elsewhere(),

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/apikey"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/postgres"
+	"github.com/footnotehq/footnote/store/sqlite"
+)
+
+type keysCmd struct {
+	Create createKeyCmd `cmd:"" help:"Make a key and print it: it is shown this once."`
+	List   listKeysCmd  `cmd:"" help:"List the keys that were made."`
+	Revoke revokeKeyCmd `cmd:"" help:"End a key: within seconds, for all servers."`
+}
+
+type createKeyCmd struct {
+	Org     string            `required:"" help:"Organisation that the key stands for." placeholder:"ORG"`
+	User    string            `required:"" help:"User that the key stands for." placeholder:"USER"`
+	Role    []string          `help:"A role; may be given several times. admin sees what others use." placeholder:"ROLE" sep:"none"`
+	Attr    map[string]string `help:"An attribute of the user, for rules; may be given several times." placeholder:"NAME=VALUE" mapsep:"none"`
+	Expires string            `help:"When it ends: a date, or how long from now, such as 90d or 12h." placeholder:"WHEN"`
+}
+
+// Help is shown by footnote keys create --help.
+func (createKeyCmd) Help() string {
+	return `The key goes to standard output, words about it to standard error. The server keeps a digest
+and cannot show it again. A running server takes new keys at once; one that was started without
+any asks for keys after its next start.
+
+  footnote keys create --org acme --user ada --role admin --expires 90d`
+}
+
+// Run executes the command.
+func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	expires, err := ending(cmd.Expires, time.Now())
+	if err != nil {
+		return &exit{exitUsage, err}
+	}
+	key, kept := apikey.New(footnote.Principal{Org: cmd.Org, User: cmd.User, Roles: cmd.Role, Attributes: cmd.Attr}, expires)
+	err = withKeys(ctx, s, e, func(keys store.Keys) error { return keys.AddKey(ctx, kept) })
+	if footnote.CodeOf(err) == footnote.InvalidRequest {
+		return &exit{exitUsage, err}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "key %s of %s/%s, which %s; it is not shown again:\n", kept.ID, kept.Org, kept.User, lasts(kept.Expires))
+	_, err = fmt.Fprintln(std.out, key)
+	return err
+}
+
+// ending reads when a key ends: a date, or a duration from now on.
+func ending(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.ParseInLocation(time.DateOnly, text, time.UTC)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339, text)
+	}
+	if days, ok := strings.CutSuffix(text, "d"); err != nil && ok {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil {
+			at = now.AddDate(0, 0, n)
+		}
+	}
+	if err != nil {
+		var d time.Duration
+		if d, err = time.ParseDuration(text); err == nil {
+			at = now.Add(d)
+		}
+	}
+	if err != nil || !at.After(now) || at.Year() > 9999 {
+		return time.Time{}, fmt.Errorf("--expires is %q; it must be in the future: a date such as 2027-12-31, or 90d or 12h", text)
+	}
+	return at, nil
+}
+
+func lasts(expires time.Time) string {
+	if expires.IsZero() {
+		return "does not expire"
+	}
+	return "expires " + expires.UTC().Format(time.RFC3339)
+}
+
+type listKeysCmd struct {
+	Org string `help:"Only those of this organisation." placeholder:"ORG"`
+}
+
+// Help is shown by footnote keys list --help.
+func (listKeysCmd) Help() string {
+	return `Keys of api_keys stand in the configuration and are not listed.
+
+  footnote keys list --org acme`
+}
+
+// Run executes the command.
+func (cmd *listKeysCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	return withKeys(ctx, s, e, func(keys store.Keys) error { return cmd.print(ctx, keys, std.out) })
+}
+
+func (cmd *listKeysCmd) print(ctx context.Context, keys store.Keys, w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tORG\tUSER\tROLES\tATTRIBUTES\tCREATED\tSTATE")
+	for after := ""; ; {
+		page, err := keys.ListKeys(ctx, cmd.Org, after, store.MaxKeys)
+		if err != nil {
+			return err
+		}
+		for _, k := range page {
+			var attributes []string
+			for _, name := range slices.Sorted(maps.Keys(k.Attributes)) {
+				attributes = append(attributes, name+"="+k.Attributes[name])
+			}
+			after = k.ID
+			fmt.Fprintln(t, strings.Join([]string{
+				k.ID, visible(k.Org), visible(k.User), visible(listed(k.Roles)), visible(listed(attributes)),
+				k.Created.UTC().Format(time.DateOnly), stateOf(k, time.Now()),
+			}, "\t"))
+		}
+		if len(page) < store.MaxKeys {
+			return t.Flush()
+		}
+	}
+}
+
+func listed(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ",")
+}
+
+// stateOf says in words whether a key lets anybody in.
+func stateOf(k store.Key, now time.Time) string {
+	switch {
+	case !k.Revoked.IsZero():
+		return "revoked " + k.Revoked.UTC().Format(time.RFC3339)
+	case !k.Expires.IsZero() && !k.Expires.After(now):
+		return "expired " + k.Expires.UTC().Format(time.RFC3339)
+	default:
+		return lasts(k.Expires)
+	}
+}
+
+type revokeKeyCmd struct {
+	ID string `arg:"" help:"The key's id, or the key itself."`
+}
+
+// Help is shown by footnote keys revoke --help.
+func (revokeKeyCmd) Help() string {
+	return `Every server refuses the key and the sessions that began with it within three seconds, and ends
+the streams that are open. What was written with it stays.
+
+  footnote keys revoke 7kq2vhd4m3xj6wzt`
+}
+
+// Run executes the command.
+func (cmd *revokeKeyCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+	id := apikey.IDOf(strings.TrimSpace(cmd.ID))
+	err := withKeys(ctx, s, e, func(keys store.Keys) error { return keys.RevokeKey(ctx, id) })
+	if err == nil {
+		fmt.Fprintf(std.out, "key %s is revoked\n", visible(id))
+	}
+	return err
+}
+
+// keysTime is how long a command about keys may take.
+const keysTime = time.Minute
+
+// withKeys runs f on the keys of the configured store, beside the servers that use
+// it.
+func withKeys(ctx context.Context, s *settings, e env, f func(store.Keys) error) error {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, keysTime)
+	defer cancel()
+	keys, err := openKeys(ctx, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(keys), keys.Close())
+}
+
+// openKeys opens the store for its keys. A data file is shared with the process that
+// has it, if there is one; one that is not there, or is older, is made ready first.
+func openKeys(ctx context.Context, c config.Config) (store.Store, error) {
+	if c.Store != "" {
+		return openStore(ctx, c, "", sqlite.Options{}, slog.New(slog.DiscardHandler))
+	}
+	if keys, err := sqlite.OpenReader(ctx, dataFile(c, "")); err == nil {
+		return keys, nil
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, folderError(c.Data, err)
+	}
+	return openStore(ctx, c, "", sqlite.Options{}, nil)
+}
+
+// needsKey reports whether callers of a server over a store need a key. Whoever has
+// made keys means them, also when the configuration does not say so.
+func needsKey(ctx context.Context, c config.Config, folder string, keys store.Keys) (bool, error) {
+	if c.Auth.Required || folder != "" {
+		return c.Auth.Required, nil
+	}
+	any, err := keys.ListKeys(ctx, "", "", 1)
+	return len(any) > 0, err
+}
+
+// checkStoredKeys counts the keys of the store, without changing it.
+func checkStoredKeys(ctx context.Context, c config.Config) (standing, ended int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	var keys store.Store
+	if c.Store != "" {
+		keys, err = postgres.OpenReader(ctx, string(c.Store))
+	} else {
+		keys, err = sqlite.OpenReader(ctx, dataFile(c, ""))
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	defer keys.Close()
+	for after := ""; ; {
+		page, err := keys.ListKeys(ctx, "", after, store.MaxKeys)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, k := range page {
+			after = k.ID
+			if k.Revoked.IsZero() && (k.Expires.IsZero() || k.Expires.After(time.Now())) {
+				standing++
+			} else {
+				ended++
+			}
+		}
+		if len(page) < store.MaxKeys {
+			return standing, ended, nil
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package apikey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// counted is a store that counts its calls.
+type counted struct {
+	*store.Mem
+	calls int
+	err   error
+}
+
+func (c *counted) Key(ctx context.Context, id string) (store.Key, error) {
+	c.calls++
+	if c.err != nil {
+		return store.Key{}, c.err
+	}
+	return c.Mem.Key(ctx, id)
+}
+
+var ann = footnote.Principal{Org: "acme", User: "ann", Roles: []string{"admin"}}
+
+func add(t *testing.T, log *counted, expires time.Time) (key string, kept store.Key) {
+	t.Helper()
+	key, kept = New(ann, expires)
+	if err := log.AddKey(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	return key, kept
+}
+
+func TestRevocationIsSeenWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &counted{Mem: store.NewMem()}
+		ring := NewRing(log)
+		key, kept := add(t, log, time.Time{})
+		for range 100 {
+			id, p, err := ring.Check(t.Context(), key)
+			if err != nil || id != kept.ID || p.User != "ann" || !p.Has(footnote.Admin) {
+				t.Fatal(id, p, err)
+			}
+		}
+		if log.calls != 1 {
+			t.Errorf("the store was asked %d times", log.calls)
+		}
+		if err := log.RevokeKey(t.Context(), kept.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(fresh)
+		for what, err := range map[string]error{"key": second(ring.Check(t.Context(), key)), "id": last(ring.Named(t.Context(), kept.ID))} {
+			if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), "revoked") {
+				t.Errorf("by its %s: %v", what, err)
+			}
+		}
+	})
+}
+
+func second(_ string, _ footnote.Principal, err error) error { return err }
+func last(_ footnote.Principal, err error) error             { return err }
+
+func TestAKeyExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &counted{Mem: store.NewMem()}
+		ring := NewRing(log)
+		key, _ := add(t, log, time.Now().Add(500*time.Millisecond))
+		if err := second(ring.Check(t.Context(), key)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := second(ring.Check(t.Context(), key)); footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(err.Error(), "expired") || log.calls != 1 {
+			t.Error(err, log.calls)
+		}
+	})
+}
+
+// TestForgedKeys holds that what is wrong about a key is not told, and that a wrong
+// secret costs the same work as an id that nobody has.
+func TestForgedKeys(t *testing.T) {
+	log := &counted{Mem: store.NewMem()}
+	key, kept := add(t, log, time.Time{})
+	if err := log.RevokeKey(t.Context(), kept.ID); err != nil {
+		t.Fatal(err)
+	}
+	good, _ := add(t, log, time.Time{})
+	stranger, _ := New(ann, time.Time{})
+	flip := func(s string, i int) string {
+		b := []byte(s)
+		b[i] ^= 1
+		return string(b)
+	}
+	for name, c := range map[string]struct {
+		key   string
+		calls int
+	}{
+		"empty": {"", 0}, "cut": {good[:len(good)-1], 0}, "longer": {good + "A", 0}, "another prefix": {"x" + good[1:], 0}, "huge": {strings.Repeat("fnk_", 1<<16), 0},
+		"of another server": {stranger, 1}, "wrong secret": {flip(good, keySize-1), 1}, "wrong secret of a revoked one": {flip(key, keySize-1), 1},
+		"id in capitals": {prefix + strings.ToUpper(good[len(prefix):len(prefix)+idSize]) + good[len(prefix)+idSize:], 1},
+	} {
+		ring := NewRing(log)
+		log.calls = 0
+		if err := second(ring.Check(t.Context(), c.key)); !errors.Is(err, errUnknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if log.calls != c.calls {
+			t.Errorf("%s: the store was asked %d times, want %d", name, log.calls, c.calls)
+		}
+	}
+	if err := last(NewRing(log).Named(t.Context(), "nobody")); !errors.Is(err, errUnknown) {
+		t.Error(err)
+	}
+}
+
+// TestNobodyGetsInWithoutTheStore holds that a store which does not answer lets
+// nobody in whose key is not known to stand, and says so.
+func TestNobodyGetsInWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &counted{Mem: store.NewMem()}
+		ring := NewRing(log)
+		key, _ := add(t, log, time.Time{})
+		if err := second(ring.Check(t.Context(), key)); err != nil {
+			t.Fatal(err)
+		}
+		log.err = footnote.Errorf(footnote.StorageUnavailable, "away")
+		time.Sleep(fresh)
+		if err := second(ring.Check(t.Context(), key)); footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheMemoryIsBounded(t *testing.T) {
+	log := &counted{Mem: store.NewMem()}
+	ring := NewRing(log)
+	for i := range mostKnown + 10 {
+		ring.known[fmt.Sprintf("%016d", i)] = known{at: time.Now().Add(time.Hour)}
+	}
+	key, _ := add(t, log, time.Time{})
+	if err := second(ring.Check(t.Context(), key)); err != nil || len(ring.known) > mostKnown {
+		t.Error(len(ring.known), err)
+	}
+}
+
+func TestIDOf(t *testing.T) {
+	key, kept := New(ann, time.Time{})
+	for _, text := range []string{key, kept.ID} {
+		if got := IDOf(text); got != kept.ID {
+			t.Errorf("IDOf(%q) = %q", text, got)
+		}
+	}
+}
