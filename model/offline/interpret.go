@@ -7,6 +7,7 @@ import (
 
 // interpret makes a plan of what was found in a question.
 func (ps *parser) interpret() (*plan, *declined) {
+	ps.periodWith()
 	pl := &plan{p: ps.p, chart: ps.chart, order: ps.order, limit: ps.limit, share: ps.share, compare: ps.compare, single: ps.which && ps.limit == 0}
 	ps.neighbours()
 	ps.negations()
@@ -24,6 +25,15 @@ func (ps *parser) interpret() (*plan, *declined) {
 		}
 	}
 	return ps.finish(pl)
+}
+
+// periodWith reads "the day with the highest downtime" as "which day has it".
+func (ps *parser) periodWith() {
+	for k := 0; k+1 < ps.orderAt; k++ {
+		if ps.bucket != "" && (bucketWords[ps.at(k)] == ps.bucket || partWords[ps.at(k)] == ps.bucket) && ps.at(k+1) == "with" && !ps.marker(k-1) {
+			ps.which = true
+		}
+	}
 }
 
 // broken reports whether punctuation stands in [lo, hi].
@@ -51,7 +61,8 @@ func (ps *parser) neighbours() {
 		case near && a.kind == itTable && b.kind == itColumn:
 			if own := columnsOf(b.cols, a.tables); len(own) > 0 {
 				b.cols = own
-				a.qual = own[0].role != roleDate && own[0].role != roleBool && b.exact && !b.done
+				ranked := a.verb && ps.orderAt >= 0 && ps.orderAt == a.lo-1 // "most prescribed drug"
+				a.qual = own[0].role != roleDate && own[0].role != roleBool && b.exact && !b.done && !ranked
 			}
 		case near && a.kind == itTable && b.kind == itTable && !a.verb && !b.verb:
 			a.qual = true // "plan subscriptions"
@@ -664,6 +675,9 @@ func (ps *parser) counted() *item {
 	}
 	for k := range ps.items {
 		x := &ps.items[k]
+		if next := ps.after(k); x.neg && x.kind == itColumn && x.col().role == roleBool && next != nil && next.kind == itTable && next.lo == x.hi {
+			continue // of "how many unpaid visits" the visits
+		}
 		if x.lo > after && !x.done && !x.dim && !x.qual && (x.kind == itTable || x.kind == itColumn || x.kind == itRevenue) {
 			return x
 		}

@@ -363,6 +363,13 @@ func (ps *parser) codedValues(i int, consider func(v *value, n, score int)) {
 			}
 		}
 	}
+	for _, form := range valueForms[w.low] {
+		for _, v := range ps.p.values[stem(form)] {
+			if len(v.words) == 1 && v.words[0].low == form {
+				consider(v, 1, 48)
+			}
+		}
+	}
 	country := w.low
 	if c := demonyms[w.low]; c != "" {
 		country = c

@@ -216,6 +216,13 @@ func (ps *parser) rowsMeasure(pl *plan, t *table, tables []*item) *declined {
 		pl.measures, pl.base = ps.prev.measures, ps.prev.base
 		return nil
 	}
+	if ps.share && len(tables) == 0 {
+		if v := ps.valueTable(); v != nil {
+			t = v // "share of rejected": of the rows that have the value or another
+			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+			return nil
+		}
+	}
 	if t := ps.countedBare(); t != nil && len(tables) == 0 {
 		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 		return nil
@@ -339,6 +346,11 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 		}
 	}
 	if t == nil || t.money() == nil {
+		if c := ps.onlyMoney(); c != nil && spend && ps.prev == nil {
+			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
+			pl.notes = append(pl.notes, "no figure was named, so "+c.title())
+			return nil
+		}
 		if c := ps.namedTotal(); c != nil && ps.prev == nil {
 			pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, c.t
 			return nil
@@ -365,6 +377,24 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 	c := t.money()
 	pl.measures, pl.base = []measure{{agg: ps.aggOr(aggSum), col: c}}, t
 	return nil
+}
+
+// onlyMoney is the only column of money among the tables that lead to all that the
+// question names: what owners spent are the fees of their visits.
+func (ps *parser) onlyMoney() *column {
+	var found *column
+	needs := ps.needs()
+	for _, t := range ps.p.tables {
+		c := t.money()
+		if c == nil || !t.event() || meanOnly(c) || len(needs) == 0 || slices.ContainsFunc(needs, func(o *table) bool { return !t.reaches(o) }) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = c
+	}
+	return found
 }
 
 // namedTotal is the only column called total, where "total by customer" is asked.

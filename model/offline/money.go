@@ -86,7 +86,7 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 		}
 	}
 	if len(found) == 0 && len(p.tables) == 1 {
-		if c := p.tables[0].money(); c != nil && !meanOnly(c) {
+		if c := p.tables[0].money(); c != nil && !meanOnly(c) && !p.tables[0].spends(c) {
 			found = append(found, measure{agg: aggSum, col: c})
 		}
 	}
@@ -102,6 +102,16 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 	}
 	return measure{}, false
 }
+
+// spends reports whether a column of money is what was paid out, by its name or that of
+// its table: an expense report has no revenue.
+func (t *table) spends(c *column) bool {
+	return slices.ContainsFunc(slices.Concat(t.words, c.words, c.optional), func(name string) bool {
+		return outgoings[name] || slices.ContainsFunc(english(name), func(w string) bool { return outgoings[w] })
+	})
+}
+
+var outgoings = set("expense cost spending expenditure salary wage payroll fine penalty refund tax budget claim loan debt donation")
 
 // product is quantity times the price of one, in one table.
 func (t *table) product() (measure, bool) {

@@ -514,10 +514,11 @@ func (c *column) flag(ws []string) bool {
 	if ws[0] == "is" || ws[0] == "has" || ws[0] == "was" {
 		return true
 	}
-	return c.kind == footnote.KindInteger && (len(ws) == 1 && strings.HasSuffix(ws[0], "ed") || flagNames[ws[len(ws)-1]])
+	said := spellName(c.name, false) // paid, not pay
+	return c.kind == footnote.KindInteger && (len(ws) == 1 && strings.HasSuffix(said[0], "ed") || flagNames[said[len(said)-1]])
 }
 
-var flagNames = set("active paid valid open closed member premium online available vip returning smoker vegetarian vegan urgent late flag bezahlt aktiv mitglied lost won indoor outdoor")
+var flagNames = set("active paid sold sent churn fraud spam holiday weekend remote valid open closed member premium online available vip returning smoker vegetarian vegan urgent late flag bezahlt aktiv mitglied lost won indoor outdoor")
 
 // yesNo reports whether the texts of a column are a yes and a no.
 func (c *column) yesNo() bool {

@@ -18,6 +18,9 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 		t = ps.p.tables[0]
 	}
 	if t == nil {
+		t = ps.valueTable() // "the heaviest dog", where dog is a value
+	}
+	if t == nil {
 		return decline("I could not tell what to rank.")
 	}
 	c := t.rankColumn(ps.rankCols)
@@ -33,6 +36,20 @@ func (ps *parser) rankedList(pl *plan, t *table) *declined {
 	}
 	ps.doneTable(t)
 	return nil
+}
+
+// valueTable is the table that all values of the question are of.
+func (ps *parser) valueTable() *table {
+	var t *table
+	for _, it := range ps.nouns(itValue) {
+		for _, v := range it.vals {
+			if t != nil && v.col.t.looked() != t {
+				return nil
+			}
+			t = v.col.t.looked()
+		}
+	}
+	return t
 }
 
 // rankColumn is the only column of a table that fits one of the words.
@@ -143,6 +160,11 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	if verb := ps.verbTable(); verb != nil && (len(tables) > 1 || ps.otherNoun(verb)) {
 		counted = verb
 	}
+	if c := ps.rankedColumn(); counted == nil && c != nil {
+		if verb := ps.verbTable(); verb != nil && verb.table().reaches(c.t) {
+			counted = verb // "the most prescribed drug"
+		}
+	}
 	if ps.busy && (counted == nil || !counted.verb && counted.table() == t) && t != nil {
 		if d, ok := ps.busiest(pl, t); ok {
 			return d
@@ -158,6 +180,11 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	if counted != nil {
 		counted.done = true
 		pl.base = counted.table()
+		adjective := ps.at(ps.orderAt)
+		if c := pl.base.money(); c != nil && pl.base.spends(c) && !counted.verb && adjective != "most" && adjective != "fewest" && adjective != "top" {
+			pl.measures = []measure{{agg: aggSum, col: c}} // "who has the highest expenses"
+			return nil
+		}
 		pl.measures = []measure{{agg: aggCount, name: countName(pl.base)}}
 		return nil
 	}

@@ -157,7 +157,8 @@ var translations = func() map[string][]string {
 		"betrag summe gesamt montant importe gesamtbetrag: amount total sum",
 		"umsatz erlos erlose ventas vente ventes ingresos: revenue sale turnover",
 		"preis preise prix precio precios einzelpreis stuckpreis: price",
-		"kosten cout couts coste costo: cost",
+		"kosten cout couts coste costo: cost expense",
+		"beleg belege quittung quittungen recu recus recibo recibos: receipt",
 		"menge anzahl stuck stuckzahl quantite cantidad: quantity unit piece",
 		"datum jour fecha tag: date day",
 		"monat mois mes: month", "jahr annee ano: year",
@@ -214,6 +215,33 @@ var translations = func() map[string][]string {
 		names, words, _ := strings.Cut(line, ":")
 		for n := range strings.FieldsSeq(names) {
 			m[n] = append(m[n], strings.Fields(words)...)
+		}
+	}
+	return m
+}()
+
+// valueForms are words for what became of something, and what German, French and Spanish
+// data have for them.
+var valueForms = func() map[string][]string {
+	m := map[string][]string{}
+	for _, line := range []string{
+		"open pending outstanding: offen ausstehend ouvert abierto pendiente",
+		"closed: geschlossen ferme cerrado",
+		"approved accepted: genehmigt akzeptiert angenommen approuve aprobado",
+		"rejected declined refused denied: abgelehnt refuse rejete rechazado",
+		"cancelled canceled: storniert abgesagt gekundigt annule cancelado",
+		"paid: bezahlt paye pagado",
+		"done completed finished: erledigt abgeschlossen fertig termine terminado completado",
+		"delivered: geliefert zugestellt livre entregado",
+		"shipped sent: versendet versandt verschickt expedie enviado",
+		"returned: retourniert zuruckgegeben retourne devuelto",
+		"confirmed: bestatigt confirme confirmado",
+		"new: neu nouveau nuevo", "active: aktiv actif activo", "inactive: inaktiv inactif inactivo",
+		"female woman: weiblich femme", "male man: mannlich homme", "cash: bar especes efectivo",
+	} {
+		words, forms, _ := strings.Cut(line, ":")
+		for w := range strings.FieldsSeq(words) {
+			m[w] = append(m[w], strings.Fields(forms)...)
 		}
 	}
 	return m

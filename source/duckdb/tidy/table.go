@@ -369,8 +369,8 @@ func (t *Table) note(s *survey) {
 	if n := t.Counts.Remarks; n > 0 {
 		say("%s below the table left out (%q)", plural(n, "remark"), s.tail.remark)
 	}
-	if s.tail.kept != "" {
-		say("%s", s.tail.kept)
+	if s.tail.total != "" {
+		say("%s", s.tail.total)
 	}
 	if s.long > 0 {
 		say("%s more cells than the header", has(s.long))

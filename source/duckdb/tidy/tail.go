@@ -15,7 +15,7 @@ const tailRows = 6
 type tail struct {
 	rows   []held
 	remark string // the first remark left out
-	kept   string // why what looks like a totals row was kept
+	total  string // what is unusual about the totals row, or why what looks like one was kept
 }
 
 type held struct {
@@ -71,6 +71,21 @@ func isTotalLabel(r row) bool {
 	return len(cells) >= 2 && totalLabel.Match(cells[0])
 }
 
+// isBare reports whether a row has nothing but numbers, and none in its first cell:
+// some programs write totals without a word.
+func isBare(r row) bool {
+	cells := r.nonEmpty()
+	if len(r.cells) < 2 || len(trim(r.cells[0])) > 0 || len(cells) == 0 {
+		return false
+	}
+	for _, cell := range cells {
+		if _, ok := parseNumber(cell); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // isRemarkRow reports whether a row at the end is a remark: a single text in the
 // first cell, with a blank line before it or one of the words remarks begin with.
 func isRemarkRow(r row, width int, afterTotal bool) bool {
@@ -90,9 +105,9 @@ func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 	if t.head.names == nil && len(rows) == int(s.records) && len(rows) < 2 {
 		return observeAll(s, rows, t.head.width, limits)
 	}
-	total := -1 // the last row that calls itself a total, if all below are remarks
+	total := -1 // the last row that calls itself a total or looks like one, if all below are remarks
 	for i := len(rows) - 1; i > 0; i-- {
-		if isTotalLabel(rows[i].row) {
+		if isTotalLabel(rows[i].row) || isBare(rows[i].row) {
 			total = i
 			break
 		}
@@ -102,18 +117,25 @@ func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 	}
 	data := rows
 	if total > 0 {
-		sums, err := t.isSum(ctx, s, rows[:total], rows[total].row, limits)
+		found, err := t.compareTotal(ctx, s, rows[:total], rows[total].row, limits)
 		if err != nil {
 			return err
 		}
-		if sums {
+		label := clip(rows[total].nonEmpty()[0])
+		switch {
+		case found.isTotal():
 			t.omit[rows[total].number] = isTotal
 			for _, r := range rows[total+1:] {
 				t.leaveOut(s, r)
 			}
 			data = rows[:total]
-		} else {
-			s.tail.kept = fmt.Sprintf("the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data", clip(rows[total].nonEmpty()[0]))
+			if found.different > 0 || found.same == 0 {
+				s.tail.total = fmt.Sprintf("the row %q is called a total, though not all of its numbers are the sums of their columns", label)
+			}
+		case found.bare:
+			total = -1
+		default:
+			s.tail.total = fmt.Sprintf("the row %q is called a total, but its numbers are not the sums of the columns: it was kept as data", label)
 			total = -1
 		}
 	}
@@ -140,17 +162,34 @@ func observeAll(s *survey, rows []held, width int, limits Limits) error {
 	return nil
 }
 
-// isSum reports whether the numbers of a row are the sums of the columns above
-// it, or their means where a sum would say nothing. It reads the file again: the
+// compared is what a row that is called a total has in common with one.
+type compared struct {
+	same      int  // its numbers that are sums of their columns
+	different int  // those that are neither sums nor means
+	apart     bool // its label stands in a column of numbers or dates
+	bare      bool // it has no label
+}
+
+// isTotal reports whether the row is a total. One sum is enough where a label says
+// so: the others may be rounded, or leave out what the file marks as missing.
+func (c compared) isTotal() bool {
+	if c.bare {
+		return c.same > 0 && c.different == 0
+	}
+	return c.same > 0 || c.apart
+}
+
+// compareTotal compares the numbers of a row with the sums of the columns above it,
+// or with their means where a sum would say nothing. It reads the file again: the
 // sums depend on types that the last rows may decide.
-func (t *Table) isSum(ctx context.Context, s *survey, above []held, total row, limits Limits) (bool, error) {
+func (t *Table) compareTotal(ctx context.Context, s *survey, above []held, total row, limits Limits) (compared, error) {
 	trial := &survey{}
 	for _, c := range s.columns {
 		k := *c
 		trial.columns = append(trial.columns, &k)
 	}
 	if err := observeAll(trial, above, t.head.width, limits); err != nil {
-		return false, err
+		return compared{}, err
 	}
 	l := lean(trial.columns, t.format.delim)
 	columns := make([]Column, len(trial.columns))
@@ -169,7 +208,14 @@ func (t *Table) isSum(ctx context.Context, s *survey, above []held, total row, l
 		}
 		return nil
 	})
-	return err == nil && agree(columns, sums, total), err
+	if err != nil {
+		return compared{}, err
+	}
+	found := agree(columns, sums, total)
+	if found.bare && columns[0].cells.count < 3 {
+		found.same = 0 // the first column is often empty, or there are too few rows for a sum to tell
+	}
+	return found, nil
 }
 
 // columnSum adds up a column: exactly where its numbers are exact.
@@ -208,51 +254,61 @@ func (s *columnSum) value(c *Column) float64 {
 	return f / math.Pow10(c.Scale)
 }
 
-// agree compares a totals row with the sums: at least one number must be a sum,
-// the others a sum or a mean, and what is no number must be empty or text.
-func agree(columns []Column, sums []columnSum, total row) bool {
-	same := 0
-	labelled := false
-	for i, cell := range total.cells {
+// agree compares a row that is called a total with the sums, cell by cell. What is
+// no number says nothing, save the label itself.
+func agree(columns []Column, sums []columnSum, total row) compared {
+	found := compared{bare: isBare(total)}
+	labelled := found.bare
+	for i, cell := range total.cells[:min(len(total.cells), len(columns))] {
 		cell = trim(cell)
 		if emptiness(cell) != filled {
 			continue
 		}
-		if !labelled {
-			labelled = true // the label itself
-			continue
-		}
-		if i >= len(columns) {
-			return false
-		}
 		c := &columns[i]
-		n, ok := parseNumber(cell)
-		if c.Type != Integer && c.Type != Huge && c.Type != Decimal && c.Type != Double || sums[i].n == 0 {
-			if ok {
-				return false
-			}
+		if !labelled { // the label itself
+			labelled = true
+			found.apart = c.Type != Text && c.Type != Boolean && c.cells.count > 1
 			continue
 		}
-		if !ok || n.modes&c.mode == 0 {
-			return false
+		n, ok := parseNumber(cell)
+		if !ok {
+			continue
 		}
-		v, err := n.float(c.mode)
-		if err != nil {
-			return false
-		}
-		// Half a unit of the last digit written, and what floating point loses.
-		slack := 0.5000001*math.Pow10(-n.frac[modeIndex(c.mode)]) + 1e-9*math.Abs(v)
-		sum := sums[i].value(c)
-		if c.Type != Double && n.frac[modeIndex(c.mode)] >= c.Scale {
-			slack = 1e-9 * math.Abs(v)
-		}
-		mean := sum / float64(sums[i].n)
 		switch {
-		case math.Abs(sum-v) <= slack:
-			same++
-		case math.Abs(mean-v) > 0.5000001*math.Pow10(-n.frac[modeIndex(c.mode)]):
-			return false
+		case !c.adds() || sums[i].n == 0 || n.modes&c.mode == 0:
+			found.different++
+		case sums[i].is(n, c):
+			found.same++
+		case !sums[i].isMean(n, c):
+			found.different++
 		}
 	}
-	return same > 0
+	return found
 }
+
+// adds reports whether the column is one of numbers.
+func (c *Column) adds() bool {
+	return c.Type == Integer || c.Type == Huge || c.Type == Decimal || c.Type == Double
+}
+
+// is reports whether a number is the sum, as exactly as it is written.
+func (s *columnSum) is(n number, c *Column) bool {
+	v, err := n.float(c.mode)
+	if err != nil {
+		return false
+	}
+	decimals := n.frac[modeIndex(c.mode)]
+	slack := 1e-9 * math.Abs(v) // what floating point loses
+	if c.Type == Double || decimals < c.Scale {
+		slack += halfUnit(decimals)
+	}
+	return math.Abs(s.value(c)-v) <= slack
+}
+
+func (s *columnSum) isMean(n number, c *Column) bool {
+	v, err := n.float(c.mode)
+	return err == nil && math.Abs(s.value(c)/float64(s.n)-v) <= halfUnit(n.frac[modeIndex(c.mode)])
+}
+
+// halfUnit is half a unit of the last digit written, and a little more.
+func halfUnit(decimals int) float64 { return 0.5000001 * math.Pow10(-decimals) }
