@@ -1,0 +1,236 @@
+// Package token finds out whom a signed token (JWT) stands for: one that an OpenID
+// Connect issuer gave a user, or that anybody signed whose public keys are known.
+package token
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Leeway is how far the clocks of the issuer and of this server may be apart.
+const Leeway = 60 * time.Second
+
+// Bounds of what is read of a token.
+const (
+	maxToken = 16 << 10 // bytes
+	maxText  = 512      // bytes of a name
+	maxRoles = 64
+)
+
+// Algorithms are those that may be asked for: signatures with a public key. A secret
+// that both sides know is not among them, and neither is none.
+var Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// Options say which tokens are believed, and what is read of them. Issuer and Audience
+// are required; other zero fields take the defaults.
+type Options struct {
+	Issuer     string   // iss must be this
+	Audience   string   // aud must have this
+	Keys       string   // address or file of the public keys; empty: where the issuer says they are
+	Algorithms []string // default RS256 and ES256
+
+	// The names of claims. A dot goes into an object, unless there is a claim with the
+	// whole name.
+	OrgClaim   string   // default org
+	UserClaim  string   // default sub
+	RolesClaim string   // default roles; a list, or words in one text
+	Attributes []string // claims that become attributes of the user
+	Org        string   // when set, of all users, whatever their tokens say
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Verifier checks tokens. It may be used by several goroutines.
+type Verifier struct {
+	opts Options
+	algs []jose.SignatureAlgorithm
+	keys *keys
+}
+
+// New checks the options and makes a verifier. It does not ask for keys yet: an issuer
+// that is away does not stop the start. Close must be called in the end.
+func New(o Options) (*Verifier, error) {
+	if o.Issuer == "" || o.Audience == "" {
+		return nil, errors.New("token: an issuer and an audience are required")
+	}
+	if len(o.Algorithms) == 0 {
+		o.Algorithms = []string{"RS256", "ES256"}
+	}
+	for name, def := range map[*string]string{&o.OrgClaim: "org", &o.UserClaim: "sub", &o.RolesClaim: "roles"} {
+		if *name == "" {
+			*name = def
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	v := &Verifier{opts: o}
+	for _, a := range o.Algorithms {
+		if !slices.Contains(Algorithms, a) {
+			return nil, fmt.Errorf("token: the algorithm %q is not one of %s", a, strings.Join(Algorithms, ", "))
+		}
+		v.algs = append(v.algs, jose.SignatureAlgorithm(a))
+	}
+	v.keys = newKeys(o)
+	return v, nil
+}
+
+// Close ends what the verifier has begun.
+func (v *Verifier) Close() { v.keys.close() }
+
+// Ready asks for the public keys, and reports whether there are any.
+func (v *Verifier) Ready(ctx context.Context) error { return v.keys.ready(ctx) }
+
+// Mine reports whether a text is made like a token, whoever signed it.
+func (v *Verifier) Mine(text string) bool {
+	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
+}
+
+// refused is the error for a token that is not believed. Its holder is told why.
+func refused(why string, err error) error {
+	return &footnote.Error{Code: footnote.Unauthorized, Message: "The token is not accepted: " + why, Err: err}
+}
+
+// Check returns whom a token stands for. The error is Unauthorized for one that is not
+// believed.
+func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal, err error) {
+	if len(text) > maxToken {
+		return p, refused(fmt.Sprintf("it has more than %d bytes.", maxToken), nil)
+	}
+	signed, err := jwt.ParseSigned(text, v.algs)
+	if err != nil {
+		return p, refused("it cannot be read, or is signed with an algorithm that is not allowed.", err)
+	}
+	head := signed.Headers[0]
+	key, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
+	if err != nil {
+		return p, err
+	}
+	var std jwt.Claims
+	var all map[string]any
+	if err := signed.Claims(key, &std, &all); err != nil {
+		return p, refused("its signature is wrong.", err)
+	}
+	if err := v.valid(std); err != nil {
+		return p, err
+	}
+	return v.principal(all)
+}
+
+// valid checks whom a token is from and for, and when.
+func (v *Verifier) valid(c jwt.Claims) error {
+	if c.Expiry == nil {
+		return refused("it does not say when it expires.", nil)
+	}
+	err := c.ValidateWithLeeway(jwt.Expected{Issuer: v.opts.Issuer, AnyAudience: jwt.Audience{v.opts.Audience}, Time: v.opts.Now()}, Leeway)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jwt.ErrInvalidIssuer):
+		return refused("it is of another issuer.", err)
+	case errors.Is(err, jwt.ErrInvalidAudience):
+		return refused("it is for somebody else.", err)
+	case errors.Is(err, jwt.ErrExpired):
+		return refused("it has expired.", err)
+	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
+		return refused("it is not valid yet.", err)
+	default:
+		return refused("it is not valid.", err)
+	}
+}
+
+// principal reads who the user is.
+func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err error) {
+	if p.Org = v.opts.Org; p.Org == "" {
+		p.Org, _ = claim(claims, v.opts.OrgClaim).(string)
+	}
+	p.User, _ = claim(claims, v.opts.UserClaim).(string)
+	p.Roles = words(claim(claims, v.opts.RolesClaim))
+	for _, name := range v.opts.Attributes {
+		if text, ok := plain(claim(claims, name)); ok {
+			if p.Attributes == nil {
+				p.Attributes = map[string]string{}
+			}
+			p.Attributes[name] = text
+		}
+	}
+	switch {
+	case !good(p.Org):
+		return footnote.Principal{}, refused("its claim "+v.opts.OrgClaim+" is no name of an organisation.", nil)
+	case !good(p.User):
+		return footnote.Principal{}, refused("its claim "+v.opts.UserClaim+" is no name of a user.", nil)
+	case len(p.Roles) > maxRoles || slices.ContainsFunc(p.Roles, func(r string) bool { return !good(r) }):
+		return footnote.Principal{}, refused("its roles are too many, or no names.", nil)
+	}
+	for _, text := range p.Attributes {
+		if text != "" && !good(text) {
+			return footnote.Principal{}, refused("one of its attributes is too long, or no text.", nil)
+		}
+	}
+	return p, nil
+}
+
+// good reports whether a text can be a name: short, and what every store can hold.
+func good(s string) bool {
+	return s != "" && len(s) <= maxText && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
+}
+
+// claim finds a claim by its name, or by the names of the objects that it is in.
+func claim(claims map[string]any, name string) any {
+	if v, ok := claims[name]; ok {
+		return v
+	}
+	outer, inner, ok := strings.Cut(name, ".")
+	object, isObject := claims[outer].(map[string]any)
+	if !ok || !isObject {
+		return nil
+	}
+	return claim(object, inner)
+}
+
+// words is a list of texts, or the words of one. Roles that are no text are none.
+func words(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return strings.Fields(v)
+	case []any:
+		var list []string
+		for _, item := range v {
+			if s, ok := item.(string); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// plain is the text of a value that is no list and no object.
+func plain(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool, float64, json.Number:
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	default:
+		return "", false
+	}
+}
