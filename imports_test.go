@@ -16,6 +16,8 @@ var banned = map[string][]string{
 	"/history":          {"/agent", "/store", "net/http", "database/sql"},
 	"/agent":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/hub":              {"/agent", "/store", "net/http"},
+	"/relay":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/relay/redis":      {"/"},
 	"/cite":             {"/agent", "/store", "/source", "net/http", "database/sql"},
 	"/prompt":           {"/agent", "/store", "net/http", "database/sql"},
 	"/cache":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql", "testing"},

@@ -51,7 +51,10 @@ type Options struct {
 	// Budget is asked before each model call; nil: there is no limit.
 	Budget Budget
 	// Shared is the log's side of several engines; nil: no other engine uses the log.
-	Shared   Shared
+	Shared Shared
+	// Tell tells other engines what a reader of a run sees, until the run is over or
+	// ctx is done; attempt is how often the run went on. Nil: nobody is told.
+	Tell     func(ctx context.Context, run string, attempt int, rd *hub.Reader)
 	Before   []BeforeTool
 	After    []AfterTool
 	Metrics  Metrics
@@ -314,41 +317,54 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 
 // goOn starts a run in a conversation that exists.
 func (e *Engine) goOn(ctx context.Context, a *Assistant, head footnote.Stream, t *Turn) (Ticket, error) {
-	unlock, err := e.lock(ctx, head.ID)
+	for tries := noteTries; ; tries-- {
+		again := *t
+		ticket, raced, err := e.goOnce(ctx, a, head.ID, &again)
+		if !raced || tries == 0 {
+			return ticket, err
+		}
+	}
+}
+
+// goOnce is raced when another engine has written meanwhile.
+func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Turn) (_ Ticket, raced bool, err error) {
+	unlock, err := e.lock(ctx, stream)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	defer unlock()
-	if head, err = e.quiet(ctx, head.ID); err != nil {
-		return Ticket{}, err
+	head, err := e.quiet(ctx, stream)
+	if err != nil {
+		return Ticket{}, false, err
 	}
 	if head.Last >= a.Limits.Events {
-		return Ticket{}, footnote.Errorf(footnote.TooLarge, "The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
+		return Ticket{}, false, footnote.Errorf(footnote.TooLarge, "The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
 	}
-	s, err := e.load(ctx, head.ID)
+	s, err := e.load(ctx, stream)
 	if err != nil {
-		return Ticket{}, err
+		return Ticket{}, false, err
 	}
 	if s.repeated(t) {
-		return Ticket{}, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
+		return Ticket{}, false, footnote.Errorf(footnote.Conflict, "This message was asked already; its id is known.")
 	}
 	var bodies []footnote.Body
 	if t.rewinds() {
 		to, err := s.takeBack(t)
 		if err != nil {
-			return Ticket{}, err
+			return Ticket{}, false, err
 		}
 		bodies = append(bodies, footnote.Rewound{ToSeq: to})
 	}
 	if s.parked {
 		if head, err = e.supersede(ctx, head, s); err != nil {
-			return Ticket{}, err
+			return Ticket{}, e.raced(err), err
 		}
 	}
 	for _, b := range bodies {
 		s.rewind(b.(footnote.Rewound).ToSeq)
 	}
-	return e.begin(e.newRun(head, a, s, *t), nil, bodies)
+	ticket, err := e.begin(ctx, e.newRun(head, a, s, *t), nil, bodies)
+	return ticket, e.raced(err), err
 }
 
 // find returns the stream a turn is about, if it has one already.

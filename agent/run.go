@@ -41,6 +41,7 @@ type run struct {
 	spent     time.Duration // active time before that
 	recovered bool          // it goes on after its owner died
 	done      chan struct{}
+	untell    context.CancelFunc // ends the telling of other engines
 
 	mu   sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
 	rows map[string]footnote.Result // rows of this run's results, by id
@@ -97,6 +98,7 @@ func (r *run) note(seq int64, bodies []footnote.Body) {
 // launch lets a run go. Its goroutine belongs to the engine; the caller has
 // entered it.
 func (e *Engine) launch(r *run) {
+	e.tell(r)
 	e.mu.Lock()
 	e.runs[r.stream] = r
 	e.mu.Unlock()
@@ -106,6 +108,7 @@ func (e *Engine) launch(r *run) {
 // execute drives the run to its end, or until it is parked.
 func (r *run) execute() {
 	defer close(r.done)
+	defer r.untell()
 	terminal, answered := r.loop()
 	switch {
 	case r.leaves(terminal):

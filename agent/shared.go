@@ -216,3 +216,18 @@ func (r *run) handOver() {
 		r.e.opts.Logger.Warn("the lease of a run was not given back; it expires", "conversation", r.stream, "run", r.id, "err", err)
 	}
 }
+
+// tell lets other engines know what happens in a run that is about to be launched.
+func (e *Engine) tell(r *run) {
+	if r.untell = func() {}; e.opts.Tell == nil {
+		return
+	}
+	var ctx context.Context
+	ctx, r.untell = context.WithCancel(context.Background())
+	rd, _ := e.opts.Hub.Subscribe(r.stream, r.w.seen())
+	attempt := r.s.resumes
+	e.work.Go(func() {
+		defer rd.Close()
+		e.opts.Tell(ctx, r.id, attempt, rd)
+	})
+}

@@ -102,7 +102,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if len(t.History) > 0 {
 		bodies = append(bodies, footnote.Imported{Turns: t.History})
 	}
-	return e.begin(r, blobs, bodies)
+	return e.begin(ctx, r, blobs, bodies)
 }
 
 // tier is what a new conversation is held with: a tier that was asked for, or the
@@ -191,14 +191,29 @@ func (s *state) takeBack(t *Turn) (to int64, err error) {
 
 // begin puts the first events of a run and lets it go. In a conversation that
 // exists the stream must be locked.
-func (e *Engine) begin(r *run, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
+func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
 	t := &r.turn
 	bodies = append(bodies,
 		footnote.UserMessage{Text: t.Text, Context: r.context(t.Context), ID: t.MessageID},
 		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended,
 			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens})
 	ticket := r.ticket()
-	r.put(blobs, bodies...)
+	if e.opts.Shared == nil || r.w.fresh {
+		r.put(blobs, bodies...)
+		e.launch(r)
+		return ticket, nil
+	}
+	// Another engine may be quicker, if only with a title: nothing is asked before
+	// that is known.
+	r.mu.Lock()
+	r.note(r.w.next, bodies)
+	err := r.first(ctx, blobs, bodies, false)
+	r.mu.Unlock()
+	if err != nil {
+		r.drop()
+		ticket.reader.Close()
+		return Ticket{}, err
+	}
 	e.launch(r)
 	return ticket, nil
 }

@@ -244,7 +244,7 @@ func (s *Server) collectBegun(r *http.Request, conversation string, after int64,
 // news waits until a conversation may have a new event. The hub tells nothing of a
 // run that another process drives.
 func (s *Server) news(ctx context.Context, rd *hub.Reader, remote bool) error {
-	if remote || s.opts.Elsewhere != nil {
+	if remote || s.opts.Watch != nil {
 		return sleep(ctx, pollRemote/4)
 	}
 	for {

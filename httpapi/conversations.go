@@ -206,7 +206,7 @@ func (s *Server) halt(ctx context.Context, head footnote.Stream) error {
 
 // progress waits until something may have happened in a conversation.
 func (s *Server) progress(ctx context.Context, rd *hub.Reader) error {
-	if s.opts.Elsewhere == nil {
+	if s.opts.Watch == nil {
 		_, err := rd.Next(ctx)
 		return err
 	}

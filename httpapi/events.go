@@ -55,6 +55,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if head, err = s.opts.Log.Get(r.Context(), id); err != nil {
 		return err
 	}
+	if follow != never && s.opts.Watch != nil {
+		defer s.opts.Watch(id, head.Last)()
+	}
 	running := head.RunState != "" && follow != never
 	if follow != always && !running && head.Last <= after {
 		w.WriteHeader(http.StatusNoContent)
@@ -191,7 +194,7 @@ func (v *viewer) run() error {
 	defer cancel()
 	tick := alarm{parent: limit}
 	defer tick.stop()
-	tick.set(v.wait())
+	tick.set(sse.Heartbeat)
 	err := v.catchUp(limit)
 	for err == nil && v.follow != never && (v.running || v.follow == always) {
 		var batch hub.Batch
@@ -206,24 +209,14 @@ func (v *viewer) run() error {
 			}
 		case errTick:
 			err = nil
-			if v.s.opts.Elsewhere == nil || v.s.elsewhere(v.id) {
-				err = v.catchUp(limit) // another process may have written what no hub brought here
-			}
+			err = v.catchUp(limit) // another process may have written what no hub brought here
 			if err == nil && v.out.Idle() >= sse.Heartbeat {
 				err = v.out.Ping()
 			}
-			tick.set(v.wait())
+			tick.set(sse.Heartbeat)
 		}
 	}
 	return v.end(err)
-}
-
-// wait is how long to wait for the next batch at most.
-func (v *viewer) wait() time.Duration {
-	if v.s.opts.Elsewhere != nil {
-		return pollRemote
-	}
-	return sse.Heartbeat
 }
 
 // catchUp sends what the log has beyond what was sent.

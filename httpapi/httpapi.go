@@ -119,9 +119,10 @@ type Options struct {
 	// still answering: Reject, Enqueue or Interrupt; default Reject.
 	OnBusy string
 
-	// Elsewhere reports whether a run of a conversation may go on in another process
-	// that shares the log: readers then look for what it writes. Nil: there is none.
-	Elsewhere func(conversation string) bool
+	// Watch shows the readers that a conversation has here what other processes do in
+	// it, until leave is called. They have subscribed, and then learnt that last was its
+	// newest event. Nil: no other process shares the log.
+	Watch func(conversation string, last int64) (leave func())
 
 	Reasoning bool // the OpenAI door shows thinking
 

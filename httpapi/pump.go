@@ -53,6 +53,9 @@ const bufferKept = 64 << 10
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) error {
 	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
 	defer p.rd.Close()
+	if st.Ticket.Duplicate && s.opts.Watch != nil { // another process may drive the run
+		defer s.opts.Watch(st.Ticket.Conversation, p.last)()
+	}
 	s.opts.Metrics.StreamOpened(st.Door)
 	defer s.opts.Metrics.StreamClosed(st.Door)
 	return p.run()
@@ -81,8 +84,18 @@ type pump struct {
 // past from the log, and then live, until the encoder is done.
 func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, after int64) error {
 	rd, replay := s.opts.Hub.Subscribe(st.Ticket.Conversation, after)
-	p := &pump{s: s, w: w, r: r, Streaming: st, rd: rd, last: after, remote: replay < 0}
+	p := &pump{s: s, w: w, r: r, Streaming: st, rd: rd, last: after, remote: replay < 0 && s.opts.Watch == nil}
 	defer p.rd.Close()
+	if s.opts.Watch != nil {
+		head, err := s.opts.Log.Get(r.Context(), st.Ticket.Conversation)
+		if err != nil {
+			return err
+		}
+		defer s.opts.Watch(head.ID, head.Last)()
+		if replay >= 0 { // the hub may have what was before a run of another process
+			replay = max(replay, head.Last)
+		}
+	}
 	s.opts.Metrics.StreamOpened(st.Door)
 	defer s.opts.Metrics.StreamClosed(st.Door)
 	if replay < 0 || replay > after {
@@ -139,7 +152,7 @@ func (p *pump) run() error {
 			if time.Until(p.due) <= 0 {
 				err = p.beat()
 			}
-			if err == nil && (p.remote || p.s.elsewhere(p.Ticket.Conversation)) {
+			if err == nil && p.remote {
 				err = p.catchUp(limit, -1)
 			}
 			tick.set(p.wait())
@@ -156,15 +169,10 @@ func (p *pump) run() error {
 // wait is how long to wait for the next batch at most.
 func (p *pump) wait() time.Duration {
 	d := max(0, time.Until(p.due))
-	if p.remote || p.s.opts.Elsewhere != nil {
+	if p.remote {
 		return min(d, pollRemote)
 	}
 	return d
-}
-
-// elsewhere reports whether another process may drive a run of the conversation.
-func (s *Server) elsewhere(conversation string) bool {
-	return s.opts.Elsewhere != nil && s.opts.Elsewhere(conversation)
 }
 
 // bridge shows from the log what another process wrote before this one took its run

@@ -24,6 +24,7 @@ import (
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
 	"github.com/footnotehq/footnote/prompt"
+	"github.com/footnotehq/footnote/relay"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
@@ -51,6 +52,7 @@ type app struct {
 	assistant  *agent.Assistant      // the default one
 	workspaces *workspace.Workspaces // nil without a folder for them
 	unconfined error                 // why the coder cannot run commands; nil when it can
+	relay      *relay.Relay          // nil where no other server shares the store
 	engine     *agent.Engine
 	opened     atomic.Pointer[opened]
 	closers    []func() error
@@ -99,9 +101,12 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 		return nil, err
 	}
 	a.assistant = a.assistants[0]
+	if err := a.openRelay(); err != nil {
+		return nil, err
+	}
 	a.engine, err = agent.New(agent.Options{
 		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
-		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Recall: a.cfg.Recall, Now: clock(a.store),
+		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
 	return a, err
 }

@@ -189,7 +189,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 		Keys: a.cfg.Principals(), StoredKeys: apikey.NewRing(a.store), NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
-		Elsewhere: a.elsewhere(),
+		Watch: a.watch(),
 	})
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/relay"
+	"github.com/footnotehq/footnote/relay/redis"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
@@ -60,13 +63,40 @@ func clock(s store.Store) func() time.Time {
 	return nil
 }
 
-// elsewhere says of conversations whether another server may drive their runs; it is
-// nil when there can be none.
-func (a *app) elsewhere() func(conversation string) bool {
+// openRelay connects the readers here with the runs of other servers, where there can
+// be others.
+func (a *app) openRelay() error {
 	if shared(a.store) == nil {
 		return nil
 	}
-	return func(conversation string) bool { return !a.engine.Drives(conversation) }
+	opts := relay.Options{Log: a.store, Hub: a.hub, Logger: a.log, Drives: func(conversation string) bool { return a.engine.Drives(conversation) }}
+	if a.cfg.Redis != "" {
+		pipe, err := redis.Open(string(a.cfg.Redis))
+		if err != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
+		a.later(pipe.Close)
+		opts.Pipe = pipe
+	}
+	a.relay = relay.New(opts)
+	a.later(func() error { a.relay.Close(); return nil })
+	return nil
+}
+
+// watch shows what other servers do; nil when there can be none.
+func (a *app) watch() func(conversation string, last int64) (leave func()) {
+	if a.relay == nil {
+		return nil
+	}
+	return a.relay.Watch
+}
+
+// tell tells other servers what is done here; nil when nobody would hear it.
+func (a *app) tell() func(ctx context.Context, run string, attempt int, rd *hub.Reader) {
+	if a.relay == nil || a.cfg.Redis == "" {
+		return nil
+	}
+	return a.relay.Send
 }
 
 // openToRead opens the conversations beside the process that writes them, if there

@@ -1,0 +1,148 @@
+package relay
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/hub"
+)
+
+// piece is one thing that a reader of the owner saw: that there is an event, or a
+// delta. An entry of the pipe is an array of pieces.
+type piece struct {
+	Seq     int64            `json:"seq,omitempty"` // an event; all else is of deltas
+	Op      footnote.DeltaOp `json:"op,omitempty"`
+	Step    int              `json:"step,omitempty"`
+	Attempt int              `json:"attempt,omitempty"`
+	Index   int              `json:"index,omitempty"`
+	Kind    string           `json:"kind,omitempty"`
+	ID      string           `json:"id,omitempty"`
+	Name    string           `json:"name,omitempty"`
+	Off     int              `json:"off,omitempty"`  // bytes of the block before Text
+	Text    json.RawMessage  `json:"text,omitempty"` // a JSON string; its inside is the delta's
+	Code    footnote.Code    `json:"code,omitempty"`
+	Millis  int64            `json:"ms,omitempty"`
+}
+
+// place is where a block stands.
+type place struct{ step, attempt, index int }
+
+// sender writes down what a reader sees.
+type sender struct {
+	sent map[place]int // bytes of each block of the step
+	over bool          // the run has ended or parked
+}
+
+// entries are the pieces of a batch, as few entries as their size allows.
+func (s *sender) entries(batch hub.Batch) [][]byte {
+	var entries [][]byte
+	var pieces []piece
+	size := 0
+	flush := func() {
+		if len(pieces) > 0 {
+			if entry, err := plain(pieces); err == nil { // else a delta was no JSON, and is missed
+				entries = append(entries, entry)
+			}
+		}
+		pieces, size = nil, 0
+	}
+	for i := range batch {
+		p := s.piece(&batch[i])
+		if len(p.Text) > mostSent {
+			continue // its readers get the block from the log
+		}
+		if size += len(p.Text) + 100; size > mostSent {
+			flush()
+		}
+		pieces = append(pieces, p)
+	}
+	flush()
+	return entries
+}
+
+// plain encodes without HTML escaping: texts are passed on byte for byte.
+func plain(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+func (s *sender) piece(e *hub.Entry) piece {
+	if e.Event != nil {
+		switch e.Event.Body.(type) {
+		case footnote.AssistantMessage, footnote.StepFailed:
+			clear(s.sent)
+		case footnote.RunParked, footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
+			s.over = true
+		}
+		return piece{Seq: e.Event.Seq}
+	}
+	d := &e.Delta
+	at := place{d.Step, d.Attempt, d.Index}
+	p := piece{Op: d.Op, Step: d.Step, Attempt: d.Attempt, Index: d.Index, Kind: d.Kind, ID: d.ID, Name: d.Name, Code: d.Code, Millis: d.Wait.Milliseconds()}
+	if d.Op == footnote.BlockGrew {
+		p.Off, p.ID, p.Name, p.Kind = s.sent[at], "", "", ""
+		p.Text = append(append(append(make([]byte, 0, len(d.Escaped)+2), '"'), d.Escaped...), '"')
+		s.sent[at] += len(d.Escaped)
+	}
+	return p
+}
+
+// Bounds of what is believed of a piece.
+const (
+	mostPieces   = 10_000
+	mostAttempts = 100
+	mostBlocks   = 1_000
+	mostName     = 256
+	mostText     = 16 << 20 // bytes of the blocks of a step
+	mostWait     = time.Hour
+)
+
+// decode reads an entry, which may be anything.
+func decode(entry []byte) ([]piece, bool) {
+	var pieces []piece
+	if len(entry) > mostRead || json.Unmarshal(entry, &pieces) != nil || len(pieces) > mostPieces {
+		return nil, false
+	}
+	for i := range pieces {
+		if !pieces[i].plausible() {
+			return nil, false
+		}
+	}
+	return pieces, true
+}
+
+func (p *piece) plausible() bool {
+	if p.Seq != 0 {
+		return p.Seq > 0
+	}
+	if p.Step < 1 || p.Attempt < 1 || p.Attempt > mostAttempts || p.Index < 0 || p.Index >= mostBlocks || p.Off < 0 ||
+		len(p.ID) > mostName || len(p.Name) > mostName || len(p.Code) > mostName {
+		return false
+	}
+	switch p.Op {
+	case footnote.BlockStarted:
+		return p.Kind == agent.TextBlock || p.Kind == agent.ThinkingBlock || p.Kind == agent.ToolUseBlock
+	case footnote.BlockGrew:
+		return len(p.Text) >= 2 && p.Text[0] == '"' // json.Unmarshal has seen that it is a value
+	case footnote.BlockEnded, footnote.StepBroke:
+		return true
+	case footnote.StepRetrying:
+		return p.Millis >= 0 && p.Millis <= mostWait.Milliseconds()
+	default:
+		return false
+	}
+}
+
+// delta is the delta of a piece without its text.
+func (p *piece) delta(run string) footnote.Delta {
+	return footnote.Delta{
+		Run: run, Step: p.Step, Attempt: p.Attempt, Index: p.Index, Op: p.Op, Kind: p.Kind, ID: p.ID, Name: p.Name,
+		Code: p.Code, Wait: time.Duration(p.Millis) * time.Millisecond,
+	}
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/redistest"
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// seen is what a reader of a conversation's events got so far.
+type seen struct {
+	deltas atomic.Int64
+	end    chan []string // what came, in order; the pieces of a block are one
+}
+
+// see reads the events of a conversation until the stream ends.
+func (p *process) see(ctx context.Context, t *testing.T, id string) *seen {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &seen{end: make(chan []string, 1)}
+	go func() { // ends with the connection
+		defer res.Body.Close()
+		var all []string
+		defer func() { s.end <- all }()
+		grows := ""
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			if !ok {
+				continue
+			}
+			var d struct {
+				Run, Op, Kind, Text  string
+				Seq                  int64
+				Step, Attempt, Index int
+			}
+			if err := json.Unmarshal([]byte(data), &d); err != nil || d.Seq > 0 {
+				all, grows = append(all, data), ""
+				continue
+			}
+			s.deltas.Add(1)
+			here := fmt.Sprintf("%s %d.%d.%d %s", d.Run, d.Step, d.Attempt, d.Index, d.Op)
+			if d.Op == "grow" && grows == here {
+				all[len(all)-1] += d.Text
+				continue
+			}
+			if grows = ""; d.Op == "grow" {
+				grows = here
+			}
+			all = append(all, here+" "+d.Kind+" "+d.Text)
+		}
+	}()
+	return s
+}
+
+// TestReplicaShowsGrowth: a reader at a server that does not drive a run sees its
+// message grow as a reader of the owner does. The first step may be over before that
+// server knows of the run.
+func TestReplicaShowsGrowth(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		if len(r.Results()) == 0 {
+			return modeltest.Blocks(modeltest.CallBlock("run_query", callAll))
+		}
+		return modeltest.Blocks(modeltest.ThinkBlock("Well."),
+			modeltest.Block{Type: "text", Text: "Wörter \"in\" <b>Stücken</b>. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+	})
+	s := replicas(t, append(settings, "FOOTNOTE_REDIS="+redistest.New(t).URL())...)
+	id := s[0].opened(t, "Go slowly.")
+	near, far := s[0].see(t.Context(), t, id), s[1].see(t.Context(), t, id)
+	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 20 })
+	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, body)
+	}
+	later := func(all []string) []string {
+		return slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, " 1.1.") && !strings.HasPrefix(line, "{") })
+	}
+	a, b := later(<-near.end), later(<-far.end)
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Fatalf("thing %d is near …%s\nand far …%s", i, a[i][max(0, len(a[i])-200):], b[i][max(0, len(b[i])-200):])
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("near came %d things and far %d", len(a), len(b))
+	}
+}
+
+// TestReplicaWithoutRedis: when Redis is killed in the middle of a message, readers
+// elsewhere get the events all the same, and the operator is told.
+func TestReplicaWithoutRedis(t *testing.T) {
+	t.Parallel()
+	fake, settings := imitate(t, trickle())
+	redis := redistest.New(t)
+	s := replicas(t, append(settings, "FOOTNOTE_REDIS="+redis.URL())...)
+	id := s[0].speaking(t, fake)
+	far := s[1].see(t.Context(), t, id)
+	eventually(t, "the message grows far away", func() bool { return far.deltas.Load() > 10 })
+	redis.Kill(t)
+	eventually(t, "the operator is told", func() bool {
+		return strings.Contains(s[0].stderr.String(), "live text does not reach") && strings.Contains(s[1].stderr.String(), "live text does not reach")
+	})
+	if status, body := s[2].sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
+		t.Fatalf("%d %s", status, body)
+	}
+	events := s[1].ended(t, id)
+	got := <-far.end
+	n := 0
+	for _, line := range got {
+		if n < len(events) && line == events[n].line {
+			n++
+		}
+	}
+	if n != len(events) {
+		t.Errorf("far away came %d events of %d", n, len(events))
+	}
+	if broke := strings.Join(got, "\n"); !strings.Contains(broke, " broke ") {
+		t.Errorf("far away the message was not said to be broken off")
+	}
+	if r := s[2].ask(t, question{text: "Hello?", conversation: id}); r.status != http.StatusOK {
+		t.Errorf("without Redis a question gets %d %s", r.status, r.code)
+	}
+}
