@@ -41,7 +41,7 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 		return nil, context.Cause(ctx)
 	}
 	spaces, err := workspace.Open(workspace.Options{
-		Folder: a.cfg.Workspace, Log: a.store, Commands: a.unconfined == nil, Logger: a.log,
+		Folder: a.cfg.Workspace, Log: a.store, Shared: shared(a.store) != nil, Commands: a.unconfined == nil, Logger: a.log,
 		Time: min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory, Size: a.cfg.Coder.Size,
 	})
 	if err != nil {
@@ -146,7 +146,9 @@ type withWorkspaces struct {
 // there to be deleted again.
 func (s withWorkspaces) Delete(ctx context.Context, id string) error {
 	if s.spaces != nil {
-		if err := s.spaces.Remove(ctx, id); err != nil {
+		if err := s.spaces.Remove(ctx, id); footnote.CodeOf(err) == footnote.StorageUnavailable {
+			return err // another server has it, or the store is away
+		} else if err != nil {
 			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace of the conversation cannot be deleted.", Err: err}
 		}
 	}

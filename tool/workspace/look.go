@@ -22,6 +22,9 @@ type File struct {
 // Files lists the files of a conversation's workspace by name; a workspace that was
 // not made yet has none.
 func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, error) {
+	if err := w.here(ctx, conversation); err != nil {
+		return nil, err
+	}
 	root, err := w.root.OpenRoot(folderOf(conversation))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -78,6 +81,9 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	rel, err := locate(path)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
+	}
+	if err := w.here(ctx, conversation); err != nil {
+		return nil, err
 	}
 	root, err := w.root.OpenRoot(folderOf(conversation))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -52,10 +52,8 @@ type known struct {
 // open makes the folder where it is missing, reads the stream the first time, and
 // opens the folder. close must be called.
 func (s *space) open(ctx context.Context) error {
-	if !s.loaded {
-		if err := s.load(ctx); err != nil {
-			return err
-		}
+	if err := s.refresh(ctx); err != nil {
+		return err
 	}
 	err := s.w.root.Mkdir(s.folder, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -80,6 +78,25 @@ func (s *space) open(ctx context.Context) error {
 }
 
 func (s *space) close() { s.root.Close() }
+
+// refresh reads the stream the first time, and again when another server that shares
+// the folder has written to it.
+func (s *space) refresh(ctx context.Context) error {
+	if s.w.opts.Shared {
+		head, err := s.w.opts.Log.Get(ctx, s.stream())
+		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
+			return err
+		}
+		if err := s.w.mine(head); err != nil {
+			return err
+		}
+		s.loaded = s.loaded && head.Last == s.last
+	}
+	if s.loaded {
+		return nil
+	}
+	return s.load(ctx)
+}
 
 // load reads the stream.
 func (s *space) load(ctx context.Context) error {
@@ -406,7 +423,7 @@ func (s *space) append(ctx context.Context, bodies []footnote.Body, blobs map[fo
 		events, err = s.w.opts.Log.Append(ctx, a)
 	} else {
 		events, err = s.w.opts.Log.CreateAppend(ctx, footnote.Stream{
-			ID: s.stream(), Kind: "document", Org: s.principal.Org, User: s.principal.User, Title: "Workspace",
+			ID: s.stream(), Kind: "document", Org: s.principal.Org, User: s.principal.User, Title: "Workspace", Assistant: s.w.address(),
 		}, a)
 	}
 	if err != nil {

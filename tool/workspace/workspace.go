@@ -36,6 +36,7 @@ const Template = "template"
 
 // Log is what a workspace needs of a store. The errors are as store.Store says.
 type Log interface {
+	Get(ctx context.Context, id string) (footnote.Stream, error)
 	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
 	Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error)
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
@@ -48,6 +49,9 @@ type Log interface {
 type Options struct {
 	Folder string // where the folders of conversations are
 	Log    Log
+	// Shared says that other servers use the log, with folders of their own or with
+	// this one. What is in another's folder is StorageUnavailable here.
+	Shared bool
 	// Commands offers Bash. Confine has said that commands can be confined.
 	Commands bool
 	Time     time.Duration // of a command; default 2 min
@@ -62,6 +66,7 @@ type Workspaces struct {
 	opts     Options
 	root     *os.Root
 	commands chan struct{} // places for commands
+	home     home          // when the log is shared
 
 	mu     sync.Mutex // guards below
 	spaces map[string]*space
@@ -108,7 +113,13 @@ func Open(o Options) (*Workspaces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
-	return &Workspaces{opts: o, root: root, commands: make(chan struct{}, mostCommands), spaces: map[string]*space{}}, nil
+	w := &Workspaces{opts: o, root: root, commands: make(chan struct{}, mostCommands), spaces: map[string]*space{}}
+	if o.Shared {
+		if err := w.settleIn(); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+	}
+	return w, nil
 }
 
 // Confine proves that commands can be confined on this system; hidden are files and
@@ -222,6 +233,9 @@ func (w *Workspaces) forget() {
 
 // Remove deletes the folder and the history of a conversation's workspace.
 func (w *Workspaces) Remove(ctx context.Context, conversation string) error {
+	if err := w.here(ctx, conversation); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	delete(w.spaces, conversation)
 	w.mu.Unlock()
