@@ -1,6 +1,9 @@
 package footnote
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Admin is the role of who may see what others have used.
 const Admin = "admin"
@@ -19,3 +22,18 @@ func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User 
 
 // Has reports whether p has a role.
 func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
+
+type principalKey struct{}
+
+// WithPrincipal returns a context in which sources show what p may see. Who gives a
+// source the context of a request or a run must have said so: a source with rows of
+// several owners shows none to nobody.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// ActingPrincipal is who acts in a context, where that is known.
+func ActingPrincipal(ctx context.Context) (Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(Principal)
+	return p, ok
+}

@@ -15,6 +15,7 @@ type facts struct {
 	Root       string   `json:"root,omitempty"`    // "SelectStmt", "ExplainStmt" or "VariableShowStmt"
 	Analyze    bool     `json:"analyze,omitempty"` // an EXPLAIN that runs its query
 	Show       string   `json:"show,omitempty"`    // what SHOW asks for
+	Params     int      `json:"params,omitempty"`  // the highest $n
 	Kinds      []string `json:"kinds,omitempty"`   // of nodes that are not in every version of Postgres
 	Relations  []name   `json:"relations,omitempty"`
 	Functions  []name   `json:"functions,omitempty"`
@@ -257,6 +258,12 @@ func (w *walker) note(n object, scope map[string]bool) {
 	if i, ok := n["indirection"]; ok {
 		for _, p := range parts(i) {
 			add(&w.f.Attributes, p)
+		}
+	}
+	if p, ok := n["ParamRef"].(object); ok {
+		if v, _ := p["number"].(json.Number); v != "" {
+			k, _ := v.Int64()
+			w.f.Params = max(w.f.Params, int(k))
 		}
 	}
 	if v, ok := n["SQLValueFunction"].(object); ok {

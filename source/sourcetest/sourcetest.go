@@ -154,9 +154,21 @@ func (s suite) resources(t *testing.T) {
 // process is a source whose engine is a child process.
 type process interface{ PID() int }
 
+// server is a source whose engine is a server that can be asked whether it still
+// works for the source.
+type server interface{ Working() bool }
+
 // idle waits up to a second for the engine's process to be gone or to stop using
 // the processor. A source without a process of its own counts as idle.
 func idle(src source.Source) bool {
+	if s, ok := src.(server); ok {
+		for deadline := time.Now().Add(time.Second); s.Working(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				return false
+			}
+		}
+		return true
+	}
 	p, ok := src.(process)
 	if !ok || runtime.GOOS != "linux" {
 		return true

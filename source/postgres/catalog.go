@@ -1,0 +1,361 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+const (
+	catalogTime = time.Minute // how long a catalogue is believed
+	loadTime    = 30 * time.Second
+	countTime   = 2 * time.Second // for counting the rows of all tables
+	countPages  = 20_000          // a larger table is not counted
+	maxTables   = 5000
+	sep         = "\x1f" // between the columns of a key; no name should hold it
+)
+
+// catalog is what the gate and the reader of rows must know of a database.
+type catalog struct {
+	read       time.Time
+	version    int // of the server, as server_version_num
+	role       string
+	super      []string // why READ ONLY does not hold for the role; empty when it does
+	remarks    []string
+	path       []string        // schemas that a name without one is looked for in
+	relations  []relation      // what may be read
+	readable   map[string]bool // schema.name of them
+	system     map[string]bool // names in pg_catalog
+	functions  map[string][]function
+	operators  map[string]bool // names of operators that call functions nobody knows
+	attributes map[string]bool // functions that may be written as row.name
+	types      map[uint32]pgType
+	personal   bool // the rows are not the same for everybody
+	guarded    bool // a table has row-level security
+}
+
+type relation struct {
+	oid, schema, name, kind, comment string
+	visible, guarded, active         bool
+	pages                            int64
+}
+
+type function struct {
+	schema, extension string
+	volatile          bool
+}
+
+type pgType struct {
+	name          string
+	kind          string // b, d, e, r, m, p
+	element, base uint32
+	array         bool
+}
+
+// base is the name of a type, of a domain that of what it is over.
+func (c *catalog) base(oid uint32) string {
+	for range 8 {
+		t, ok := c.types[oid]
+		switch {
+		case !ok:
+			return "record" // a row type, or one that is newer than the catalogue
+		case t.kind == "d":
+			oid = t.base
+		case t.array:
+			if e := c.base(t.element); e != "" {
+				return "[]" + e
+			}
+			return "[]text"
+		default:
+			return t.name
+		}
+	}
+	return "text"
+}
+
+// catalog returns the catalogue, which it reads when it is older than after, or than
+// a minute.
+func (e *engine) catalog(ctx context.Context, after time.Time) (*catalog, error) {
+	e.mu.Lock()
+	cat := e.cat
+	e.mu.Unlock()
+	if cat != nil && cat.read.After(after) && time.Since(cat.read) < catalogTime {
+		return cat, nil
+	}
+	fresh, err := e.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.cat = fresh
+	e.mu.Unlock()
+	return fresh, nil
+}
+
+func (e *engine) role() (string, []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cat.role, slices.Clone(e.cat.remarks)
+}
+
+// load reads the catalogue.
+func (e *engine) load(ctx context.Context) (*catalog, error) {
+	s, err := e.begin(ctx, loadTime)
+	if err != nil {
+		return nil, err
+	}
+	defer s.end()
+	c := &catalog{
+		read: time.Now(), readable: map[string]bool{}, system: map[string]bool{}, functions: map[string][]function{},
+		operators: map[string]bool{}, attributes: map[string]bool{}, types: map[uint32]pgType{},
+	}
+	for _, part := range []struct {
+		sql  string
+		take func(row []string)
+	}{
+		{roleSQL, c.takeRole}, {relationsSQL, c.takeRelation}, {systemSQL, func(r []string) { c.system[r[0]] = true }},
+		{functionsSQL, c.takeFunction}, {operatorsSQL, c.takeOperator}, {typesSQL, c.takeType}, {personalSQL, c.takePersonal},
+	} {
+		rows, err := s.rows(ctx, part.sql)
+		if err != nil {
+			s.foul = true
+			return nil, e.away(ctx, err)
+		}
+		for _, row := range rows {
+			part.take(row)
+		}
+	}
+	c.judge(e.allowed)
+	return c, nil
+}
+
+const roleSQL = `SELECT current_setting('server_version_num'), r.rolname, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolreplication,
+	array_to_string(current_schemas(false), chr(31)), current_setting('temp_file_limit'),
+	array_to_string(ARRAY(SELECT rolname FROM pg_roles m WHERE m.rolname IN ('pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program',
+		'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_write_all_data') AND pg_has_role(r.oid, m.oid, 'MEMBER') AND NOT r.rolsuper ORDER BY 1), ', ')
+	FROM pg_roles r WHERE r.rolname = current_user`
+
+func (c *catalog) takeRole(r []string) {
+	c.version, _ = strconv.Atoi(r[0])
+	c.role = r[1]
+	if r[2] == "t" {
+		c.super = append(c.super, "is a superuser, whom READ ONLY does not keep from files and programs of the server")
+	}
+	if r[3] == "t" && r[2] != "t" {
+		c.super = append(c.super, "has BYPASSRLS, so that no policy of row-level security holds")
+	}
+	if r[4] == "t" && r[2] != "t" {
+		c.super = append(c.super, "has CREATEROLE")
+	}
+	if r[5] == "t" && r[2] != "t" {
+		c.super = append(c.super, "has REPLICATION")
+	}
+	if r[8] != "" {
+		c.super = append(c.super, "is a member of "+r[8])
+	}
+	c.path = strings.Split(r[6], sep)
+	if r[7] == "-1" {
+		c.remarks = append(c.remarks, "temp_file_limit is not set for the role, so a large sort may fill the server's disk: ALTER ROLE "+r[1]+" SET temp_file_limit = '1GB'")
+	}
+}
+
+const relationsSQL = `SELECT c.oid, n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid), c.relrowsecurity, row_security_active(c.oid), c.relpages,
+	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE')
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
+	ORDER BY 2, 3 LIMIT 5000`
+
+func (c *catalog) takeRelation(r []string) {
+	rel := relation{oid: r[0], schema: r[1], name: r[2], kind: r[3], visible: r[4] == "t", guarded: r[5] == "t", active: r[6] == "t", comment: r[8]}
+	rel.pages, _ = strconv.ParseInt(r[7], 10, 64)
+	c.relations = append(c.relations, rel)
+	c.readable[rel.schema+"."+rel.name] = true
+	if rel.guarded {
+		c.personal, c.guarded = true, true
+	}
+	if rel.guarded && !rel.active {
+		c.super = append(c.super, fmt.Sprintf("is exempt from the row-level security of %s.%s: it owns the table. Use another role, or ALTER TABLE … FORCE ROW LEVEL SECURITY", rel.schema, rel.name))
+	}
+	if r[9] == "t" && len(c.remarks) < 3 {
+		c.remarks = append(c.remarks, fmt.Sprintf("the role owns %s.%s: better is one that may only SELECT", rel.schema, rel.name))
+	}
+}
+
+const systemSQL = `SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v')`
+
+const functionsSQL = `SELECT n.nspname, p.proname, coalesce(max(e.extname), ''), bool_or(p.provolatile = 'v'), bool_or(t.typtype = 'c')
+	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+	LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+	LEFT JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_type t ON t.oid = p.proargtypes[0]
+	WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') GROUP BY n.nspname, p.proname, d.refobjid`
+
+func (c *catalog) takeFunction(r []string) {
+	c.functions[r[1]] = append(c.functions[r[1]], function{schema: r[0], extension: r[2], volatile: r[3] == "t"})
+	if r[4] == "t" {
+		c.attributes[r[1]] = true
+	}
+}
+
+const operatorsSQL = `SELECT DISTINCT o.oprname, p.proname, n.nspname FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = p.pronamespace
+	WHERE n.nspname <> 'pg_catalog' OR p.provolatile = 'v'`
+
+// takeOperator notes the operators whose functions judge has to know.
+func (c *catalog) takeOperator(r []string) { c.operators[r[0]+sep+r[2]+sep+r[1]] = true }
+
+const typesSQL = `SELECT oid, typname, typtype, typelem, typbasetype, typcategory FROM pg_type WHERE typtype <> 'c'`
+
+func (c *catalog) takeType(r []string) {
+	number := func(s string) uint32 { n, _ := strconv.ParseUint(s, 10, 32); return uint32(n) }
+	c.types[number(r[0])] = pgType{name: r[1], kind: r[2], element: number(r[3]), base: number(r[4]), array: r[5] == "A"}
+}
+
+// Rows also differ from user to user where a view or function reads a setting.
+const personalSQL = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relrowsecurity)
+	OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v' AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+		AND pg_get_viewdef(c.oid) LIKE '%current_setting%')
+	OR EXISTS (SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND p.prosrc LIKE '%current_setting%')`
+
+func (c *catalog) takePersonal(r []string) { c.personal = c.personal || r[0] == "t" }
+
+// safeExtensions are those whose functions, where they are not volatile, only
+// calculate. A value lists the functions where not all do.
+var safeExtensions = map[string]map[string]bool{
+	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil, "intarray": nil, "cube": nil, "earthdistance": nil,
+	"seg": nil, "isn": nil, "btree_gin": nil, "btree_gist": nil,
+	"timescaledb": set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
+	"postgis": set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby st_crosses st_distance st_distancesphere st_dwithin
+		st_envelope st_equals st_geohash st_geomfromtext st_intersection st_intersects st_isvalid st_length st_makepoint st_overlaps st_perimeter st_point st_setsrid
+		st_srid st_touches st_transform st_union st_within st_x st_y`),
+}
+
+func (f function) safe(name string) bool {
+	names, ok := safeExtensions[f.extension]
+	return ok && !f.volatile && (names == nil || names[name])
+}
+
+// judge keeps, of functions, operators and row.name, only what a query may not use.
+func (c *catalog) judge(allowed []string) {
+	bad := map[string]bool{}
+	for name, list := range c.functions {
+		left := list[:0]
+		for _, f := range list {
+			if f.safe(name) || slices.Contains(allowed, f.schema+"."+name) {
+				f.extension = "-" // may be called
+			} else {
+				bad[f.schema+"."+name] = true
+			}
+			left = append(left, f)
+		}
+		if !slices.ContainsFunc(left, func(f function) bool { return f.extension != "-" }) {
+			delete(c.attributes, name)
+		}
+		c.functions[name] = left
+	}
+	operators := map[string]bool{}
+	for key := range c.operators {
+		p := strings.Split(key, sep)
+		if p[1] == "pg_catalog" || bad[p[1]+"."+p[2]] {
+			operators[p[0]] = true
+		}
+	}
+	c.operators = operators
+}
+
+// Schema implements child.Engine.
+func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
+	cat, err := e.catalog(ctx, time.Now())
+	if err != nil {
+		return source.Schema{}, err
+	}
+	s, err := e.begin(ctx, loadTime)
+	if err != nil {
+		return source.Schema{}, err
+	}
+	defer s.end()
+	tables := make([]source.Table, 0, len(cat.relations))
+	index := map[string]*source.Table{}
+	full := map[string]string{} // oid → full name
+	for _, r := range cat.relations {
+		t := source.Table{Schema: r.schema, Name: r.name, View: r.kind == "v" || r.kind == "m", Comment: r.comment, Rows: -1}
+		if r.visible {
+			t.Schema = ""
+		}
+		tables = append(tables, t)
+		full[r.oid] = t.FullName()
+	}
+	for i, r := range cat.relations {
+		index[r.oid] = &tables[i]
+	}
+	rows, err := s.rows(ctx, columnsSQL)
+	if err != nil {
+		s.foul = true
+		return source.Schema{}, e.away(ctx, err)
+	}
+	for _, r := range rows {
+		if t := index[r[0]]; t != nil {
+			oid, _ := strconv.ParseUint(r[4], 10, 32)
+			t.Columns = append(t.Columns, source.Column{Name: r[1], Type: r[2], Kind: kindOf(cat.base(uint32(oid))), Nullable: r[3] == "f", Comment: r[5]})
+		}
+	}
+	if rows, err = s.rows(ctx, keysSQL); err != nil {
+		s.foul = true
+		return source.Schema{}, e.away(ctx, err)
+	}
+	for _, r := range rows {
+		t := index[r[0]]
+		switch {
+		case t == nil:
+		case r[1] == "p":
+			t.PrimaryKey = strings.Split(r[2], sep)
+		case full[r[3]] != "":
+			t.ForeignKeys = append(t.ForeignKeys, source.ForeignKey{Columns: strings.Split(r[2], sep), RefTable: full[r[3]], RefColumns: strings.Split(r[4], sep)})
+		}
+	}
+	s.count(ctx, cat, tables)
+	return source.Schema{Tables: tables}, nil
+}
+
+const columnsSQL = `SELECT a.attrelid, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.atttypid, coalesce(col_description(a.attrelid, a.attnum), '')
+	FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
+	AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND has_column_privilege(a.attrelid, a.attnum, 'SELECT') ORDER BY a.attrelid, a.attnum`
+
+const keysSQL = `SELECT k.conrelid, k.contype, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.conkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i), chr(31)),
+	k.confrelid, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i), chr(31))
+	FROM pg_constraint k WHERE k.contype IN ('p', 'f') AND k.conrelid <> 0 ORDER BY k.conrelid, k.conname`
+
+// count counts the rows of tables that are small and the same for everybody.
+func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table) {
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	if _, err := s.pc.Exec(ctx, "SAVEPOINT counts").ReadAll(); err != nil {
+		s.foul = true
+		return
+	}
+	for i, r := range cat.relations {
+		if cat.personal || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
+			continue
+		}
+		rows, err := s.rows(ctx, "SELECT count(*) FROM "+quote(r.schema)+"."+quote(r.name))
+		if err == nil && len(rows) == 1 {
+			tables[i].Rows, _ = strconv.ParseInt(rows[0][0], 10, 64)
+			continue
+		}
+		if ctx.Err() != nil {
+			s.foul = true
+			return
+		}
+		if _, err := s.pc.Exec(ctx, "ROLLBACK TO counts").ReadAll(); err != nil {
+			s.foul = true
+			return
+		}
+	}
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

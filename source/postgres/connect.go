@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+const (
+	connectTime = 5 * time.Second
+	endTime     = 3 * time.Second // to end a transaction and clean a connection
+	maxMessage  = 16 << 20        // bytes of one row as it comes over the wire
+)
+
+// settings are those of every connection, from its first moment and after each reset.
+var settings = map[string]string{
+	"application_name": "footnote", "default_transaction_read_only": "on", "statement_timeout": "5min", "lock_timeout": "3s",
+	"idle_in_transaction_session_timeout": "60s", "row_security": "on", "work_mem": "32MB", "hash_mem_multiplier": "1", "jit": "off",
+	"TimeZone": "UTC", "DateStyle": "ISO, YMD", "IntervalStyle": "postgres", "lc_monetary": "C", "bytea_output": "hex", "extra_float_digits": "1",
+	"standard_conforming_strings": "on", "client_encoding": "UTF8", "xmloption": "content",
+	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+}
+
+// engine is one database: a child.Engine, run in this process.
+type engine struct {
+	name    string
+	pool    *pgxpool.Pool
+	grammar *Grammar
+	allowed []string // Options.Functions
+
+	mu  sync.Mutex // guards below
+	cat *catalog
+}
+
+// connect opens the pool and reads the catalogue.
+func connect(ctx context.Context, name, url string, o Options) (*engine, error) {
+	bad := footnote.Errorf(footnote.InvalidRequest,
+		"database %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.", name)
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, bad
+	}
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, bad // its own words may hold the password
+	}
+	c.MaxConns, c.MinConns = int32(o.Concurrency), 0
+	c.MaxConnIdleTime = 5 * time.Minute
+	c.ConnConfig.ConnectTimeout = connectTime
+	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	for k, v := range settings {
+		c.ConnConfig.RuntimeParams[k] = v
+	}
+	c.ConnConfig.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
+	}
+	c.ConnConfig.AfterConnect = func(_ context.Context, pc *pgconn.PgConn) error {
+		pc.Frontend().SetMaxBodyLen(maxMessage)
+		return nil
+	}
+	e := &engine{name: name, grammar: o.Grammar, allowed: o.Functions}
+	if e.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return nil, bad
+	}
+	if _, err := e.catalog(ctx, time.Time{}); err != nil {
+		e.pool.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close implements child.Engine.
+func (e *engine) Close() error {
+	e.pool.Close()
+	return nil
+}
+
+// session is a connection inside a read-only transaction.
+type session struct {
+	conn *pgxpool.Conn
+	pc   *pgconn.PgConn
+	foul bool // it is not to be used again
+}
+
+// begin starts a read-only transaction for whoever acts in ctx.
+func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, error) {
+	set, err := claims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for again := true; ; again = false {
+		conn, err := e.pool.Acquire(ctx)
+		if err != nil {
+			return nil, e.away(ctx, err)
+		}
+		s := &session{conn: conn, pc: conn.Conn().PgConn()}
+		if err = s.start(ctx, limit, set); err == nil {
+			return s, nil
+		}
+		s.foul = true
+		s.end()
+		if _, answered := errors.AsType[*pgconn.PgError](err); answered || !again || ctx.Err() != nil {
+			return nil, e.away(ctx, err)
+		}
+	}
+}
+
+func (s *session) start(ctx context.Context, limit time.Duration, set [][2]string) error {
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = %d", (limit + time.Second).Milliseconds())
+	if _, err := s.pc.Exec(ctx, begin).ReadAll(); err != nil {
+		return err
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	calls, values := make([]string, len(set)), make([][]byte, 0, 2*len(set))
+	for i, kv := range set {
+		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+		values = append(values, []byte(kv[0]), []byte(kv[1]))
+	}
+	return s.pc.ExecParams(ctx, "SELECT "+strings.Join(calls, ", "), values, nil, nil, nil).Read().Err
+}
+
+// end ends the transaction and makes the connection what it was. One that cannot be
+// is closed.
+func (s *session) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	for _, sql := range []string{"ROLLBACK", "DISCARD ALL"} {
+		if s.foul {
+			break
+		}
+		if _, err := s.pc.Exec(ctx, sql).ReadAll(); err != nil {
+			s.foul = true
+		}
+	}
+	if s.foul {
+		_ = s.conn.Conn().Close(ctx) // it is given up anyway
+	}
+	s.conn.Release()
+}
+
+// attribute is what the name of a principal's attribute may be, as part of a setting.
+var attribute = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,40}$`)
+
+// claims are the settings that tell the database who acts.
+func claims(ctx context.Context) ([][2]string, error) {
+	p, ok := footnote.ActingPrincipal(ctx)
+	if !ok {
+		return nil, nil
+	}
+	set := [][2]string{{"footnote.org", p.Org}, {"footnote.user", p.User}, {"footnote.roles", strings.Join(p.Roles, ",")}}
+	for k, v := range p.Attributes {
+		low := strings.ToLower(k)
+		if !attribute.MatchString(k) || low == "org" || low == "user" || low == "roles" || strings.IndexByte(v, 0) >= 0 {
+			return nil, source.Refusef("Your attribute %.40q cannot be told to the database: it must be of letters, digits and _, and none of org, user and roles.", k)
+		}
+		set = append(set, [2]string{"footnote." + low, v})
+	}
+	slices.SortFunc(set[3:], func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	for i := 4; i < len(set); i++ {
+		if set[i][0] == set[i-1][0] {
+			return nil, source.Refusef("Two of your attributes differ in case only: %s.", set[i][0])
+		}
+	}
+	return set, nil
+}
+
+// rows runs a statement of our own in a transaction and returns its rows as text.
+func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
+	r := s.pc.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	out := make([][]string, len(r.Rows))
+	for i, row := range r.Rows {
+		out[i] = make([]string, len(row))
+		for j, cell := range row {
+			out[i][j] = string(cell)
+		}
+	}
+	return out, nil
+}
+
+// away is the error of a database that cannot be asked.
+func (e *engine) away(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return bad
+	}
+	message := "The database cannot be reached."
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case strings.HasPrefix(pg.Code, "28"):
+			message = "The database refuses this server: its user, password or rights are wrong."
+		case pg.Code == "3D000":
+			message = "The server has no database of this name."
+		case pg.Code == "53300":
+			message = "The database takes no further connections."
+		case strings.HasPrefix(pg.Code, "57P"):
+			message = "The database is starting or stopping."
+		}
+	}
+	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "database " + e.name + ": " + message, RetryAfter: 5 * time.Second, Err: err}
+}
+
+// Version implements child.Engine. It counts what was written, which the database
+// does itself (within a second or so), and holds who asks where rows are not the
+// same for everybody.
+func (e *engine) Version(ctx context.Context) (string, error) {
+	cat, err := e.catalog(ctx, time.Time{})
+	if err != nil {
+		return "", err
+	}
+	s, err := e.begin(ctx, connectTime)
+	if err != nil {
+		return "", err
+	}
+	defer s.end()
+	rows, err := s.rows(ctx, versionSQL)
+	if err != nil || len(rows) != 1 {
+		s.foul = true
+		return "", e.away(ctx, err)
+	}
+	v := rows[0][0]
+	if !cat.personal {
+		return v, nil
+	}
+	set, err := claims(ctx)
+	for _, kv := range set {
+		v += " " + strconv.Quote(kv[0]) + "=" + strconv.Quote(kv[1])
+	}
+	return v, err
+}
+
+const versionSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text ELSE
+	(SELECT concat_ws('-', sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del), count(*)) FROM pg_stat_user_tables)
+	|| '-' || (SELECT coalesce(max(oid), 0) FROM pg_class) || '-' || (SELECT count(*) FROM pg_attribute) END`
