@@ -162,7 +162,7 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 			return nil, w
 		}
 	}
-	pl, d := p.plan(h.questions)
+	pl, d := p.planPinned(h)
 	if d == nil {
 		return &reading{sql: pl.sql(p.dialect), plan: pl, about: pl.base}, nil
 	}
@@ -170,6 +170,27 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 		return nil, w
 	}
 	return p.declineLocal(d), nil
+}
+
+// planPinned is plan, with a table that was named beside the question where that is
+// not about it.
+func (p *profile) planPinned(h history) (*plan, *declined) {
+	pl, d := p.plan(h.questions)
+	about := func(pl *plan, d *declined) bool {
+		return d == nil && pl.base != nil && slices.Contains(h.pinned, pl.base.name)
+	}
+	if about(pl, d) {
+		return pl, d
+	}
+	for _, pin := range h.pinned {
+		if !slices.ContainsFunc(p.tables, func(t *table) bool { return t.name == pin }) {
+			continue
+		}
+		if named, d := p.plan(withName(h.questions, pin)); about(named, d) {
+			return named, d
+		}
+	}
+	return pl, d
 }
 
 // plan reads the last question with those before it as its context.

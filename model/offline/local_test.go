@@ -144,6 +144,53 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+// TestLocalPinned holds that a table that was named with @ is the one that is asked.
+func TestLocalPinned(t *testing.T) {
+	table := func(name string) localschema.Table {
+		return localschema.Table{Name: name, Rows: new(int64(30)), Columns: []localschema.Column{{Name: "region", Type: "VARCHAR"}, {Name: "amount", Type: "DOUBLE"}}}
+	}
+	both := localschema.Schema{Tables: []localschema.Table{table("sales"), table("returns")}}.Text()
+	for _, name := range []string{"sales", "returns"} {
+		p := newPage(t, 50)
+		p.ask("How many?", both, "The user means this table: "+name+".")
+		if len(p.calls) != 1 || !strings.Contains(p.calls[0], `FROM "`+name) {
+			t.Errorf("with %s named the planner asks %v", name, p.calls)
+		}
+		p = newPage(t, 50) // in one piece, as the app sends it
+		p.ask("total amount by region", both+"\nThe user means this table: "+name+".")
+		if len(p.calls) != 1 || !strings.Contains(p.calls[0], `FROM "`+name) {
+			t.Errorf("with %s named the planner asks %v", name, p.calls)
+		}
+	}
+}
+
+// TestTheSame holds that among equals none is called the highest, and that small
+// figures are no nought.
+func TestTheSame(t *testing.T) {
+	for _, c := range []struct {
+		figures []string
+		limit   int
+		count   int
+		want    string
+	}{
+		{[]string{"3", "3"}, 0, 2, "All have the same total amount, **3**."},
+		{[]string{"3", "3"}, 2, 2, "These all have the same total amount, **3**."},
+		{[]string{"3", "3"}, 0, 5, "These all have the same total amount, **3**."},
+		{[]string{"3", "2"}, 0, 2, "North has the highest total amount, **3**; South the lowest, **2**."},
+		{[]string{"0.000000002", "0.000000001"}, 0, 2, "North has the highest total amount, **2e-9**; South the lowest, **1e-9**."},
+	} {
+		res := result{ID: "r1", Columns: []string{"region", "total_amount"}, Count: c.count}
+		for i, f := range c.figures {
+			res.Rows = append(res.Rows, []any{[]string{"North", "South"}[i], json.Number(f)})
+		}
+		w := &writer{}
+		w.groups(&plan{kind: kindAggregate, limit: c.limit, dims: []dim{{name: "region"}}, measures: []measure{{name: "total amount"}}}, res)
+		if got, _, _ := strings.Cut(w.b.String(), "\n"); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
 // TestLocalBlind holds that without cells the planner still runs the query, and says
 // that it has not seen the result.
 func TestLocalBlind(t *testing.T) {

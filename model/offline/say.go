@@ -128,6 +128,8 @@ func exact(v any) string {
 func figure(f float64) string {
 	digits := 2
 	switch a := math.Abs(f); {
+	case a > 0 && a < 1e-4:
+		return strings.Replace(strconv.FormatFloat(f, 'g', 6, 64), "e-0", "e-", 1)
 	case f == math.Trunc(f) && a < 1e15:
 		digits = 0
 	case a < 0.01:
@@ -554,6 +556,16 @@ func (w *writer) groups(pl *plan, res result) {
 		w.text(" ")
 		w.measured(pl, res, hi)
 		w.text(".")
+	case allEqual(res, pl.figureColumn(res)):
+		if pl.limit > 0 || res.Count > len(res.Rows) {
+			w.text("These all have the same ")
+		} else {
+			w.text("All have the same ")
+		}
+		w.label(what)
+		w.text(", **")
+		w.measured(pl, res, hi)
+		w.text("**.")
 	case pl.limit > 0 || pl.order != 0:
 		row, word := hi, "highest"
 		if pl.order > 0 {
@@ -584,6 +596,17 @@ func (w *writer) groups(pl *plan, res result) {
 	if len(res.Rows) > 1 {
 		w.table(res, pl, false)
 	}
+}
+
+// allEqual reports whether every row has the same figure: none is the highest.
+func allEqual(res result, col int) bool {
+	first, ok := number(res.Rows[0][col])
+	for _, row := range res.Rows {
+		if f, is := number(row[col]); !ok || !is || f != first {
+			return false
+		}
+	}
+	return true
 }
 
 // chartFor is the chart that fits a result: a line for periods, bars for groups.

@@ -62,9 +62,7 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 		if !ok || !slices.Contains(sources, from) {
 			continue
 		}
-		asked := slices.Clone(h.questions)
-		asked[len(asked)-1] = strings.TrimRight(h.last(), " ?.!") + " " + strings.ReplaceAll(name, "_", " ")
-		named, err := pn.understand(ctx, []string{from}, asked)
+		named, err := pn.understand(ctx, []string{from}, withName(h.questions, name))
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +71,14 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 		}
 	}
 	return r, nil
+}
+
+// withName is the same questions, with the name of a table behind the last one.
+func withName(questions []string, table string) []string {
+	asked := slices.Clone(questions)
+	last := len(asked) - 1
+	asked[last] = strings.TrimRight(asked[last], " ?.!") + " " + strings.ReplaceAll(table, "_", " ")
+	return asked
 }
 
 // isAbout reports whether a statement is made for one of these tables.
