@@ -93,7 +93,7 @@ func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, tier string)
 	if a.Used+l.reserved[who] >= a.Limit {
 		return nil, &footnote.Error{
 			Code: footnote.BudgetExceeded, RetryAfter: a.Resets.Sub(l.opts.Now()),
-			Message: fmt.Sprintf("The limit of %d tokens a day is used up. It begins anew at %s UTC; a lighter tier counts less.", a.Limit, a.Resets.Format("15:04")),
+			Message: fmt.Sprintf("The limit of %d tokens a day is used up. It begins anew at %s UTC.", a.Limit, a.Resets.Format("15:04")),
 		}
 	}
 	l.reserved[who] += need
