@@ -331,9 +331,11 @@ const (
 )
 
 // schemas are those that were posted for questions by GET. The zero value is ready.
+// Those that nobody uses leave memory by themselves.
 type schemas struct {
-	mu sync.Mutex // guards below
-	m  map[string]*keptSchema
+	mu    sync.Mutex // guards below
+	m     map[string]*keptSchema
+	sweep *time.Timer // nil: none are kept
 }
 
 type keptSchema struct {
@@ -356,13 +358,33 @@ func (k *schemas) put(owner, id string, schema localschema.Schema, size int, now
 	if k.m == nil {
 		k.m = map[string]*keptSchema{}
 	}
-	maps.DeleteFunc(k.m, func(_ string, s *keptSchema) bool { return now.Sub(s.used) > schemaIdle })
+	k.drop(now)
 	delete(k.m, owner+id)
 	for k.full(owner, ownSchemas-1, schemaBytes) {
 	}
 	for k.full("", mostSchemas-1, schemaBytes-size) {
 	}
 	k.m[owner+id] = &keptSchema{schema, size, now}
+	if k.sweep == nil {
+		k.sweep = time.AfterFunc(schemaIdle, k.swept)
+	}
+}
+
+// drop forgets what nobody has used for long. k.mu must be held.
+func (k *schemas) drop(now time.Time) {
+	maps.DeleteFunc(k.m, func(_ string, s *keptSchema) bool { return now.Sub(s.used) >= schemaIdle })
+}
+
+// swept drops what is idle, and looks again as long as there is something.
+func (k *schemas) swept() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.drop(time.Now())
+	if len(k.m) == 0 {
+		k.sweep = nil
+		return
+	}
+	k.sweep.Reset(schemaIdle / 5)
 }
 
 // full drops the oldest schema of an owner, or of all, when there are more than so
@@ -390,7 +412,7 @@ func (k *schemas) get(key string, now time.Time) (localschema.Schema, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.m[key]
-	if s == nil || now.Sub(s.used) > schemaIdle {
+	if s == nil || now.Sub(s.used) >= schemaIdle {
 		delete(k.m, key)
 		return localschema.Schema{}, false
 	}

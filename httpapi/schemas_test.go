@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footnotehq/footnote/internal/localschema"
@@ -41,4 +42,33 @@ func TestSchemasAreBounded(t *testing.T) {
 	if len(k.m) != 1 {
 		t.Errorf("%d are kept, though nobody used them", len(k.m))
 	}
+}
+
+// TestIdleSchemasLeaveMemory holds that a schema which nobody uses is forgotten without
+// anybody asking for another one, and that one in use stays.
+func TestIdleSchemasLeaveMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k schemas
+		count := func() int {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return len(k.m)
+		}
+		k.put("ada\x00", "idle", localschema.Schema{}, 100, time.Now())
+		k.put("ada\x00", "used", localschema.Schema{}, 100, time.Now())
+		time.Sleep(schemaIdle - time.Second)
+		if _, ok := k.get("ada\x00used", time.Now()); !ok || count() != 2 {
+			t.Errorf("%d are kept before their time is over", count())
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := count(); n != 1 {
+			t.Errorf("%d are kept, of which one was used", n)
+		}
+		time.Sleep(2 * schemaIdle)
+		synctest.Wait()
+		if n := count(); n != 0 || k.sweep != nil {
+			t.Errorf("%d are kept, and nobody used them", n)
+		}
+	})
 }

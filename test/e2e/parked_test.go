@@ -509,3 +509,56 @@ func (p *process) exchange(ctx context.Context, path string, body any) (status i
 	read, err := io.ReadAll(res.Body)
 	return res.StatusCode, string(read), err
 }
+
+// TestNobodyAnswersTheBrowsersCall holds that a page which never gives the result of a
+// query costs its run no more than park_timeout: the model reads an error, the stream
+// that was held goes on to the answer, and the page is told that it comes too late.
+func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		if !r.HasTool("run_query") {
+			return modeltest.Say("A title")
+		}
+		for _, res := range r.Results() {
+			if !res.IsError {
+				t.Errorf("the model reads %+v", res)
+			}
+			return modeltest.Use("final_answer", `{"thought":"There is nothing.","answer":"The browser gave no answer.","chartType":"table"}`)
+		}
+		return modeltest.Use("run_query", `{"thought":"I need it.","sql":"SELECT sum(amount) FROM sales"}`)
+	})
+	p := serve(t, append(settings, "FOOTNOTE_PARK_TIMEOUT=1s")...)
+	question := map[string]any{
+		"question": "What was sold?", "request_id": "nobody",
+		"schema": map[string]any{"tables": []any{map[string]any{"name": "sales", "columns": []any{map[string]any{"name": "amount", "type": "DOUBLE"}}}}},
+	}
+	reader := &analyzeReader{}
+	if status := reader.read(t.Context(), p, "/api/analyze", question); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	var kinds []string
+	var call, session string
+	for _, f := range reader.frames {
+		var frame struct{ Type, ID, SessionID string }
+		if err := json.Unmarshal([]byte(f), &frame); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, frame.Type)
+		call, session = cmp.Or(call, frame.ID), cmp.Or(session, frame.SessionID)
+	}
+	if got := strings.Join(kinds, " "); got != "session tool_call answer done" || !strings.Contains(strings.Join(reader.frames, "\n"), "gave no answer") {
+		t.Fatalf("the stream tells %s:\n%s", got, strings.Join(reader.frames, "\n"))
+	}
+	events := p.log(t, session, "")
+	checkLog(t, events)
+	closed := slices.IndexFunc(events, func(e event) bool {
+		return e.Kind == "tool_result" && strings.Contains(e.line, call) && strings.Contains(e.line, `"is_error":true`)
+	})
+	if resumed := slices.IndexFunc(events, func(e event) bool { return e.Kind == "run_resumed" && strings.Contains(e.line, `"deadline"`) }); closed < 0 || resumed < closed {
+		t.Errorf("the call was closed by event %d, and the run resumed by %d", closed, resumed)
+	}
+	status, body := p.sendJSON(t, "/api/analyze/tool-result", map[string]any{"sessionId": session, "toolCallId": call, "result": "too late"})
+	if status != http.StatusConflict || !strings.Contains(body, `"call_closed"`) {
+		t.Errorf("a late result: %d %s", status, body)
+	}
+}
