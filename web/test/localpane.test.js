@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { inflateRawSync } from "node:zlib";
 import { answered, ask, close, desktop, open, phone, serve } from "./harness.js";
-import { check } from "./look.js";
+import { check, inBoth } from "./look.js";
 
 const lines = ["region,customer,amount,sold at"];
 for (let i = 0; i < 600; i++) lines.push(`${["North", "South", "=1+1"][i % 3]},Kanarie${i}x,${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`);
@@ -132,40 +132,87 @@ test("a query that waits goes on after a reload, in the page or once its file is
   }
 });
 
-for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
-  for (const theme of ["light", "dark"]) {
-    test(`local files, ${theme} at ${width}`, async () => {
-      const page = await open(server.url, { viewport, theme });
-      const see = (name) => check(page, `${name}-${theme}-${width}`);
-      const wide = [Array.from({ length: 80 }, (_, i) => `measurement number ${i} of the station`).join(","), Array.from({ length: 80 }, (_, i) => i).join(",")].join("\n");
-      await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "wide.csv", mimeType: "", buffer: Buffer.from(wide) }, { name: "broken.xlsx", mimeType: "", buffer: Buffer.from("not one") }]);
-      await files(page).getByRole("alert").getByText("broken.xlsx: This is no XLSX workbook").waitFor({ timeout: 60_000 });
-      await see("local-home");
-      await files(page).getByRole("button", { name: "wide.csv", exact: true }).click();
-      await page.getByRole("dialog").getByText("measurement number 79 of the station").waitFor();
-      await see("local-about");
-      await page.keyboard.press("Escape");
-      await files(page).getByRole("button", { name: /The model sees/ }).click();
-      await see("local-allowance");
-      await page.keyboard.press("Escape");
-      await files(page).getByRole("button", { name: "Close wide.csv" }).click();
-      await files(page).getByRole("button", { name: "Close broken.xlsx" }).click();
-      await files(page).getByText("600 rows").waitFor({ timeout: 60_000 });
-      await ask(page, "total amount by region");
-      await page.getByRole("button", { name: "What the model saw" }).click();
-      await page.getByRole("dialog", { name: "What the model saw" }).waitFor();
-      await see("local-seen");
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "hidden" });
-      if (viewport === phone) await page.getByRole("log").getByRole("button", { name: /^total amount by region|r\d+ .*rows/ }).first().click();
-      for (const tab of ["Chart", "Table", "SQL"]) {
-        await page.getByRole("tab", { name: tab }).click();
-        await page.getByRole("tabpanel").locator(".chart[data-drawn], [role=grid]").first().waitFor();
-        await see(`local-${tab.toLowerCase()}`);
-      }
-      await page.getByRole("button", { name: "Download" }).click();
-      await see("local-download");
-      await page.done();
-    });
+test("a table of a file is named with @", async () => {
+  const page = await open(server.url);
+  await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "returns.csv", mimeType: "text/csv", buffer: Buffer.from("region,amount\nNorth,3\nSouth,4\n") }]);
+  await files(page).getByText("2 rows").waitFor({ timeout: 60_000 });
+  const field = page.getByRole("textbox", { name: "Your question" });
+  for (const [name, figure] of [["returns", "7"], ["sales", "29,700"]]) {
+    await field.pressSequentially(`total amount @${name.slice(0, 3)}`);
+    await page.getByRole("option", { name: new RegExp(`^${name}`), selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    const turn = await answered(page, `total amount ${name}`);
+    await turn.getByText(figure, { exact: true }).first().waitFor();
   }
+  const log = await (await fetch(`${server.url}/api/conversations/${/\/c\/([^/?]+)/.exec(page.url())[1]}/events`)).text();
+  assert.match(log, /The user means this table: returns\./);
+  assert.match(log, /The user means this table: sales\./);
+  await page.done();
+});
+
+test("a file that is dropped on a conversation about other data does not end it", async () => {
+  const page = await open(server.url);
+  await ask(page, "Revenue by month");
+  const field = page.getByRole("textbox", { name: "Your question" });
+  await field.fill("half a question");
+  const address = page.url();
+  // A drop that the page does not take would leave it for the file.
+  const taken = (name) =>
+    page.evaluate((name) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["region,amount\nNorth,3\n"], name));
+      const events = ["dragover", "drop"].map((type) => new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      return events.map((e) => !document.body.dispatchEvent(e));
+    }, name);
+  assert.deepEqual(await taken("picture.gif"), [true, true]);
+  await page.getByText("CSV, TSV, Parquet, JSON and XLSX files can be opened here.").waitFor();
+  assert.deepEqual(await taken("more.csv"), [true, true]);
+  await page.getByText("more.csv: opened in this browser.").waitFor();
+  assert.equal(await field.inputValue(), "half a question");
+  assert.equal(page.url(), address);
+  await check(page, "local-dropped");
+  await page.getByRole("button", { name: "Ask about it" }).click();
+  await files(page).getByText("1 row").waitFor({ timeout: 60_000 });
+  await ask(page, "total amount");
+  await page.goBack();
+  await page.goBack();
+  assert.equal(await field.inputValue(), "half a question");
+  await page.done();
+});
+
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  test(`local files, at ${width}`, async () => {
+    const page = await open(server.url, { viewport });
+    const see = (name) => inBoth(page, name, width);
+    const wide = [Array.from({ length: 80 }, (_, i) => `measurement number ${i} of the station`).join(","), Array.from({ length: 80 }, (_, i) => i).join(",")].join("\n");
+    await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "wide.csv", mimeType: "", buffer: Buffer.from(wide) }, { name: "broken.xlsx", mimeType: "", buffer: Buffer.from("not one") }]);
+    await files(page).getByRole("alert").getByText("broken.xlsx: This is no XLSX workbook").waitFor({ timeout: 60_000 });
+    await see("local-home");
+    await files(page).getByRole("button", { name: "wide.csv", exact: true }).click();
+    await page.getByRole("dialog").getByText("measurement number 79 of the station").waitFor();
+    await see("local-about");
+    await page.keyboard.press("Escape");
+    await files(page).getByRole("button", { name: /The model sees/ }).click();
+    await see("local-allowance");
+    await page.keyboard.press("Escape");
+    await files(page).getByRole("button", { name: "Close wide.csv" }).click();
+    await files(page).getByRole("button", { name: "Close broken.xlsx" }).click();
+    await files(page).getByText("600 rows").waitFor({ timeout: 60_000 });
+    await ask(page, "total amount by region");
+    await page.getByRole("button", { name: "What the model saw" }).click();
+    await page.getByRole("dialog", { name: "What the model saw" }).waitFor();
+    await see("local-seen");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    if (viewport === phone) await page.getByRole("log").getByRole("button", { name: /^total amount by region|r\d+ .*rows/ }).first().click();
+    for (const tab of ["Chart", "Table", "SQL"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("tabpanel").locator(".chart[data-drawn], [role=grid]").first().waitFor();
+      await see(`local-${tab.toLowerCase()}`);
+    }
+    await page.getByRole("button", { name: "Download" }).click();
+    await see("local-download");
+    await page.done();
+  });
 }

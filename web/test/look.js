@@ -17,3 +17,15 @@ export async function check(page, name) {
     [],
   );
 }
+
+/** Looks at what is shown in both themes, one after the other. */
+export async function inBoth(page, name, width) {
+  for (const theme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: theme });
+    // A chart draws itself again in its new colours.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await page.locator(".chart:not([data-drawn])").waitFor({ state: "detached" });
+    await check(page, `${name}-${theme}-${width}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}

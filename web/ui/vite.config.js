@@ -49,6 +49,7 @@ export default defineConfig({
     target: ["chrome123", "firefox121", "safari17.5"],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    cssCodeSplit: false, // a style that once could not be had is not asked for again
     reportCompressedSize: false,
     chunkSizeWarningLimit: 40_000,
     rolldownOptions: { checks: { pluginTimings: false } },

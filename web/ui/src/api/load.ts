@@ -13,6 +13,7 @@ export interface Loaded<T> {
 interface Entry {
   value: { data?: unknown; error?: string; loading: boolean };
   started: boolean;
+  get?: () => Promise<unknown>; // of the last try
   listeners: Set<() => void>;
 }
 
@@ -39,6 +40,7 @@ function put(e: Entry, value: Entry["value"]): void {
 
 async function load(e: Entry, get: () => Promise<unknown>): Promise<void> {
   e.started = true;
+  e.get = get;
   put(e, { ...e.value, loading: true });
   try {
     put(e, { data: await get(), loading: false });
@@ -46,6 +48,8 @@ async function load(e: Entry, get: () => Promise<unknown>): Promise<void> {
     put(e, { ...e.value, error: sentence(err), loading: false });
   }
 }
+
+if (typeof addEventListener === "function") addEventListener("online", retryFailed);
 
 const nothing: Entry = { value: { loading: false }, started: true, listeners: new Set() };
 
@@ -70,6 +74,13 @@ export function invalidate(prefix: string): void {
     if (!key.startsWith(prefix)) continue;
     e.started = false;
     put(e, { ...e.value }); // those who show it load again
+  }
+}
+
+/** Tries again what is shown as failed: the server is back. */
+export function retryFailed(): void {
+  for (const e of cache.values()) {
+    if (e.get && e.value.error !== undefined && !e.value.loading && e.listeners.size > 0) void load(e, e.get);
   }
 }
 

@@ -27,6 +27,8 @@ interface Props {
   tools?: ReactNode;
   /** Whose tables can be named with @. */
   sources?: readonly string[];
+  /** The tables that can be named with @ instead. */
+  tables?: readonly TableName[];
   autoFocus?: boolean;
   /** Why nothing can be sent now; one can still write. */
   off?: string;
@@ -41,7 +43,7 @@ const drafts = new Map<string, string>();
 const longest = 10_000;
 
 /** Where questions are written. Enter sends, Shift and Enter breaks the line. */
-export function Composer({ name, placeholder, running, onSend, onStop, choice, fixed, tools, sources = none, autoFocus, off }: Props) {
+export function Composer({ name, placeholder, running, onSend, onStop, choice, fixed, tools, sources = none, tables: given, autoFocus, off }: Props) {
   const [text, setText] = useState(drafts.get(name) ?? "");
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
@@ -50,8 +52,8 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
   const [caret, setCaret] = useState<number>(); // while it may stand in a mention
   const [chosen, setChosen] = useState(0);
   const mention = caret === undefined ? undefined : mentionAt(text, caret);
-  const tables = useTables(sources, mention !== undefined);
-  const offers = mention ? fitting(tables, mention.word) : [];
+  const tables = useTables(given ? none : sources, mention !== undefined);
+  const offers = mention ? fitting(given ?? tables, mention.word) : [];
   const at = Math.min(chosen, offers.length - 1);
 
   const pin = (t: TableName) => {

@@ -5,6 +5,8 @@ import { useLoad } from "../api/load";
 export interface TableName {
   source: string;
   table: string;
+  /** It is a file in this browser, and source its name. */
+  here?: boolean;
 }
 
 /** The word that is being written after an @, and where it begins. */
@@ -52,5 +54,5 @@ export function whenNamed(field: HTMLElement, f: (t: TableName) => void): () => 
 /** What the model is told of the tables that a person named. */
 export function pinned(tables: readonly TableName[]): string | undefined {
   if (!tables.length) return undefined;
-  return `The user means ${tables.length === 1 ? "this table" : "these tables"}: ${tables.map((t) => `${t.source}.${t.table}`).join(", ")}.`;
+  return `The user means ${tables.length === 1 ? "this table" : "these tables"}: ${tables.map((t) => (t.here ? t.table : `${t.source}.${t.table}`)).join(", ")}.`;
 }

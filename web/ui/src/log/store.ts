@@ -3,6 +3,7 @@
 // connections. What comes within a frame is drawn once.
 import { useSyncExternalStore } from "react";
 import { ApiError, refusal, sentence } from "../api/client";
+import { retryFailed } from "../api/load";
 import { read, type Message } from "../api/sse";
 import { applyDelta, applyEvent, empty, type Conversation } from "./conversation";
 import type { Delta, Frame, LogEvent } from "./events";
@@ -131,6 +132,7 @@ export class Log {
     if (this.now.live) this.now = { ...this.now, live: undefined };
     this.loaded = true;
     this.set({ state: "open" });
+    retryFailed();
     await read(res, abort, (messages) => this.add(messages.flatMap(frame)));
   }
 

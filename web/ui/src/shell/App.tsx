@@ -1,10 +1,12 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { api, sentence, whenUnauthorized, type Session } from "../api/client";
 import { logOf, useLine, useLog, type Log } from "../log/store";
 import { mainResult } from "../log/conversation";
+import { later } from "../lib/later";
 import { useWide } from "../lib/media";
 import { setMe } from "../lib/me";
 import { go, useRoute, type Route } from "../lib/router";
+import { Boundary } from "../ui/Boundary";
 import { Button, IconButton } from "../ui/Button";
 import { Icon, Logo } from "../ui/Icon";
 import { Splitter, useSplit } from "../ui/Splitter";
@@ -19,8 +21,8 @@ import { preloadResult, RightPane } from "./RightPane";
 import { Sidebar } from "./Sidebar";
 import { SignIn } from "./SignIn";
 
-const Settings = lazy(() => import("./Settings"));
-const CommandMenu = lazy(() => import("../panes/menu/CommandMenu"));
+const Settings = later(() => import("./Settings"));
+const CommandMenu = later(() => import("../panes/menu/CommandMenu"));
 
 export function App() {
   const [session, setSession] = useState<Session>();
@@ -92,10 +94,12 @@ function Desk({ session }: { session: Session }) {
           <Home session={session} />
         </Panes>
       )}
-      <Suspense fallback={null}>
-        {settings && <Settings session={session} onClose={() => setSettings(false)} />}
-        {menu && <CommandMenu log={log} session={session} shortcuts={menu === "shortcuts"} onClose={() => setMenu(null)} onSettings={() => setSettings(true)} />}
-      </Suspense>
+      <Boundary instead={null} of={`${settings} ${menu}`}>
+        <Suspense fallback={null}>
+          {settings && <Settings session={session} onClose={() => setSettings(false)} />}
+          {menu && <CommandMenu log={log} session={session} shortcuts={menu === "shortcuts"} onClose={() => setMenu(null)} onSettings={() => setSettings(true)} />}
+        </Suspense>
+      </Boundary>
     </div>
   );
 }

@@ -1,6 +1,8 @@
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { api } from "../api/client";
 import { useLoad } from "../api/load";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { money } from "../lib/format";
 import { Composer } from "../composer/Composer";
 import { busy } from "../log/conversation";
@@ -9,20 +11,22 @@ import { Icon } from "../ui/Icon";
 import { askNext } from "../thread/ask";
 import { Thread } from "../thread/Thread";
 import { refresh } from "./conversations";
-import { local, schemaText, tables } from "../panes/files/store";
+import { Dropped } from "../panes/files/Dropped";
+import { local, named, schemaText, tables, useLocal } from "../panes/files/store";
 
-const LocalFiles = lazy(() => import("../panes/files/LocalFiles"));
+const LocalFiles = later(() => import("../panes/files/LocalFiles"));
 
 // What conversations were told of the files, so that it is said again only when it
 // has changed.
 const told = new Map<string, string>();
 
-async function files(conversation: string): Promise<string | undefined> {
+/** Asks about the files that are open, and says of them what is new. */
+async function askOfFiles(log: Log, text: string, context: string | undefined): Promise<void> {
   await tables();
   const schema = local().files.length ? schemaText(local().files) : "";
-  if (!schema || told.get(conversation) === schema) return undefined;
-  told.set(conversation, schema);
-  return schema;
+  const news = schema && told.get(log.id) !== schema ? schema : "";
+  await askNext(log, text, [news, context].filter(Boolean).join("\n") || undefined);
+  if (news) told.set(log.id, news);
 }
 
 /** What the conversation cost so far, and what is left of the budget. */
@@ -49,6 +53,7 @@ export function ConversationView({ log }: { log: Log }) {
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   const sources = useLog(log, (c) => c.sources);
   const explores = useLog(log, (c) => c.assistant === "explore");
+  const open = useLocal().files;
   const title = useLog(log, (c) => c.title);
   const line = useLine(log).state;
   const off = line === "waiting" ? "the server does not answer" : line === "refused" ? "this conversation cannot be reached" : undefined;
@@ -62,10 +67,14 @@ export function ConversationView({ log }: { log: Log }) {
     <div className="flex min-h-0 flex-1 flex-col print:block">
       <Thread log={log} />
       <div className="mx-auto w-full max-w-thread px-5 pb-4 print:hidden">
-        {explores && (
-          <Suspense fallback={null}>
-            <LocalFiles log={log} />
-          </Suspense>
+        {explores ? (
+          <Boundary>
+            <Suspense fallback={null}>
+              <LocalFiles log={log} />
+            </Suspense>
+          </Boundary>
+        ) : (
+          <Dropped key={log.id} />
         )}
         <Composer
           key={log.id}
@@ -74,8 +83,9 @@ export function ConversationView({ log }: { log: Log }) {
           placeholder="Ask the next question"
           running={running}
           off={off}
-          onSend={async (text, context) => askNext(log, text, explores ? await files(log.id) : context)}
+          onSend={(text, context) => (explores ? askOfFiles(log, text, context) : askNext(log, text, context))}
           sources={sources}
+          tables={explores ? named(open) : undefined}
           onStop={() => api.stop(log.id)}
           fixed={
             <>

@@ -1,6 +1,8 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { api, sentence, type Session } from "../api/client";
 import { useLoad } from "../api/load";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { asksSources, Composer, chip } from "../composer/Composer";
 import { go, useRoute } from "../lib/router";
 import { open } from "../thread/ask";
@@ -8,9 +10,9 @@ import { Icon } from "../ui/Icon";
 import { setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
 import { Attach } from "../panes/files/Attach";
-import { local, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, named, schemaText, tables, useLocal } from "../panes/files/store";
 
-const LocalFiles = lazy(() => import("../panes/files/LocalFiles"));
+const LocalFiles = later(() => import("../panes/files/LocalFiles"));
 
 /** The page before the first question. */
 export function Home({ session }: { session: Session }) {
@@ -28,7 +30,7 @@ export function Home({ session }: { session: Session }) {
   const ask = async (text: string, context?: string) => {
     if (explores) {
       await tables();
-      context = schemaText(local().files);
+      context = [schemaText(local().files), context].filter(Boolean).join("\n");
     }
     await open({ text, ...choice, sources: data ? choice.sources : undefined, ...(context ? { context } : {}) });
     void refresh();
@@ -39,15 +41,18 @@ export function Home({ session }: { session: Session }) {
         <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">What do you want to know?</h1>
         <p className="mt-1 mb-6 text-ink-soft">Every number in the answer has a footnote: its query and its cell.</p>
         {(explores || files.length > 0) && (
-          <Suspense fallback={null}>
-            <LocalFiles />
-          </Suspense>
+          <Boundary>
+            <Suspense fallback={null}>
+              <LocalFiles />
+            </Suspense>
+          </Boundary>
         )}
         <Composer
           name="home"
           autoFocus
           placeholder="Ask about your data"
           onSend={ask}
+          tables={explores ? named(files) : undefined}
           sources={!data ? undefined : choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name)}
           choice={{ now: choice, set: setChoice, assistants: assistants.data?.assistants ?? [], sources: sources.data?.sources ?? [] }}
           tools={

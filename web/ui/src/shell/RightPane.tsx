@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { Session } from "../api/client";
 import { api } from "../api/client";
 import { useLocalRows } from "../api/rows";
@@ -11,14 +11,16 @@ import { IconButton } from "../ui/Button";
 import { Menu } from "../ui/Menu";
 import { Tabs, type Tab } from "../ui/Tabs";
 import { download, fileName, save } from "../lib/download";
+import { later, patiently } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { useHere } from "../panes/files/rerun";
 
-const ChartPane = lazy(() => import("../panes/chart/ChartPane"));
-const TablePane = lazy(() => import("../panes/table/TablePane"));
-const SqlPane = lazy(() => import("../panes/sql/SqlPane"));
-const Trace = lazy(() => import("../panes/trace/Trace"));
-const DataBrowser = lazy(() => import("../panes/browser/DataBrowser"));
-const CoderPane = lazy(() => import("../panes/coder/CoderPane"));
+const ChartPane = later(() => import("../panes/chart/ChartPane"));
+const TablePane = later(() => import("../panes/table/TablePane"));
+const SqlPane = later(() => import("../panes/sql/SqlPane"));
+const Trace = later(() => import("../panes/trace/Trace"));
+const DataBrowser = later(() => import("../panes/browser/DataBrowser"));
+const CoderPane = later(() => import("../panes/coder/CoderPane"));
 
 interface Props {
   log?: Log;
@@ -62,7 +64,9 @@ function Framed({ title, onClose, children }: { title: string; onClose: () => vo
         <IconButton icon="close" label={`Close ${title.toLowerCase()}`} onClick={onClose} />
       </header>
       <div className="flex min-h-0 flex-1 flex-col">
-        <Suspense fallback={null}>{children}</Suspense>
+        <Boundary of={title}>
+          <Suspense fallback={<Skeleton />}>{children}</Suspense>
+        </Boundary>
       </div>
     </>
   );
@@ -95,11 +99,13 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
         <>
           <Caption log={log} r={r} />
           <div role="tabpanel" id="result-panel" aria-labelledby={`result-${now}`} tabIndex={-1} className="flex min-h-0 flex-1 flex-col">
-            <Suspense fallback={<Skeleton />}>
-              {now === "chart" && <ChartPane key={id} conversation={log.id} result={r} spec={r.chart} />}
-              {now === "table" && <TablePane key={id} conversation={log.id} result={r} />}
-              {now === "sql" && <SqlPane key={id} conversation={log.id} result={r} here={here} earlier={versionsOf(log, r)} onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })} />}
-            </Suspense>
+            <Boundary of={`${id} ${now}`}>
+              <Suspense fallback={<Skeleton />}>
+                {now === "chart" && <ChartPane key={id} conversation={log.id} result={r} spec={r.chart} />}
+                {now === "table" && <TablePane key={id} conversation={log.id} result={r} />}
+                {now === "sql" && <SqlPane key={id} conversation={log.id} result={r} here={here} earlier={versionsOf(log, r)} onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })} />}
+              </Suspense>
+            </Boundary>
           </div>
         </>
       ) : (
@@ -115,7 +121,7 @@ function Skeleton() {
 
 /** Fetches what most answers need, before one does. */
 export function preloadResult(): void {
-  void import("../panes/chart/ChartPane").catch(() => {}); // it is tried again when it is drawn
+  ChartPane.preload();
 }
 
 /** The versions before a result, oldest first. */
@@ -155,7 +161,7 @@ function Downloads({ log, r }: { log: Log; r: ShownResult }) {
   const write = async (f: Exclude<Format, "arrow">) => {
     setFailed("");
     try {
-      const make = await import("../lib/export");
+      const make = await patiently(() => import("../lib/export"));
       save(await make[f](here!), fileName(r.chart?.title || question || r.id, f));
     } catch {
       setFailed("The file could not be written. Reload the page and try again.");

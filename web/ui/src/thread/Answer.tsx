@@ -1,9 +1,10 @@
-import { lazy, Suspense, useMemo } from "react";
+import { Suspense, useMemo } from "react";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import type { Answer as AnswerType } from "../log/conversation";
 import { notesOf } from "./notes";
 
-const load = () => import("./markdown/Markdown");
-const Markdown = lazy(() => load().catch(() => ({ default: Plain })));
+const Markdown = later(() => import("./markdown/Markdown"));
 
 /** The text as it was written: until the renderer is there, or where it cannot be had. */
 function Plain({ text }: { text: string }) {
@@ -12,7 +13,7 @@ function Plain({ text }: { text: string }) {
 
 /** Fetches the renderer before it is needed. */
 export function preloadMarkdown(): void {
-  void load().catch(() => {}); // it is tried again when it is drawn
+  Markdown.preload();
 }
 
 /** The prose of an answer. */
@@ -20,9 +21,11 @@ export function Prose({ text, answer, growing }: { text: string; answer?: Answer
   const notes = useMemo(() => (answer ? notesOf(answer) : undefined), [answer]);
   return (
     <div className="prose" dir="auto">
-      <Suspense fallback={<Plain text={text} />}>
-        <Markdown text={text} notes={notes} growing={growing} />
-      </Suspense>
+      <Boundary instead={<Plain text={text} />}>
+        <Suspense fallback={<Plain text={text} />}>
+          <Markdown text={text} notes={notes} growing={growing} />
+        </Suspense>
+      </Boundary>
     </div>
   );
 }

@@ -1,11 +1,13 @@
-import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from "react";
+import { Suspense, useEffect, useRef, useState, type ReactNode } from "react";
 import { api, sentence } from "../api/client";
 import type { ToolPart } from "../log/conversation";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { subject } from "../panes/coder/detail";
 
-const Preview = lazy(() => import("../panes/coder/Preview").then((m) => ({ default: m.Preview })));
+const Preview = later(async () => ({ default: (await import("../panes/coder/Preview")).Preview }));
 
 const asking: Record<string, string> = { Bash: "run this command", Write: "write this file", Edit: "change this file" };
 
@@ -46,9 +48,11 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
         <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{file}</span>
       </header>
       <div className="px-4 py-3">
-        <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
-          <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} />
-        </Suspense>
+        <Boundary>
+          <Suspense fallback={<p className="text-ink-quiet">Loading.</p>}>
+            <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} />
+          </Suspense>
+        </Boundary>
       </div>
       {declining ? (
         <form

@@ -1,9 +1,11 @@
 // The conversation: turns from old to new. A new question goes to the top of the
 // view and its answer grows below it, in room that is kept for it. A reader who
 // scrolled away is left alone.
-import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { Conversation, Turn } from "../log/conversation";
+import { Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { busy, type Conversation, type Turn } from "../log/conversation";
 import { useLine, useLog, type Log } from "../log/store";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { go } from "../lib/router";
@@ -12,7 +14,7 @@ import { notesOf, type Note } from "./notes";
 import { TurnView } from "./TurnView";
 import { usePending } from "./ask";
 
-const FootnotePopover = lazy(() => import("../panes/footnote/FootnotePopover"));
+const FootnotePopover = later(() => import("../panes/footnote/FootnotePopover"));
 
 export function Thread({ log }: { log: Log }) {
   const turns = useLog(log, (c) => c.turns);
@@ -59,9 +61,11 @@ export function Thread({ log }: { log: Log }) {
         </div>
         <Announcer turns={turns} />
         {note && (
-          <Suspense fallback={null}>
-            <FootnotePopover note={note.note} anchor={note.anchor} conversation={log.id} result={note.note.cite?.result ? results[note.note.cite.result] : undefined} onClose={() => setNote(null)} />
-          </Suspense>
+          <Boundary instead={null} of={note}>
+            <Suspense fallback={null}>
+              <FootnotePopover note={note.note} anchor={note.anchor} conversation={log.id} result={note.note.cite?.result ? results[note.note.cite.result] : undefined} onClose={() => setNote(null)} />
+            </Suspense>
+          </Boundary>
         )}
       </StaleContext>
     </NoteContext>
@@ -209,11 +213,12 @@ function Loading({ log, empty }: { log: Log; empty: boolean }) {
 /** Says when the line is lost, and that nothing else is. */
 function LineState({ log }: { log: Log }) {
   const line = useLine(log);
+  const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   if (line.state === "waiting") {
     return (
       <div role="status" className="mb-2 flex items-center gap-2 rounded-md bg-warn-soft px-3 py-1.5 text-sm text-warn">
         <Icon name="spinner" small className="turning" />
-        <span className="min-w-0 flex-1">{line.why} Connecting again; the answer goes on meanwhile.</span>
+        <span className="min-w-0 flex-1">{line.why} {running ? "Connecting again; the answer goes on meanwhile." : "Connecting again."}</span>
         <button type="button" onClick={log.retry} className="rounded-sm font-medium underline underline-offset-2">
           Now
         </button>

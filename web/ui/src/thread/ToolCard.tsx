@@ -1,13 +1,15 @@
-import { lazy, memo, Suspense, useEffect, useRef, useState } from "react";
+import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
 import { duration, plural } from "../lib/format";
+import { later } from "../lib/later";
+import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { outcome, subject } from "../panes/coder/detail";
 import { Approval } from "./Approval";
 import { revealed, useRevealed } from "./reveal";
 import { activity } from "./Steps";
 
-const CallCard = lazy(() => import("../panes/coder/CallCard"));
+const CallCard = later(() => import("../panes/coder/CallCard"));
 const coderTools = new Set(["Read", "Write", "Edit", "Bash", "Glob", "Grep"]);
 
 const says: Record<ToolState, string> = { running: "running", waiting: "waits", done: "done", failed: "failed" };
@@ -39,9 +41,11 @@ export const ToolCard = memo(function ToolCard({ part, conversation, open: first
       {open && (
         <div className="space-y-2 border-t px-3 py-2 text-sm">
           {coderTools.has(part.name) ? (
-            <Suspense fallback={<Raw part={part} />}>
-              <CallCard part={part} conversation={conversation} />
-            </Suspense>
+            <Boundary instead={<Raw part={part} />}>
+              <Suspense fallback={<Raw part={part} />}>
+                <CallCard part={part} conversation={conversation} />
+              </Suspense>
+            </Boundary>
           ) : (
             <Raw part={part} />
           )}

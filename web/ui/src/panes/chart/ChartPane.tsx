@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import type { View } from "vega";
 import { useFirstRows } from "../../api/rows";
 import { fileName, save } from "../../lib/download";
+import { patiently } from "../../lib/later";
 import { plural } from "../../lib/format";
 import { go, route, useRoute } from "../../lib/router";
 import { color, useDark } from "../../lib/theme";
@@ -51,7 +52,7 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
   const keep = async (format: "png" | "svg") => {
     const whole = rows && compile(rows, spec, { width: 960, height: 540, look, type, now: Date.now(), data: end, titled: true });
     if (whole?.kind !== "chart") return;
-    const { picture } = await import("./vega");
+    const { picture } = await patiently(() => import("./vega"));
     save(await picture(whole.spec, format), fileName(title, format));
   };
   const hidden = data ? hiddenRows(result.source, data) : 0;
@@ -201,7 +202,8 @@ function Picture({ drawing }: { drawing: Chart }) {
     let over = false;
     const el = into.current!;
     setFailed("");
-    import("./vega")
+    delete el.dataset.drawn; // as it is to be
+    patiently(() => import("./vega"))
       .then(({ draw }) => {
         if (over) return;
         // A child of its own: the old picture stays until the new one stands.

@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { api, sentence } from "../../api/client";
 import { invalidate } from "../../api/load";
 import { chip } from "../../composer/Composer";
 import { Icon } from "../../ui/Icon";
 import { Menu } from "../../ui/Menu";
 import type { AttachProps } from "../slots";
+import { useDrop } from "./drop";
 import { addFiles, readable } from "./store";
 
 /** Takes files: into this browser, where their rows stay, or up to the server. Files
@@ -13,14 +14,12 @@ export function Attach({ session, onLocal }: AttachProps) {
   const input = useRef<HTMLInputElement>(null);
   const [upload, setUpload] = useState(false);
   const [says, setSays] = useState("");
-  const told = useRef(onLocal);
-  useEffect(() => void (told.current = onLocal));
 
   const open = async (files: File[]) => {
     const some = files.filter((f) => readable.test(f.name));
     if (!some.length) return setSays(files.length ? "CSV, TSV, Parquet, JSON and XLSX files can be opened here." : "");
     setSays("");
-    told.current?.();
+    onLocal?.();
     await addFiles(some);
   };
   const send = async (file: File | undefined) => {
@@ -34,22 +33,7 @@ export function Attach({ session, onLocal }: AttachProps) {
       setSays(sentence(err));
     }
   };
-  useEffect(() => {
-    const over = (e: DragEvent) => {
-      if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
-    };
-    const drop = (e: DragEvent) => {
-      if (!e.dataTransfer?.files.length) return;
-      e.preventDefault();
-      void open([...e.dataTransfer.files]);
-    };
-    addEventListener("dragover", over);
-    addEventListener("drop", drop);
-    return () => {
-      removeEventListener("dragover", over);
-      removeEventListener("drop", drop);
-    };
-  }, []);
+  useDrop((files) => void open(files));
 
   const pick = (toServer: boolean) => {
     setUpload(toServer);

@@ -9,6 +9,7 @@ import { Icon } from "../../ui/Icon";
 import { Menu } from "../../ui/Menu";
 import type { LocalFilesProps } from "../slots";
 import { allowances, type Allowance } from "./cells";
+import { useDrop } from "./drop";
 import { addFiles, allow, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
 
 const words: Record<Allowance, string> = { 0: "no cells", 50: "50 cells", 1000: "1,000 cells" };
@@ -66,22 +67,7 @@ export default function LocalFiles({ log }: LocalFilesProps) {
 /** Opens a file beside a conversation: one that was closed, or one more. */
 function Again() {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const over = (e: DragEvent) => {
-      if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
-    };
-    const drop = (e: DragEvent) => {
-      if (!e.dataTransfer?.files.length) return;
-      e.preventDefault();
-      void addFiles([...e.dataTransfer.files].filter((f) => readable.test(f.name)));
-    };
-    addEventListener("dragover", over);
-    addEventListener("drop", drop);
-    return () => {
-      removeEventListener("dragover", over);
-      removeEventListener("drop", drop);
-    };
-  }, []);
+  useDrop((files) => void addFiles(files.filter((f) => readable.test(f.name))));
   return (
     <>
       <button type="button" className={`${chip} border-transparent`} onClick={() => input.current?.click()}>

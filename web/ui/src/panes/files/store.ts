@@ -1,6 +1,8 @@
 // The files that are open in this browser, and what a model may see of their rows.
 // Small, because the first page needs it; the engine comes with the first file.
 import { useSyncExternalStore } from "react";
+import type { TableName } from "../../composer/mentions";
+import { patiently } from "../../lib/later";
 import { allowances, type Allowance, type Whole } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
@@ -118,7 +120,7 @@ async function started(): Promise<Engine> {
   if (running && !running.ended) return running;
   if (!opened.length) throw new Error("No file is open in this browser.");
   const files = opened;
-  const mine = import("./engine").then((m) => m.Engine.start(files.map((o) => o.file)));
+  const mine = patiently(() => import("./engine")).then((m) => m.Engine.start(files.map((o) => o.file)));
   engine = mine;
   try {
     const e = await mine;
@@ -139,6 +141,11 @@ function shown({ id, file }: Opened, e: Engine): LocalFile {
 export async function query(sql: string, signal: AbortSignal): Promise<Whole> {
   await restore();
   return (await started()).query(sql, signal);
+}
+
+/** The tables as they can be named in a question. */
+export function named(files: readonly LocalFile[]): readonly TableName[] {
+  return files.flatMap((f) => f.tables.map((t) => ({ source: f.name, table: t.name, here: true })));
 }
 
 /** All tables, once they are loaded. */

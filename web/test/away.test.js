@@ -1,0 +1,61 @@
+// The page while the server is away: what was not loaded yet waits for it, and comes by
+// itself.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ask, close, line, open, phone, serve } from "./harness.js";
+import { check } from "./look.js";
+
+let server;
+before(async () => (server = await serve()));
+after(async () => {
+  await close();
+  await server?.stop();
+});
+
+const away = [/Failed to load resource/, /net::ERR/, /dynamically imported module/, /Unable to preload/];
+
+test("panes that were not loaded yet come once the server is back, and nothing is lost meanwhile", async () => {
+  const wire = await line(server.url);
+  try {
+    const p = await open(wire.url, { allow: away });
+    await ask(p, "Revenue by month");
+    await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
+    wire.cut();
+    await p.getByText("Connecting again").waitFor();
+    await p.getByRole("button", { name: "This conversation" }).click();
+    await p.getByRole("menuitem", { name: /^Trace/ }).click();
+    await p.getByRole("heading", { name: "Trace" }).waitFor();
+    await p.getByRole("textbox", { name: "Your question" }).fill("and by year?");
+    await p.keyboard.press("Control+k");
+    await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
+    await check(p, "away");
+    wire.mend();
+    await p.getByRole("dialog").waitFor({ timeout: 60_000 });
+    await p.keyboard.press("Escape");
+    await p.getByText("run finished").waitFor({ timeout: 60_000 });
+    assert.equal(await p.getByRole("textbox", { name: "Your question" }).inputValue(), "and by year?");
+    await p.done();
+  } finally {
+    await wire.stop();
+  }
+});
+
+test("a chart whose rows or whose code could not be had is drawn once they can", async () => {
+  const wire = await line(server.url);
+  try {
+    const p = await open(wire.url, { viewport: phone, allow: away });
+    const log = p.getByRole("log");
+    await ask(p, "Revenue by month");
+    await log.getByText("Revenue by month was highest").waitFor();
+    wire.cut();
+    await p.getByText("Connecting again").waitFor();
+    await log.getByRole("button", { name: /^Revenue by month/ }).click();
+    await p.getByRole("tab", { name: "Chart", selected: true }).waitFor();
+    await p.getByRole("tabpanel").locator("*").first().waitFor();
+    wire.mend();
+    await p.locator(".chart[data-drawn]").waitFor({ timeout: 60_000 });
+    await p.done();
+  } finally {
+    await wire.stop();
+  }
+});
