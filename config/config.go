@@ -20,6 +20,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/token"
 )
 
 // The upstreams a model can be reached through.
@@ -92,11 +93,28 @@ type Config struct {
 // Auth says how callers show who they are, beside api_keys.
 type Auth struct {
 	Required bool `yaml:"required"` // a key is needed also where api_keys is empty: one that footnote keys made
+	JWT      JWT  `yaml:"jwt"`
+}
+
+// JWT says which signed tokens are believed, and whom they stand for. Without an
+// issuer there are none.
+type JWT struct {
+	Issuer          string   `yaml:"issuer"`
+	Audience        string   `yaml:"audience"`
+	Keys            string   `yaml:"keys"`       // address or file of the public keys; empty: where the issuer says
+	Algorithms      []string `yaml:"algorithms"` // empty: RS256 and ES256
+	Org             string   `yaml:"org"`        // of all users, instead of a claim
+	OrgClaim        string   `yaml:"org_claim"`
+	UserClaim       string   `yaml:"user_claim"`
+	RolesClaim      string   `yaml:"roles_claim"`
+	AttributeClaims []string `yaml:"attribute_claims"`
 }
 
 // NeedsKey reports whether callers must show who they are. Without it every caller
 // on this machine is one user.
-func (c Config) NeedsKey() bool { return len(c.APIKeys) > 0 || c.Auth.Required }
+func (c Config) NeedsKey() bool {
+	return len(c.APIKeys) > 0 || c.Auth.Required || c.Auth.JWT.Issuer != ""
+}
 
 // Tiers are the choices of model that an assistant may offer: for each the model,
 // its effort (off: without thinking, or a level), and what a token counts.
@@ -168,6 +186,7 @@ func Default() Config {
 		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20},
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		ParkTimeout: 5 * time.Minute,
+		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
 		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20},
 	}
@@ -534,7 +553,32 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkOrigins(), c.checkTools(), c.checkListen())
+	return cmp.Or(c.checkOrigins(), c.Auth.JWT.check(), c.checkTools(), c.checkListen())
+}
+
+// check says what is wrong with the settings of tokens.
+func (j JWT) check() error {
+	if j.Issuer == "" {
+		if j.Audience != "" || j.Keys != "" {
+			return errors.New("auth.jwt.issuer is not set, but other settings of auth.jwt are")
+		}
+		return nil
+	}
+	if j.Audience == "" {
+		return errors.New("auth.jwt.audience is not set; it must be what the issuer calls this server, or tokens for others would be believed")
+	}
+	if strings.Contains(j.Keys, "://") && !token.Safe(j.Keys) {
+		return fmt.Errorf("auth.jwt.keys is %q; it must be https, or on this machine, or a file", withoutUser(j.Keys))
+	}
+	if j.Keys == "" && !token.Safe(j.Issuer) {
+		return fmt.Errorf("auth.jwt.issuer is %q; without auth.jwt.keys it must be an https address", withoutUser(j.Issuer))
+	}
+	for _, a := range j.Algorithms {
+		if !oneOf(a, token.Algorithms...) {
+			return fmt.Errorf("auth.jwt.algorithms has %q; it must be of %s", a, strings.Join(token.Algorithms, ", "))
+		}
+	}
+	return nil
 }
 
 func (c Config) checkOrigins() error {
@@ -607,7 +651,7 @@ func (c Config) checkListen() error {
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !loopback && !c.NeedsKey() {
-		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
+		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
 	}
 	seen := map[Secret]bool{}
 	for i, k := range c.APIKeys {

@@ -68,7 +68,10 @@ var three = map[string][3]string{
 	"tiers.low_model": {"m1", "m2", "m3"}, "tiers.low_effort": {"off", "high", "low"}, "tiers.low_multiplier": {"2", "3", "4"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
-	"auth.required": {"true", "false", "true"},
+	"auth.required":   {"true", "false", "true"},
+	"auth.jwt.issuer": {"https://one.example", "https://two.example", "https://three.example"}, "auth.jwt.audience": {"one", "two", "three"}, "auth.jwt.keys": {"1.json", "2.json", "3.json"},
+	"auth.jwt.algorithms": {`["RS256"]`, "ES256,RS512", "EdDSA"}, "auth.jwt.org": {"one", "two", "three"}, "auth.jwt.org_claim": {"one", "two", "three"}, "auth.jwt.user_claim": {"one", "two", "three"},
+	"auth.jwt.roles_claim": {"one", "two", "three"}, "auth.jwt.attribute_claims": {`["one"]`, "two,b", "three"},
 }
 
 func variable(name string) string {
@@ -79,7 +82,7 @@ func variable(name string) string {
 func yamlOf(name, value string) string {
 	outer, inner, nested := strings.Cut(name, ".")
 	if nested {
-		return fmt.Sprintf("%s:\n  %s: %s\n", outer, inner, value)
+		return outer + ":\n  " + strings.ReplaceAll(yamlOf(inner, value), "\n  ", "\n    ")
 	}
 	return fmt.Sprintf("%s: %s\n", name, value)
 }
@@ -94,7 +97,16 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 		get := func(yaml string, env []string, flag string) any {
 			t.Helper()
 			flags := map[string]string{"api_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			if strings.HasPrefix(name, "auth.jwt.") {
+				flags["auth.jwt.issuer"], flags["auth.jwt.audience"] = "https://zero.example", "zero"
+			}
 			delete(flags, name)
+			if name == "auth.jwt.audience" && yaml == "" && env == nil && flag == "" {
+				flags[name] = "default" // it has none
+			}
+			if name == "auth.jwt.issuer" && yaml == "" && env == nil && flag == "" {
+				delete(flags, "auth.jwt.audience") // which needs one
+			}
 			if flag != "" {
 				flags[name] = flag
 			}
@@ -192,6 +204,12 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"port too large":         {env: []string{"FOOTNOTE_LISTEN=127.0.0.1:70000"}, want: []string{"70000"}},
 		"all, without keys":      {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},
 		"any address":            {env: []string{"FOOTNOTE_LISTEN=0.0.0.0:8787"}, want: []string{"api_keys"}},
+		"tokens for anybody":     {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example"}, want: []string{"auth.jwt.audience"}},
+		"tokens of nobody":       {env: []string{"FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer"}},
+		"plain keys":             {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a", "FOOTNOTE_AUTH_JWT_KEYS=http://a.example/keys"}, want: []string{"auth.jwt.keys", "https"}},
+		"a plain issuer":         {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=http://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer", "https"}},
+		"no algorithm":           {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a", "FOOTNOTE_AUTH_JWT_ALGORITHMS=RS256,none"}, want: []string{"auth.jwt.algorithms", "none"}},
+		"a shared secret":        {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a", "FOOTNOTE_AUTH_JWT_ALGORITHMS=HS256"}, want: []string{"auth.jwt.algorithms", "HS256"}},
 		"IPv6 any":               {env: []string{"FOOTNOTE_LISTEN=[::]:8787"}, want: []string{"api_keys"}},
 		"a name":                 {env: []string{"FOOTNOTE_LISTEN=example.org:8787"}, want: []string{"api_keys"}},
 		"a short key":            {env: []string{"FOOTNOTE_LISTEN=:8787", "FOOTNOTE_API_KEYS=short"}, want: []string{"shorter"}},

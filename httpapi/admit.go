@@ -117,6 +117,7 @@ func (s *Server) identify(r *http.Request) error {
 type grant struct {
 	principal footnote.Principal
 	keyID     string         // of a stored key
+	once      bool           // it cannot begin a session
 	signIn    session.Digest // of the key, as sessions know it
 }
 
@@ -135,6 +136,10 @@ func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 			return grant{}, fmt.Errorf("httpapi: the id of a stored key has %d bytes, not %d", len(id), len(g.signIn))
 		}
 		return g, nil
+	}
+	if s.opts.Tokens != nil && s.opts.Tokens.Mine(text) {
+		p, err := s.opts.Tokens.Check(ctx, text)
+		return grant{principal: p, once: true}, err
 	}
 	return grant{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
 }

@@ -20,6 +20,14 @@ type StoredKeys interface {
 	Named(ctx context.Context, id string) (footnote.Principal, error)
 }
 
+// Tokens are credentials that say themselves whom they stand for, and until when.
+// What is wrong with one is Unauthorized; its message is told to the caller.
+type Tokens interface {
+	// Mine reports whether a text is made like a token, whoever signed it.
+	Mine(text string) bool
+	Check(ctx context.Context, text string) (footnote.Principal, error)
+}
+
 // guarded ends a request when the stored key that it came in by no longer stands.
 // The caller calls release when it is done.
 func (s *Server) guarded(r *http.Request) (_ *http.Request, release func()) {

@@ -88,6 +88,8 @@ type Options struct {
 	Keys map[string]footnote.Principal
 	// StoredKeys are those that can be revoked while the server runs; nil: none.
 	StoredKeys StoredKeys
+	// Tokens are signed tokens; nil: none are believed.
+	Tokens Tokens
 	// NeedsKey refuses callers without a key also when there are no Keys. Where it is
 	// not set and there are none, callers on the loopback interface are the local
 	// principal and all others are refused.
@@ -183,7 +185,7 @@ func (o Options) withDefaults() Options {
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 1 << 20
 	}
-	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0
+	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0 || o.Tokens != nil
 	if o.OnDisconnect == "" {
 		o.OnDisconnect = agent.Cancel
 	}

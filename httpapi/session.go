@@ -100,6 +100,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if who.once {
+		return footnote.Errorf(footnote.InvalidRequest, "A token begins no session: it would outlive the token. Send the token with each request.")
+	}
 	scopeOf(r.Context()).principal = who.principal
 	token, _ := s.opts.Sessions.New(who.signIn)
 	http.SetCookie(w, cookie(r, token, int(session.Lifetime.Seconds())))

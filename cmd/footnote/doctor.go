@@ -50,6 +50,7 @@ func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error
 	checks = append(checks, checkData(c.Data))
 	checks = append(checks, checkStore(ctx, c)...)
 	checks = append(checks, checkKeys(ctx, c))
+	checks = append(checks, checkTokens(ctx, c)...)
 	checks = append(checks, checkModel(ctx, c, std)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
 	printChecks(std.out, checks)
@@ -105,7 +106,7 @@ func checkKeys(ctx context.Context, c config.Config) check {
 	switch {
 	case !c.NeedsKey() && standing+ended == 0:
 		return check{"api keys", stateOK, "none: only programs on this machine can call"}
-	case len(c.APIKeys)+standing == 0:
+	case len(c.APIKeys)+standing == 0 && c.Auth.JWT.Issuer == "":
 		return check{"api keys", stateWarn, words + ": nobody can call. Make one with footnote keys create"}
 	}
 	return check{"api keys", stateOK, words}

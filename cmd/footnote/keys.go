@@ -16,7 +16,9 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/apikey"
+	"github.com/footnotehq/footnote/internal/token"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
@@ -222,6 +224,46 @@ func needsKey(ctx context.Context, c config.Config, folder string, keys store.Ke
 	}
 	any, err := keys.ListKeys(ctx, "", "", 1)
 	return len(any) > 0, err
+}
+
+// verifier makes what the configuration says of tokens; nil when it says nothing.
+func verifier(c config.Config, log *slog.Logger) (*token.Verifier, error) {
+	j := c.Auth.JWT
+	if j.Issuer == "" {
+		return nil, nil
+	}
+	return token.New(token.Options{
+		Issuer: j.Issuer, Audience: j.Audience, Keys: j.Keys, Algorithms: j.Algorithms, Org: j.Org,
+		OrgClaim: j.OrgClaim, UserClaim: j.UserClaim, RolesClaim: j.RolesClaim, Attributes: j.AttributeClaims, Logger: log,
+	})
+}
+
+// tokens are the tokens of the doors; nil when there are none.
+func (a *app) tokens() (httpapi.Tokens, error) {
+	v, err := verifier(a.cfg, a.log)
+	if v == nil {
+		return nil, err
+	}
+	a.later(func() error { v.Close(); return nil })
+	return v, nil
+}
+
+// checkTokens reads the issuer's keys.
+func checkTokens(ctx context.Context, c config.Config) []check {
+	v, err := verifier(c, nil)
+	if v == nil && err == nil {
+		return nil
+	}
+	if err == nil {
+		defer v.Close()
+		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+		defer cancel()
+		err = v.Ready(ctx)
+	}
+	if err != nil {
+		return []check{{"tokens", stateFail, "no keys of " + c.Auth.JWT.Issuer + ": " + err.Error()}}
+	}
+	return []check{{"tokens", stateOK, "of " + c.Auth.JWT.Issuer + " for " + c.Auth.JWT.Audience}}
 }
 
 // checkStoredKeys counts the keys of the store, without changing it.
