@@ -26,6 +26,7 @@ var banned = map[string][]string{
 	"/source/duckdb":    {"/agent", "/store", "/source/sqlite", "net/http"},
 	"/source/postgres":  {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http", "testing"},
 	"/source/catalog":   {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
+	"/retention":        {"/agent", "/httpapi", "net/http"},
 	"/usage":            {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/export":           {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/store":            {"/agent", "/source", "net/http", "database/sql"},

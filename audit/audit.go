@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -44,9 +45,10 @@ type Sink interface {
 // a cursor of its own, so that one which is full does not hold up the other.
 type Options struct {
 	Log     Log
-	Sinks   map[string]Sink // by a name that stays the same: the cursor's
-	Verbose bool            // each tool call with its reason and time, too
-	Secrets []string        // never written, wherever they appear
+	Sinks   map[string]Sink  // by a name that stays the same: the cursor's
+	Verbose bool             // each tool call with its reason and time, too
+	Secrets []string         // never written, wherever they appear
+	Redact  []*regexp.Regexp // nor what one of them matches
 	Logger  *slog.Logger
 	Poll    time.Duration // default 1 s
 }
@@ -119,12 +121,36 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: replacer(opts.Secrets)}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: without(replacer(opts.Secrets), opts.Redact)}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
 		a.lag[name] = new(atomic.Int64)
 	}
 	return a, nil
+}
+
+// without is scan, and then without what a pattern matches.
+func without(scan func(string) string, patterns []*regexp.Regexp) func(string) string {
+	return func(text string) string {
+		text = scan(text)
+		for _, p := range patterns {
+			text = p.ReplaceAllLiteralString(text, "***")
+		}
+		return text
+	}
+}
+
+// Note writes a line of another kind to all sinks, at once.
+func (a *Audit) Note(line any) error {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("encode a line of the audit: %w", err)
+	}
+	var errs []error
+	for _, sink := range a.opts.Sinks {
+		errs = append(errs, sink.Write(append([]byte(a.scan(string(data))), '\n')))
+	}
+	return errors.Join(errs...)
 }
 
 // Wake says that there may be something new.

@@ -82,6 +82,11 @@ type Config struct {
 
 	OnBusy string `yaml:"on_busy"` // a message of /api/chat-v2 to a conversation that is still answering: reject, enqueue or interrupt
 
+	// Retention is how long organisations keep conversations after their last event, as
+	// org=duration; * is all others.
+	Retention []string `yaml:"retention"`
+	LogRedact []string `yaml:"log_redact"` // expressions: what they match is kept out of log and audit
+
 	Recall time.Duration `yaml:"conversation_cache_ttl"` // how long the events of an active conversation are kept in memory; 0: not at all
 
 	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
@@ -542,6 +547,12 @@ func (c Config) Check() error {
 			return fmt.Errorf("%s is %q; it must be %s", k.name, fmt.Sprint(k.got), k.want)
 		}
 	}
+	if _, err := c.RetentionRules(); err != nil {
+		return err
+	}
+	if _, err := c.RedactPatterns(); err != nil {
+		return err
+	}
 	if c.Upstream == Anthropic && c.APIKey == "" {
 		return errors.New(`upstream is "anthropic", but api_key (ANTHROPIC_API_KEY) is not set`)
 	}
@@ -579,6 +590,48 @@ func (j JWT) check() error {
 		}
 	}
 	return nil
+}
+
+// RetentionRules are how long organisations keep conversations.
+func (c Config) RetentionRules() (map[string]time.Duration, error) {
+	rules := map[string]time.Duration{}
+	for _, item := range c.Retention {
+		at := strings.LastIndexByte(item, '=')
+		if at <= 0 {
+			return nil, fmt.Errorf("retention has %q; it must be org=duration, such as acme=90d", item)
+		}
+		org, text := item[:at], item[at+1:]
+		age, err := time.ParseDuration(text)
+		if days, ok := strings.CutSuffix(text, "d"); ok {
+			var n int
+			n, err = strconv.Atoi(days)
+			age = time.Duration(min(n, 36_500)) * 24 * time.Hour
+		}
+		if err != nil || age < time.Hour {
+			return nil, fmt.Errorf("retention has %q; it must be org=duration of at least 1h, such as acme=90d", item)
+		}
+		if _, twice := rules[org]; twice {
+			return nil, fmt.Errorf("retention has %q, and another rule for %s", item, org)
+		}
+		rules[org] = age
+	}
+	return rules, nil
+}
+
+// RedactPatterns are what is kept out of log and audit.
+func (c Config) RedactPatterns() ([]*regexp.Regexp, error) {
+	var list []*regexp.Regexp
+	for _, item := range c.LogRedact {
+		p, err := regexp.Compile(item)
+		if err == nil && p.MatchString("") {
+			err = errors.New("it matches nothing at all, too")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("log_redact has %q; it must be a regular expression (RE2): %w", item, err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }
 
 func (c Config) checkOrigins() error {

@@ -91,7 +91,7 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) 
 		how.Waiting = func() { fmt.Fprint(std.err, "waiting for another question in this data folder") }
 		defer fmt.Fprint(std.err, "\r\x1b[K")
 	}
-	a, err := newApp(ctx, c, askFolder, how, logger(std.err, "error"), loading(std.err), nil)
+	a, err := newApp(ctx, c, askFolder, how, logger(std.err, c, "error"), loading(std.err), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func checkModel(ctx context.Context, c config.Config, std streams) []check {
 	if c.Upstream == config.Offline {
 		return []check{{"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL and FOOTNOTE_MODEL"}}
 	}
-	a := &app{cfg: c, log: logger(std.err, "error")}
+	a := &app{cfg: c, log: logger(std.err, c, "error")}
 	if err := a.connect(); err != nil {
 		return []check{{"model", stateFail, err.Error()}}
 	}
@@ -148,7 +148,7 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 
 func checkSource(ctx context.Context, c config.Config, name string, pool *child.Pool, std streams) []check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, "error"), loading(std.err))
+	src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, c, "error"), loading(std.err))
 	if err != nil {
 		return []check{{what, stateFail, err.Error()}}
 	}

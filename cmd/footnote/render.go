@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
 )
 
 // shownRows is how many rows of a table the terminal shows.
@@ -41,10 +42,10 @@ func terminalWidth(w io.Writer) int {
 }
 
 // logger is the server's own log. Its level has been checked.
-func logger(w io.Writer, level string) *slog.Logger {
+func logger(w io.Writer, c config.Config, level string) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level))
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l}))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: redacting(c)}))
 }
 
 // loading shows how the loading of files goes, when a person is watching.

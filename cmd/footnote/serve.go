@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/internal/apikey"
+	"github.com/footnotehq/footnote/retention"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
@@ -59,7 +60,7 @@ func flag(name, value string) map[string]string {
 // serve runs the server until ctx ends, then lets the running answers end. Ready
 // is called with the address once it answers; it may be nil.
 func serve(ctx context.Context, c config.Config, std streams, ready func(address string)) error {
-	log := logger(std.err, c.LogLevel)
+	log := logger(std.err, c, c.LogLevel)
 	listener, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
@@ -91,6 +92,10 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	if err := a.pages(api); err != nil {
 		return err
 	}
+	job, err := a.retention(func(d retention.Deleted) error { return follow.Note(d) }, time.Now)
+	if err != nil {
+		return err
+	}
 	if err := a.engine.Recover(ctx); err != nil {
 		return err
 	}
@@ -109,6 +114,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	followed := make(chan struct{})
 	go func() { defer close(followed); follow.Run(following, auditGrace) }()
 
+	defer running(ctx, job)()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -224,11 +230,11 @@ func (a *app) audit(stdout io.Writer) (*audit.Audit, error) {
 // auditTo makes the audit of this log into sinks. No key of the configuration
 // stands in it.
 func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
-	secrets := []string{string(a.cfg.APIKey)}
-	for _, k := range a.cfg.APIKeys {
-		secrets = append(secrets, string(k.Key))
+	patterns, err := a.cfg.RedactPatterns()
+	if err != nil {
+		return nil, err
 	}
-	return audit.New(audit.Options{Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secrets, Logger: a.log})
+	return audit.New(audit.Options{Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secretsOf(a.cfg), Redact: patterns, Logger: a.log})
 }
 
 func (a *app) gauges(follow *audit.Audit) error {

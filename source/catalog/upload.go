@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/plainfile"
@@ -327,6 +328,39 @@ func (c *Catalog) Remove(p footnote.Principal, name string) error {
 	c.drop(u) // last: until then nobody else gets its name, and its folder
 	return nil
 }
+
+// Expire deletes the uploads that are older than age says of their owner, who is named
+// as Digest names an org and a user; a negative age keeps them.
+func (c *Catalog) Expire(now time.Time, age func(org, user string) time.Duration) error {
+	c.mu.Lock()
+	var old []*upload
+	for _, u := range c.uploads {
+		if !u.pending {
+			old = append(old, u)
+		}
+	}
+	c.mu.Unlock()
+	var errs []error
+	for _, u := range old {
+		most := age(u.owner.org, u.owner.user)
+		if most < 0 {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(u.folder, aboutFile))
+		if err != nil || now.Sub(info.ModTime()) <= most {
+			continue // one that was removed meanwhile, too
+		}
+		if err := u.remove(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		c.drop(u)
+	}
+	return errors.Join(errs...)
+}
+
+// Digest is how an org or a user is named in the folder of uploads.
+func Digest(name string) string { return digest(name) }
 
 // restore finds the uploads of earlier times, and clears away what broke off.
 func (c *Catalog) restore() error {

@@ -72,7 +72,10 @@ const deleteTime = 2 * time.Minute
 
 // Delete implements store.Store. The bytes of what is deleted stay in the database's
 // files until VACUUM has used their place again.
-func (s *Store) Delete(ctx context.Context, id string) error {
+func (s *Store) Delete(ctx context.Context, id string) error { return s.delete(ctx, id, nil) }
+
+// delete deletes a stream; with at, only when its last event is that one.
+func (s *Store) delete(ctx context.Context, id string, at *int64) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	defer cancel()
 	again := false // an attempt whose commit was lost sight of may have been done
 	err := s.do(ctx, "delete "+id, func(_ context.Context, c *pgxpool.Conn) error {
-		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return remove(ctx, tx, id) })
+		err := pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return remove(ctx, tx, id, at) })
 		if errors.Is(err, pgx.ErrNoRows) && again {
 			return nil
 		}
@@ -96,14 +99,17 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-func remove(ctx context.Context, tx pgx.Tx, id string) error {
+func remove(ctx context.Context, tx pgx.Tx, id string, at *int64) error {
 	if _, err := tx.Exec(ctx, "SELECT set_config('statement_timeout', $1, true)", strconv.FormatInt(deleteTime.Milliseconds(), 10)); err != nil {
 		return err
 	}
-	var n int64
+	var n, last int64
 	var org, user string
-	if err := tx.QueryRow(ctx, "SELECT n, org_id, user_id FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n, &org, &user); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT n, last, org_id, user_id FROM footnote.streams WHERE id = $1 FOR UPDATE", id).Scan(&n, &last, &org, &user); err != nil {
 		return err
+	}
+	if at != nil && last != *at {
+		return store.ErrMoved(id, *at, last)
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3", org, user, id); err != nil {
 		return err

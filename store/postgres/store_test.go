@@ -39,3 +39,30 @@ func TestDurable(t *testing.T) {
 		return openAt(tb, urls[dir], Options{})
 	})
 }
+
+func TestMovable(t *testing.T) {
+	storetest.RunMovable(t, func(tb testing.TB) store.Movable { return openAt(tb, pgtest.Database(tb), Options{}) })
+}
+
+func TestOneLeads(t *testing.T) {
+	url := pgtest.Database(t)
+	a, b := openAt(t, url, Options{}), openAt(t, url, Options{})
+	release, ok, err := a.Lead(t.Context(), "task")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for task, want := range map[string]bool{"task": false, "another": true} {
+		r, ok, err := b.Lead(t.Context(), task)
+		if err != nil || ok != want {
+			t.Errorf("%s: %v, %v", task, ok, err)
+		}
+		if ok {
+			r()
+		}
+	}
+	release()
+	if release, ok, err = b.Lead(t.Context(), "task"); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	release()
+}

@@ -64,6 +64,13 @@ func (r *recent) trim(now time.Time) {
 	r.events = r.events[n:]
 }
 
+// forget forgets everything: events came that were not added.
+func (r *recent) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun, r.events, r.bytes = false, nil, 0
+}
+
 // drop forgets the events of a stream that was deleted.
 func (r *recent) drop(stream string) {
 	r.mu.Lock()

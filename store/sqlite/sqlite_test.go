@@ -30,3 +30,7 @@ func TestStore(t *testing.T) {
 func TestDurable(t *testing.T) {
 	storetest.RunDurable(t, func(tb testing.TB, dir string) store.Store { return open(tb, dir) })
 }
+
+func TestMovable(t *testing.T) {
+	storetest.RunMovable(t, func(tb testing.TB) store.Movable { return open(tb, tb.TempDir()) })
+}

@@ -359,7 +359,10 @@ func (p *pending) done() {
 }
 
 // Delete implements store.Store. What is deleted is overwritten in the file.
-func (s *Store) Delete(ctx context.Context, id string) error {
+func (s *Store) Delete(ctx context.Context, id string) error { return s.remove(ctx, id, nil) }
+
+// remove deletes a stream; with at, only when its last event is that one.
+func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 	return s.do(ctx, "delete "+id, &request{
 		exec: func(ctx context.Context, w *writer) error {
 			var h head
@@ -368,6 +371,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 				return store.ErrNoStream(id)
 			} else if err != nil {
 				return err
+			}
+			if at != nil && last != *at {
+				return store.ErrMoved(id, *at, last)
 			}
 			if _, err := w.stmts.deleteBalance.ExecContext(ctx, h.org, h.user, id); err != nil {
 				return err

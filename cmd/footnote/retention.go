@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/retention"
+	"github.com/footnotehq/footnote/source/catalog"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/postgres"
+)
+
+// retention is the job that deletes old conversations, and notes each.
+func (a *app) retention(note func(retention.Deleted) error, now func() time.Time) (*retention.Job, error) {
+	rules, err := a.cfg.RetentionRules()
+	if err != nil {
+		return nil, err
+	}
+	o := retention.Options{
+		Log:   a.store.(store.Movable),                      // as all stores of servers are
+		Rules: rules, Logger: a.log, Before: a.usage.Settle, // what they cost stays known
+		Note: note, Now: now,
+		Files: func(_ context.Context, rules retention.Rules, active map[retention.Person]bool) error {
+			return a.expireUploads(rules, active, now())
+		},
+	}
+	if a.workspaces != nil {
+		o.After = a.workspaces.Remove
+	}
+	if p, ok := a.store.(*postgres.Store); ok {
+		o.Lead = func(ctx context.Context) (func(), bool, error) { return p.Lead(ctx, "retention") }
+	}
+	return retention.New(o), nil
+}
+
+// running runs the job until stop is called, which waits for its end.
+func running(ctx context.Context, job *retention.Job) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { job.Run(ctx) })
+	return func() { cancel(); wg.Wait() }
+}
+
+// expireUploads deletes the uploads of people who have no conversation any more, when
+// they are as old as a conversation may be.
+func (a *app) expireUploads(rules retention.Rules, active map[retention.Person]bool, now time.Time) error {
+	busy := map[retention.Person]bool{}
+	for p := range active {
+		busy[retention.Person{Org: catalog.Digest(p.Org), User: catalog.Digest(p.User)}] = true
+	}
+	ages := map[string]time.Duration{}
+	for org, age := range rules {
+		ages[catalog.Digest(org)] = age
+	}
+	others, ok := rules[retention.Others]
+	if !ok {
+		others = -1
+	}
+	return a.catalog.Expire(now, func(org, user string) time.Duration {
+		if busy[retention.Person{Org: org, User: user}] {
+			return -1
+		}
+		if age, ok := ages[org]; ok {
+			return age
+		}
+		return others
+	})
+}
+
+// redacting keeps secrets of the configuration, and what its patterns match, out of a
+// log.
+func redacting(c config.Config) func([]string, slog.Attr) slog.Attr {
+	scan := redactor(c)
+	return func(_ []string, at slog.Attr) slog.Attr {
+		switch v := at.Value.Resolve(); v.Kind() {
+		case slog.KindString:
+			at.Value = slog.StringValue(scan(v.String()))
+		case slog.KindAny:
+			if err, ok := v.Any().(error); ok {
+				at.Value = slog.StringValue(scan(err.Error()))
+			}
+		}
+		return at
+	}
+}
+
+// secretsOf are the secrets of a configuration.
+func secretsOf(c config.Config) []string {
+	secrets := []string{string(c.APIKey)}
+	for _, k := range c.APIKeys {
+		secrets = append(secrets, string(k.Key))
+	}
+	return secrets
+}
+
+// redactor takes secrets, passwords within addresses, and what the configured patterns
+// match out of a text.
+func redactor(c config.Config) func(string) string {
+	var pairs []string
+	for _, s := range append(secretsOf(c), string(c.Store)) {
+		if len(s) >= 4 { // a shorter one would take words apart
+			pairs = append(pairs, s, "***")
+		}
+	}
+	secrets := strings.NewReplacer(pairs...)
+	patterns, _ := c.RedactPatterns() // Check has read them
+	return func(text string) string {
+		text = config.Redact(secrets.Replace(text))
+		for _, p := range patterns {
+			text = p.ReplaceAllLiteralString(text, "***")
+		}
+		return text
+	}
+}

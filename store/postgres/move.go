@@ -1,0 +1,177 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+var _ store.Movable = (*Store)(nil)
+
+const (
+	sqlWalk    = `SELECT ` + headColumns + ` FROM footnote.streams WHERE id > $1 ORDER BY id LIMIT $2`
+	sqlDigests = `SELECT digest FROM footnote.blobs WHERE stream = (SELECT n FROM footnote.streams WHERE id = $1) ORDER BY digest`
+
+	sqlImportStream = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold, last, run, run_state, deadline,
+			created_at, updated_at, write_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+		ON CONFLICT DO NOTHING RETURNING n`
+	sqlImportBlob = `INSERT INTO footnote.blobs (stream, digest, data) VALUES ($1, $2, $3)`
+)
+
+// Bounds of an import: of the whole, and of what is sent at once.
+const (
+	importTime  = 10 * time.Minute
+	importPage  = 500
+	importBytes = 4 << 20
+)
+
+// Walk implements store.Movable.
+func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stream, error) {
+	if !text(after) {
+		return nil, store.ErrNoStream(after)
+	}
+	return s.heads(ctx, "walk", sqlWalk, after, max(limit, 0))
+}
+
+// Digests implements store.Movable.
+func (s *Store) Digests(ctx context.Context, stream string) (list []footnote.Digest, err error) {
+	if !text(stream) {
+		return nil, store.ErrNoStream(stream)
+	}
+	exists := true
+	err = s.do(ctx, "list the blobs of "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, err := c.Query(ctx, sqlDigests, stream)
+		if err != nil {
+			return err
+		}
+		if list, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(list) > 0 {
+			return err
+		}
+		return c.QueryRow(ctx, sqlExists, stream).Scan(&exists)
+	})
+	if err == nil && !exists {
+		err = store.ErrNoStream(stream)
+	}
+	return list, err
+}
+
+// Import implements store.Movable. The lock on positions is held from the first event
+// to the commit, so that they become visible in their order; what is large comes
+// before.
+func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error], blobs iter.Seq2[store.Blob, error]) error {
+	if err := store.CheckStream(st); err != nil {
+		return err
+	}
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, importTime, errSlow)
+	defer cancel()
+	err := s.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			var n int64
+			err := tx.QueryRow(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant, st.Title, store.Fold(st.Title), st.Last,
+				st.Run, st.RunState, timeOrNull(st.Deadline), st.Created, st.Updated, rand.Int64()).Scan(&n)
+			if err == pgx.ErrNoRows { //nolint:errorlint // as pgx gives it
+				return store.ErrTaken(st.ID)
+			}
+			if err != nil {
+				return err
+			}
+			for b, err := range blobs {
+				if err != nil {
+					return err
+				}
+				if b.Data == nil {
+					b.Data = []byte{} // empty, not NULL
+				}
+				if _, err := tx.Exec(ctx, sqlImportBlob, n, b.Digest, b.Data); err != nil {
+					return err
+				}
+			}
+			return importEvents(ctx, tx, n, st, events)
+		})
+	})
+	return translate(ctx, "import "+st.ID, err)
+}
+
+func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+	var page eventRows
+	last, size := int64(0), 0
+	send := func() error {
+		if len(page.stream) == 0 {
+			return nil
+		}
+		_, err := tx.Exec(ctx, sqlEvents, page.args()...)
+		page, size = eventRows{}, 0
+		return err
+	}
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		if last++; ev.Seq != last {
+			return fmt.Errorf("event %d follows %d", ev.Seq, last-1)
+		}
+		kind, body, err := footnote.EncodeBody(ev.Body)
+		if err != nil {
+			return err
+		}
+		page.stream, page.seq, page.write = append(page.stream, n), append(page.seq, ev.Seq), append(page.write, nil)
+		page.time, page.run, page.kind = append(page.time, ev.Time), append(page.run, ev.Run), append(page.kind, kind)
+		page.body = append(page.body, strings.ToValidUTF8(string(body), "\uFFFD"))
+		if size += len(body); len(page.seq) >= importPage || size >= importBytes {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+	}
+	if last != st.Last {
+		return fmt.Errorf("there are %d events of %d", last, st.Last)
+	}
+	return send()
+}
+
+// DeleteAt implements store.Movable.
+func (s *Store) DeleteAt(ctx context.Context, id string, last int64) error {
+	return s.delete(ctx, id, &last)
+}
+
+// Lead reports whether this process has a task of all servers to itself, and keeps it
+// until release is called or the connection is lost. It does not wait for it.
+func (s *Store) Lead(ctx context.Context, task string) (release func(), ok bool, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, false, err
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("footnote/" + task)) // a hash takes everything
+	key := int64(h.Sum64())
+	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
+	defer cancel()
+	c, err := s.pool.Acquire(limited)
+	if err != nil {
+		return nil, false, translate(ctx, "lead "+task, err)
+	}
+	if err = c.QueryRow(limited, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok); err != nil || !ok {
+		c.Release()
+		return nil, false, translate(ctx, "lead "+task, err)
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), callTime)
+		defer cancel()
+		if _, err := c.Exec(ctx, "SELECT pg_advisory_unlock($1)", key); err != nil {
+			_ = c.Conn().Close(ctx) // the lock ends with it
+		}
+		c.Release()
+	}, true, nil
+}

@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+var _ store.Movable = (*Store)(nil)
+
+const (
+	sqlWalk    = `SELECT ` + headColumns + ` FROM streams WHERE id > ? ORDER BY id LIMIT ?`
+	sqlDigests = `SELECT b.digest FROM blob_refs r JOIN blobs b ON b.n = r.blob WHERE r.stream = (SELECT n FROM streams WHERE id = ?) ORDER BY b.digest`
+
+	sqlImportStream = `INSERT INTO streams (id, kind, org, user, client_id, assistant, created, updated,
+			title, title_fold, last, run, run_state, deadline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlImportEvent = `INSERT INTO events (stream, seq, time, run, kind, body) VALUES (?, ?, ?, ?, ?, ?)`
+)
+
+// Walk implements store.Movable.
+func (s *Store) Walk(ctx context.Context, after string, limit int) ([]store.Stream, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	stmt, err := s.read.PrepareContext(ctx, sqlWalk)
+	if err != nil {
+		return nil, translate(ctx, "walk", err)
+	}
+	defer stmt.Close()
+	heads, err := s.heads(ctx, limit, nil, stmt, after, limit)
+	return heads, translate(ctx, "walk", err)
+}
+
+// Digests implements store.Movable.
+func (s *Store) Digests(ctx context.Context, stream string) ([]footnote.Digest, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	list, err := s.digests(ctx, stream)
+	if err == nil && len(list) == 0 {
+		err = s.mustExist(ctx, stream)
+	}
+	return list, translate(ctx, "list the blobs of "+stream, err)
+}
+
+func (s *Store) digests(ctx context.Context, stream string) (list []footnote.Digest, err error) {
+	rows, err := s.read.QueryContext(ctx, sqlDigests, stream)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d footnote.Digest
+		if err := rows.Scan(&d); err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, rows.Err()
+}
+
+// Import implements store.Movable.
+func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[footnote.Event, error], blobs iter.Seq2[store.Blob, error]) error {
+	if err := store.CheckStream(st); err != nil {
+		return err
+	}
+	return s.do(ctx, "import "+st.ID, &request{
+		exec: func(ctx context.Context, w *writer) error {
+			res, err := w.conn.ExecContext(ctx, sqlImportStream, st.ID, st.Kind, st.Org, st.User, st.ClientID, st.Assistant,
+				micro(st.Created), micro(st.Updated), st.Title, store.Fold(st.Title), st.Last, st.Run, st.RunState, micro(st.Deadline))
+			if unique(err) {
+				return store.ErrTaken(st.ID)
+			}
+			if err != nil {
+				return err
+			}
+			n, err := res.LastInsertId()
+			if err == nil {
+				err = w.importEvents(ctx, n, st, events)
+			}
+			if err == nil {
+				err = w.importBlobs(ctx, n, blobs)
+			}
+			if err != nil {
+				// Something was written: whatever the error's kind, it is all undone.
+				return fmt.Errorf("import %s: %v", st.ID, err) //nolint:errorlint // not a refusal
+			}
+			return nil
+		},
+		done: s.recent.forget,
+	})
+}
+
+func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+	stmt, err := w.conn.PrepareContext(ctx, sqlImportEvent)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	last := int64(0)
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		if last++; ev.Seq != last {
+			return fmt.Errorf("event %d follows %d", ev.Seq, last-1)
+		}
+		kind, body, err := footnote.EncodeBody(ev.Body)
+		if err != nil {
+			return err
+		}
+		if _, err := stmt.ExecContext(ctx, n, ev.Seq, micro(ev.Time), ev.Run, kind, string(body)); err != nil {
+			return err
+		}
+	}
+	if last != st.Last {
+		return fmt.Errorf("there are %d events of %d", last, st.Last)
+	}
+	return nil
+}
+
+func (w *writer) importBlobs(ctx context.Context, n int64, blobs iter.Seq2[store.Blob, error]) error {
+	for b, err := range blobs {
+		if err != nil {
+			return err
+		}
+		if b.Data == nil {
+			b.Data = []byte{} // empty, not NULL
+		}
+		for _, put := range []struct {
+			stmt *sql.Stmt
+			args []any
+		}{{w.stmts.insertBlob, []any{b.Digest, b.Data}}, {w.stmts.insertRef, []any{n, b.Digest}}} {
+			if _, err := put.stmt.ExecContext(ctx, put.args...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// DeleteAt implements store.Movable.
+func (s *Store) DeleteAt(ctx context.Context, id string, last int64) error {
+	return s.remove(ctx, id, &last)
+}
