@@ -142,6 +142,9 @@ func (o *object) result(b *ToolResult) {
 	}
 	o.someRaw("chart", b.Chart)
 	o.someRaw("detail", b.Detail)
+	if b.Cost != (Cost{}) {
+		o.cost(b.Cost)
+	}
 	o.someText("by", b.By)
 	o.someText("told", b.Told)
 }

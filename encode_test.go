@@ -56,6 +56,7 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 			Detail: json.RawMessage(`null`), By: "b", Told: "t", RanAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Result: &footnote.StoredResult{ID: "r1", Source: "s", SQL: odd, RowCount: 3, Truncated: true,
 				Columns: []footnote.Column{{Name: odd, Kind: "k"}, {}}, Chunks: []footnote.Chunk{{Digest: "d", Rows: 2}, {}}}},
 		footnote.ToolResult{RanAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600))}, footnote.ToolResult{RanAt: time.Date(2026, 1, 2, 3, 4, 5, 120_000_000, time.UTC)},
+		footnote.ToolResult{Cost: footnote.Cost{MicroUSD: 5, Unpriced: true}, By: "server"},
 		footnote.ToolResult{Result: &footnote.StoredResult{Columns: []footnote.Column{}, Chunks: []footnote.Chunk{}}}, footnote.ToolResult{Result: &footnote.StoredResult{}},
 		footnote.RunStarted{}, footnote.RunStarted{Door: "d", OnDisconnect: "c", RequestID: odd, Unattended: true, Roles: []string{"a", "b"}, MaxTokens: 9},
 		footnote.RunStarted{Attributes: map[string]string{"b": odd, "a": ""}},

@@ -85,6 +85,7 @@ type ToolResult struct {
 	Result   *StoredResult   `json:"result,omitempty"` // the rows, where there are any
 	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
 	Detail   json.RawMessage `json:"detail,omitempty"` // more for a page to show, such as a diff; the model does not read it
+	Cost     Cost            `json:"cost,omitzero"`    // of a tool that has a price
 	By       string          `json:"by,omitempty"`     // "server", "client", "user" or "recovery"
 	// Told names the bytes of a client's answer as it came, so that the same answer
 	// is known again. Only set when By is "client".
@@ -185,6 +186,9 @@ type StepFailed struct {
 	Code    Code   `json:"code"`
 	Usage   Usage  `json:"usage"` // estimated when the upstream did not say
 	Cost    Cost   `json:"cost"`
+	// Lost says that the process died during the call. What it has used is not known,
+	// and taken to be all that was reserved for it.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Segmented cuts the history: what came before FromSeq is replaced by Summary. The
@@ -233,6 +237,7 @@ type Spent struct {
 	Model string `json:"model"`
 	Usage Usage  `json:"usage"`
 	Cost  Cost   `json:"cost"`
+	Lost  bool   `json:"lost,omitempty"` // as in StepFailed
 }
 
 // QueryRun is a query that a person ran beside the conversation: one of a model's,

@@ -28,6 +28,7 @@ var banned = map[string][]string{
 	"/source/catalog":   {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
 	"/retention":        {"/agent", "/httpapi", "net/http"},
 	"/usage":            {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
+	"/ledger":           {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/export":           {"/agent", "/store", "/source", "/model", "/tool", "/httpapi", "net/http", "database/sql"},
 	"/store":            {"/agent", "/source", "net/http", "database/sql"},
 	"/store/sqlite":     {"/agent", "/source", "net/http"},

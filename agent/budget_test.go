@@ -18,16 +18,42 @@ import (
 
 // purse lets a few model calls through.
 type purse struct {
-	left     int
-	released int
+	left    int
+	settled int
+	over    int // runs
 }
 
-func (p *purse) Reserve(context.Context, footnote.Principal, string) (func(), error) {
+var errEmpty = footnote.Errorf(footnote.BudgetExceeded, "Nothing is left for today.")
+
+func (p *purse) Admit(context.Context, footnote.Principal, string) (func(), error) {
 	if p.left == 0 {
-		return nil, footnote.Errorf(footnote.BudgetExceeded, "Nothing is left for today.")
+		return nil, errEmpty
+	}
+	return func() { p.over++ }, nil
+}
+
+func (p *purse) Reserve(_ context.Context, _ footnote.Principal, c agent.Spending) (agent.Hold, error) {
+	if p.left == 0 {
+		return nil, errEmpty
 	}
 	p.left--
-	return func() { p.released++ }, nil
+	return held{p, c.MicroUSD}, nil
+}
+
+func (p *purse) PerRun(footnote.Principal) int64 { return 0 }
+func (p *purse) ToolPrice(string) int64          { return 0 }
+func (p *purse) Weight(string) int64             { return 1 }
+
+type held struct {
+	p   *purse
+	usd int64
+}
+
+func (h held) MicroUSD() int64 { return h.usd }
+func (h held) Drop()           {}
+func (h held) Settle(footnote.Usage, footnote.Cost) []footnote.Settle {
+	h.p.settled++
+	return nil
 }
 
 func TestBudget(t *testing.T) {
@@ -38,8 +64,8 @@ func TestBudget(t *testing.T) {
 		code        footnote.Code
 	}{
 		{"nothing left", 0, 0, true, footnote.BudgetExceeded},
-		{"enough for the first step", 2, 1, false, footnote.BudgetExceeded}, // one is asked for by the question itself
-		{"enough", 3, 2, false, ""},
+		{"enough for the first step", 1, 1, false, footnote.BudgetExceeded},
+		{"enough", 2, 2, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			money := &purse{left: c.left}
@@ -91,8 +117,9 @@ func TestBudget(t *testing.T) {
 					over = over || footnote.Terminal(entry.Event.Body)
 				}
 			}
-			if code != c.code || len(model.Requests()) != c.calls || money.released != c.calls+1 {
-				t.Errorf("ended with %q after %d calls, %d released", code, len(model.Requests()), money.released)
+			e.Drain(ctx)
+			if code != c.code || len(model.Requests()) != c.calls || money.settled != c.calls || money.over != 1 {
+				t.Errorf("ended with %q after %d calls, %d settled, %d runs over", code, len(model.Requests()), money.settled, money.over)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,21 +34,16 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Usage{}, err
 	}
 	defer leave()
-	release, err := e.opts.Budget.Reserve(ctx, p, "")
-	if err != nil {
-		return "", footnote.Usage{}, err
-	}
-	defer release()
-	m, err := e.aside(ctx, a, Request{
+	m, hold, err := e.aside(ctx, a, Spending{}, Request{
 		Principal: p,
 		Model:     a.ModelName,
 		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
-		MaxCost:   a.Limits.MicroUSD,
+		MaxCost:   cmp.Or(e.opts.Budget.PerRun(p), a.Limits.MicroUSD),
 	})
 	if err != nil {
 		return "", footnote.Usage{}, err
 	}
-	if err := e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}); err != nil {
+	if err := e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold); err != nil {
 		return "", footnote.Usage{}, err
 	}
 	return Text(m.Blocks), m.Usage, nil
@@ -63,8 +59,9 @@ const (
 )
 
 // spent stores what a side job has used, whether or not its caller still waits.
-func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent) error {
+func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spent, hold Hold) error {
 	if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
+		hold.Drop()
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spentTime)
@@ -75,7 +72,7 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 	}
 	defer unlock()
 	for range spentTries {
-		if err = e.account(ctx, p, b); footnote.CodeOf(err) != footnote.Conflict {
+		if err = e.account(ctx, p, b, hold.Settle(b.Usage, b.Cost)); footnote.CodeOf(err) != footnote.Conflict {
 			break
 		}
 	}
@@ -84,44 +81,49 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 
 // account appends to the stream of a person's side jobs, which the first of them
 // creates. The error's code is Conflict when another process was quicker.
-func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.Spent) error {
+func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.Spent, settle []footnote.Settle) error {
 	head, err := e.opts.Log.Find(ctx, p.Org, p.User, "account", accountID)
 	switch {
 	case footnote.CodeOf(err) == footnote.NotFound:
 		head = footnote.Stream{ID: "acct_" + rand.Text(), Kind: "account", Org: p.Org, User: p.User, ClientID: accountID}
-		_, err = e.opts.Log.CreateAppend(ctx, head, footnote.Append{Bodies: []footnote.Body{b}})
+		_, err = e.opts.Log.CreateAppend(ctx, head, footnote.Append{Bodies: []footnote.Body{b}, Settle: settle})
 	case err == nil:
-		_, err = e.opts.Log.Append(ctx, footnote.Append{Stream: head.ID, After: head.Last, Bodies: []footnote.Body{b}})
+		_, err = e.opts.Log.Append(ctx, footnote.Append{Stream: head.ID, After: head.Last, Bodies: []footnote.Body{b}, Settle: settle})
 	}
 	return err
 }
 
-// aside makes one model call beside the runs, when it is its turn. What a failed one
-// has used is stored.
-func (e *Engine) aside(ctx context.Context, a *Assistant, req Request) (footnote.AssistantMessage, error) {
+// aside makes one model call beside the runs, when it is its turn, and gives what was
+// reserved for it. What a failed one has used is stored.
+func (e *Engine) aside(ctx context.Context, a *Assistant, c Spending, req Request) (footnote.AssistantMessage, Hold, error) {
 	ctx, cancel := e.sideContext(ctx)
 	defer cancel()
 	select {
 	case e.side <- struct{}{}:
 		defer func() { <-e.side }()
 	case <-ctx.Done():
-		return footnote.AssistantMessage{}, sideError(ctx, nil)
+		return footnote.AssistantMessage{}, nil, sideError(ctx, nil)
 	}
 	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
+	c.TTL = sideTime + graceTTL
+	hold, err := e.reserve(ctx, a, &req, c)
+	if err != nil {
+		return footnote.AssistantMessage{}, nil, err
+	}
 	begun := e.opts.Now()
 	reply, err := e.call(ctx, a, &req, deaf{})
 	took := e.opts.Now().Sub(begun)
 	if err != nil {
 		se := stepError(err)
 		e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
-		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost}); lost != nil {
+		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, hold); lost != nil {
 			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
 		}
-		return footnote.AssistantMessage{}, sideError(ctx, err)
+		return footnote.AssistantMessage{}, nil, sideError(ctx, err)
 	}
 	m := reply.Message
 	e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
-	return m, nil
+	return m, hold, nil
 }
 
 // sideContext ends with the caller, with the engine, or when the time is over.

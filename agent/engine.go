@@ -72,23 +72,6 @@ type Metrics interface {
 	ToolEnded(name, outcome string, d time.Duration)
 }
 
-// Budget keeps people within what they may use. Reserve gives an error with code
-// BudgetExceeded when nothing is left; otherwise release ends the call.
-type Budget interface {
-	Reserve(ctx context.Context, p footnote.Principal, tier string) (release func(), err error)
-}
-
-type noBudget struct{}
-
-func (noBudget) Reserve(context.Context, footnote.Principal, string) (func(), error) {
-	return func() {}, nil
-}
-
-// dayOver is why a run ends whose user has nothing left for today.
-type dayOver struct{ error }
-
-func (d dayOver) Unwrap() error { return d.error }
-
 type noMetrics struct{}
 
 func (noMetrics) RunEnded(string, string, time.Duration)                               {}
@@ -300,15 +283,20 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	if a.Unavailable != "" {
 		return Ticket{}, footnote.Errorf(footnote.ModelUnavailable, "%s", a.Unavailable)
 	}
-	tier := t.Tier
-	if found {
-		tier = "" // whether anything is left is the same for all
-	}
-	release, err := e.opts.Budget.Reserve(ctx, t.Principal, tier)
+	done, err := e.opts.Budget.Admit(ctx, t.Principal, head.ID)
 	if err != nil {
 		return Ticket{}, err
 	}
-	release()
+	t.admitted = done
+	ticket, err := e.startIn(ctx, a, head, found, t)
+	if err != nil {
+		done()
+	}
+	return ticket, err
+}
+
+// startIn starts a run in a new conversation, or in one that was found.
+func (e *Engine) startIn(ctx context.Context, a *Assistant, head footnote.Stream, found bool, t *Turn) (Ticket, error) {
 	if !found {
 		return e.open(ctx, a, t)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -215,6 +216,7 @@ type outcome struct {
 	result footnote.ToolResult
 	rows   *footnote.Result
 	blobs  map[footnote.Digest][]byte
+	settle []footnote.Settle
 	err    error
 }
 
@@ -278,7 +280,7 @@ func (r *run) safely(p plan) (o outcome) {
 
 // keep puts a result and remembers its rows for the footnotes.
 func (r *run) keep(o outcome) {
-	r.put(o.blobs, o.result)
+	r.settled(o.settle, o.blobs, o.result)
 	if o.rows != nil && o.result.Result != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -297,6 +299,10 @@ func (r *run) call(p plan) outcome {
 			res.By = "user"
 		}
 		return outcome{result: res}
+	}
+	hold, err := r.price(p)
+	if err != nil {
+		return r.unpaid(res, err)
 	}
 	out, err := r.hooked(p)
 	took := r.e.opts.Now().Sub(begun)
@@ -325,10 +331,49 @@ func (r *run) call(p plan) outcome {
 		r.e.opts.Logger.Warn("a tool's detail is dropped", "tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
 	o := outcome{result: res, rows: out.Rows}
+	if hold != nil && out.CacheHit {
+		hold.Drop()
+	} else if hold != nil {
+		o.result.Cost = footnote.Cost{MicroUSD: hold.MicroUSD()}
+		o.settle = hold.Settle(footnote.Usage{}, o.result.Cost)
+	}
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
 	}
 	return o
+}
+
+// price reserves what a call costs; the hold of a tool without a price is nil. When
+// the call breaks, nobody knows whether it was made: it is counted once the
+// reservation has expired.
+func (r *run) price(p plan) (Hold, error) {
+	cost := r.e.opts.Budget.ToolPrice(p.spec.Name)
+	if cost <= 0 {
+		return nil, nil
+	}
+	r.mu.Lock()
+	left, tier := r.left(), r.s.opened.Tier
+	r.mu.Unlock()
+	if cost > left {
+		return nil, footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for it.")
+	}
+	return r.settledFirst(func() (Hold, bool, error) {
+		h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, Spending{
+			ID: "res_" + rand.Text(), Conversation: r.stream, Run: r.id, Tier: tier, MicroUSD: cost, Whole: true,
+			TTL: max(0, r.a.Limits.Run-r.spent) + graceTTL,
+		})
+		return h, false, err
+	})
+}
+
+// unpaid is the outcome of a call that costs more than is left.
+func (r *run) unpaid(res footnote.ToolResult, err error) outcome {
+	if footnote.CodeOf(err) != footnote.BudgetExceeded {
+		return outcome{err: err}
+	}
+	r.e.opts.Metrics.ToolEnded(res.Name, "refused", 0)
+	res.Content, res.IsError = "The call was not made. "+footnote.MessageOf(err), true
+	return outcome{result: res}
 }
 
 // bounded is the text of a result as it is stored: valid UTF-8, and not endless.

@@ -34,13 +34,14 @@ func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation st
 		return 0, nil, err
 	}
 	defer leave()
-	return e.note(ctx, p, conversation, note{body, rows})
+	return e.note(ctx, p, conversation, note{body: body, rows: rows})
 }
 
 // note is what Note is asked to write.
 type note struct {
-	body footnote.Body
-	rows *footnote.Result
+	body   footnote.Body
+	rows   *footnote.Result
+	settle []footnote.Settle
 }
 
 func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
@@ -86,7 +87,7 @@ func (r *run) aside(p footnote.Principal, n note) (seq int64, body footnote.Body
 	}
 	body, blobs, err := r.s.noted(p, n)
 	if err == nil {
-		if seq, done = r.w.aside(blobs, body); done {
+		if seq, done = r.w.aside(n.settle, blobs, body); done {
 			r.note(seq, []footnote.Body{body})
 		}
 	}
@@ -116,14 +117,14 @@ func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversa
 	if err != nil {
 		return 0, nil, err
 	}
-	err = e.append(ctx, footnote.Append{Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs})
+	err = e.append(ctx, footnote.Append{Stream: conversation, After: head.Last, Bodies: []footnote.Body{body}, Blobs: blobs, Settle: n.settle})
 	return head.Last + 1, body, err
 }
 
 // add appends an event to a conversation of which the newest event is last and in
 // which nothing is running. Nothing is read for it; the error's code is Conflict when
 // the conversation is not like that any more.
-func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body) error {
+func (e *Engine) add(ctx context.Context, conversation string, last int64, body footnote.Body, settle []footnote.Settle) error {
 	unlock, err := e.lock(ctx, conversation)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (e *Engine) add(ctx context.Context, conversation string, last int64, body 
 	if e.running(conversation) != nil {
 		return busy()
 	}
-	return e.append(ctx, footnote.Append{Stream: conversation, After: last, Bodies: []footnote.Body{body}})
+	return e.append(ctx, footnote.Append{Stream: conversation, After: last, Bodies: []footnote.Body{body}, Settle: settle})
 }
 
 // append writes an event that is not of a run, and shows it. The stream must be

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -38,6 +39,7 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	stopTimer context.CancelFunc
 	begun     time.Time
+	money     int64         // for the whole run, in millionths of a US dollar
 	spent     time.Duration // active time before that
 	recovered bool          // it goes on after its owner died
 	done      chan struct{}
@@ -61,6 +63,7 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 		topic: e.opts.Hub.Open(head.ID, head.Last),
 		begun: e.opts.Now(),
 		spent: s.spent(),
+		money: cmp.Or(e.opts.Budget.PerRun(t.Principal), a.Limits.MicroUSD),
 		done:  make(chan struct{}),
 		rows:  map[string]footnote.Result{},
 	}
@@ -86,6 +89,13 @@ func (r *run) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note(r.w.put(blobs, bodies...), bodies)
+}
+
+// settled is put for events that say what calls have used.
+func (r *run) settled(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note(r.w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle}, true), bodies)
 }
 
 // note applies events that were queued from seq on. r.mu must be held.
@@ -136,6 +146,9 @@ func (r *run) execute() {
 // but not after a conflict: then it is not, or no longer, ours.
 func (e *Engine) over(r *run, err error) {
 	e.unclaim(r)
+	if r.turn.admitted != nil {
+		r.turn.admitted()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runs, r.stream)
@@ -297,15 +310,19 @@ func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool,
 // overBudget ends a run that has no money for another step. What has been said
 // until then is its answer.
 func (r *run) overBudget() footnote.Body {
-	if r.s.cost.MicroUSD < r.a.Limits.MicroUSD {
+	if r.left() > 0 {
 		return nil
 	}
 	return r.outOfMoney()
 }
 
+// left is the money that the run may still spend. What was lost with a process does
+// not count here: the run could not go on.
+func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lost.MicroUSD) }
+
 func (r *run) outOfMoney() footnote.Body {
 	if r.s.answer == "" {
-		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The answer would cost more than the limit of %.2f USD for one question.", float64(r.a.Limits.MicroUSD)/1e6)}
+		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The answer would cost more than the limit of %.2f USD for one question.", float64(r.money)/1e6)}
 	}
 	return footnote.RunFinished{Reason: "budget"}
 }
@@ -391,21 +408,21 @@ func (r *run) step(last bool) (*Reply, error) {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
-		s.req.MaxCost = max(1, r.a.Limits.MicroUSD-r.s.cost.MicroUSD)
-		release, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, r.s.opened.Tier)
-		if err != nil {
+		if err := s.reserve(); err != nil {
 			return nil, dayOver{err}
 		}
 		live := &live{r: r, step: s.n, attempt: attempt, shown: s.shown}
 		s.begun = r.e.opts.Now()
 		reply, err := r.e.call(r.ctx, r.a, &s.req, live)
 		live.end()
-		release() // the log says what was used
 		if err == nil {
 			s.said(reply, live)
 			return reply, nil
 		}
 		if err := s.again(err, live); err != nil {
+			if s.hold != nil {
+				s.hold.Drop()
+			}
 			return nil, err
 		}
 	}
@@ -418,6 +435,34 @@ type stepping struct {
 	req   Request
 	begun time.Time
 	shown map[string]bool // call ids of all attempts
+	hold  Hold            // what is reserved for the next attempt; nil: nothing yet
+	short bool            // less was left than the call could have used
+}
+
+// reserve sets apart what the call can use, unless that was done for an attempt that
+// came to nothing.
+func (s *stepping) reserve() (err error) {
+	if s.hold != nil {
+		return nil
+	}
+	r := s.r
+	limit := max(1, r.left())
+	s.hold, err = r.settledFirst(func() (Hold, bool, error) {
+		s.req.MaxCost = limit
+		h, err := r.e.reserve(r.ctx, r.a, &s.req, Spending{
+			Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier, TTL: max(0, r.a.Limits.Run-r.spent) + graceTTL,
+		})
+		s.short = s.req.MaxCost < limit
+		return h, s.short, err
+	})
+	return err
+}
+
+// settle gives what is to be appended with the events of an attempt.
+func (s *stepping) settle(u footnote.Usage, c footnote.Cost) []footnote.Settle {
+	hold := s.hold
+	s.hold = nil
+	return hold.Settle(u, c)
 }
 
 // said takes the message of a call.
@@ -426,7 +471,7 @@ func (s *stepping) said(reply *Reply, live *live) {
 	took := s.r.e.opts.Now().Sub(s.begun)
 	m.Millis = took.Milliseconds()
 	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
-	s.r.message(s.n, reply, live)
+	s.r.message(s.n, reply, live, s.settle(m.Usage, m.Cost))
 }
 
 // again records a call that failed and waits until it can be made again. It
@@ -437,12 +482,15 @@ func (s *stepping) again(err error, live *live) error {
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
 		// What was said until then is the answer, as if the model had ended there.
 		reply := halted(s.req.Model, se)
-		r.message(s.n, &reply, live)
+		r.message(s.n, &reply, live, s.settle(se.Usage, se.Cost))
 		return err
 	}
-	r.broke(live, se)
+	s.broke(live, se)
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
+	}
+	if se.Code == footnote.BudgetExceeded && s.short {
+		return dayOver{err} // not the question's money: what is left of a limit
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
 	if !se.Again || live.said || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
@@ -482,12 +530,14 @@ func stepError(err error) *StepError {
 }
 
 // broke records a model call that failed after something of it was shown, or paid.
-func (r *run) broke(l *live, se *StepError) {
+func (s *stepping) broke(l *live, se *StepError) {
+	r := s.r
 	if !l.begun && se.Cost.MicroUSD == 0 {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
-	r.put(nil, footnote.StepFailed{Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
+	r.settled(s.settle(se.Usage, se.Cost), nil,
+		footnote.StepFailed{Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
 }
 
 // longestWait is how long a run waits for a model that asks for patience.
@@ -513,7 +563,7 @@ func (r *run) sleep(d time.Duration) error {
 // message puts a model's message. The last one of a run is written together with
 // the answer that follows it, and one with calls, if they are answered at once, with
 // their results. Before a call that changes something it is flushed.
-func (r *run) message(n int, reply *Reply, l *live) {
+func (r *run) message(n int, reply *Reply, l *live, settle []footnote.Settle) {
 	m := &reply.Message
 	m.Step = n
 	m.Blocks = readable(m.Blocks)
@@ -522,9 +572,9 @@ func (r *run) message(n int, reply *Reply, l *live) {
 	defer r.mu.Unlock()
 	bodies := []footnote.Body{*m}
 	if len(toolCalls(m.Blocks)) > 0 {
-		r.note(r.w.later(bodies...), bodies)
+		r.note(r.w.later(settle, bodies...), bodies)
 	} else {
-		r.note(r.w.hold(bodies...), bodies)
+		r.note(r.w.hold(settle, bodies...), bodies)
 	}
 }
 

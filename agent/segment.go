@@ -39,13 +39,13 @@ func (r *run) segment() {
 	}
 	before := events[:indexOf(events, from)]
 	seg := footnote.Segmented{FromSeq: from}
-	words, err := r.summarise(history.Messages(before), &seg)
+	words, settle, err := r.summarise(history.Messages(before), &seg)
 	if err != nil {
 		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id, "err", err)
 		return
 	}
 	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
-	r.put(nil, seg)
+	r.settled(settle, nil, seg)
 	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
 }
 
@@ -72,34 +72,28 @@ func indexOf(events []footnote.Event, seq int64) int {
 
 // summarise tells what was said: in the words of the model, or as a list where there
 // is none.
-func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (string, error) {
+func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (words string, settle []footnote.Settle, err error) {
 	told := tell(messages)
 	if !r.a.Summaries {
-		return tail(told, summaryBytes), nil
+		return tail(told, summaryBytes), nil, nil
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, summaryTime)
 	defer cancel()
-	release, err := r.e.opts.Budget.Reserve(ctx, r.turn.Principal, r.s.opened.Tier)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	m, err := r.e.aside(ctx, r.a, Request{
-		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens, MaxCost: max(1, r.a.Limits.MicroUSD/summaryShare),
+	m, hold, err := r.e.aside(ctx, r.a, Spending{Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}, Request{
+		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens, MaxCost: max(1, r.money/summaryShare),
 		Messages: []Message{{Role: "user", Content: textContent("Summarise this conversation for the assistant who goes on with it and will not see it. Keep what the user wants and has decided, " +
 			"every figure with the id of the result it comes from (r1, r2, …), names of tables and columns, what failed, and what is still open. Answer with the summary alone, in the language of the user.\n\n<conversation>\n" +
 			tail(told, summaryText) + "\n</conversation>")}},
 	})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
-	words := strings.TrimSpace(Text(m.Blocks))
-	if words == "" {
-		return "", errors.Join(errors.New("the model gave no summary"),
-			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
+	if words = strings.TrimSpace(Text(m.Blocks)); words == "" {
+		return "", nil, errors.Join(errors.New("the model gave no summary"),
+			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold))
 	}
-	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), nil
+	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost), nil
 }
 
 // carried is what doors have added to messages before the cut, and the date: the

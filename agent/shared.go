@@ -163,9 +163,15 @@ func (e *Engine) raced(err error) bool {
 func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool, bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
 	r.recovered = recovered
+	lost, settle, err := e.lost(ctx, head.ID, s)
+	if err != nil {
+		r.drop()
+		return err
+	}
+	bodies = append(lost, bodies...)
 	r.mu.Lock()
 	r.note(head.Last+1, bodies)
-	err := r.first(ctx, nil, bodies, false)
+	err = r.first(ctx, footnote.Append{Bodies: bodies, Settle: settle})
 	r.mu.Unlock()
 	if err != nil {
 		r.drop()
@@ -178,18 +184,17 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 // first writes the first events of a run that is not launched yet, and takes its
 // lease, or gives it back at once. Readers here notice nothing when it fails, because
 // another engine was quicker. r.mu must be held.
-func (r *run) first(ctx context.Context, blobs map[footnote.Digest][]byte, bodies []footnote.Body, release bool) error {
+func (r *run) first(ctx context.Context, a footnote.Append) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
 	begun := time.Now()
-	events, err := r.e.opts.Log.Append(ctx, footnote.Append{
-		Stream: r.stream, After: r.w.last, Run: r.id, Bodies: bodies, Blobs: blobs, Release: release,
-		Take: &footnote.Take{Owner: r.e.opts.Owner, TTL: r.e.opts.LeaseTTL},
-	})
+	a.Stream, a.After, a.Run = r.stream, r.w.last, r.id
+	a.Take = &footnote.Take{Owner: r.e.opts.Owner, TTL: r.e.opts.LeaseTTL}
+	events, err := r.e.opts.Log.Append(ctx, a)
 	if err != nil {
 		return unanswered(ctx, err)
 	}
-	r.w.took(begun, len(events), release)
+	r.w.took(begun, len(events), a.Release)
 	r.topic.Publish(events...)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,7 +208,7 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 	// that is known.
 	r.mu.Lock()
 	r.note(r.w.next, bodies)
-	err := r.first(ctx, blobs, bodies, false)
+	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
 	r.mu.Unlock()
 	if err != nil {
 		r.drop()
@@ -391,7 +392,7 @@ func (r *run) take(ctx context.Context, fresh Turn) (resumes bool, err error) {
 		r.note(r.w.next+int64(len(bodies)), []footnote.Body{resumed})
 		bodies = append(bodies, resumed)
 	}
-	return resumes, r.first(ctx, blobs, bodies, !resumes)
+	return resumes, r.first(ctx, footnote.Append{Blobs: blobs, Bodies: bodies, Release: !resumes})
 }
 
 // drop gives up a run that was not launched.
@@ -433,13 +434,21 @@ func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) 
 // closeRun ends a run that nothing drives: it answers its open calls with words
 // and appends the terminal event. The stream must be locked.
 func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words, by string) (footnote.Stream, error) {
-	var bodies []footnote.Body
+	bodies, settle, err := e.lost(ctx, head.ID, s)
+	if err != nil {
+		return head, err
+	}
+	usage, cost := s.usage, s.cost
+	for _, b := range bodies {
+		b := b.(footnote.StepFailed)
+		usage, cost = usage.Add(b.Usage), cost.Add(b.Cost)
+	}
 	for _, c := range s.open() {
 		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery"})
 	}
-	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: s.usage, Cost: s.cost, Millis: s.spent().Milliseconds()})
+	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: usage, Cost: cost, Millis: s.spent().Milliseconds()})
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
-		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies,
+		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies, Settle: settle,
 		Take: &footnote.Take{Owner: e.opts.Owner, TTL: e.opts.LeaseTTL}, Release: true,
 	})
 	if err != nil {
@@ -485,9 +494,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 		}
 	}
 	if e.opts.Shared != nil {
-		return e.stopParked(ctx)
+		err = e.stopParked(ctx)
 	}
-	return nil
+	return errors.Join(err, e.settleOverdue(ctx))
 }
 
 // mostRecoveries is how often a run may take its process down with it.

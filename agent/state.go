@@ -28,6 +28,7 @@ type state struct {
 	steps      int
 	usage      footnote.Usage
 	cost       footnote.Cost
+	lost       footnote.Cost // the part of cost that was reserved when a process died
 	active     time.Duration // of the run before since; see spent
 	since      time.Time     // when it last began or went on, if that was stored
 	seen       time.Time     // of the newest event
@@ -92,7 +93,7 @@ func (s *state) apply(ev footnote.Event) {
 	case footnote.RunStarted:
 		s.run, s.started, s.parked, s.resumes, s.recoveries = ev.Run, b, false, 0, 0
 		s.lastRun = ev.Run
-		s.steps, s.usage, s.cost = 0, footnote.Usage{}, footnote.Cost{}
+		s.steps, s.usage, s.cost, s.lost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
 		s.answer, s.chart, s.calls = "", nil, nil
 	case footnote.RunResumed:
 		s.parked, s.resumes = false, b.Attempt
@@ -103,6 +104,9 @@ func (s *state) apply(ev footnote.Event) {
 		s.parked = true
 	case footnote.StepFailed:
 		s.usage, s.cost = s.usage.Add(b.Usage), s.cost.Add(b.Cost)
+		if b.Lost {
+			s.lost = s.lost.Add(b.Cost)
+		}
 	case footnote.AssistantMessage:
 		s.replied(b)
 	case footnote.ApprovalAsked:
@@ -175,6 +179,7 @@ func (s *state) result(seq int64, r footnote.ToolResult) {
 		return // only the first counts
 	}
 	put(&s.results, r.CallID, r)
+	s.cost = s.cost.Add(r.Cost)
 	if r.Result != nil {
 		s.keep(seq, *r.Result)
 	}

@@ -25,41 +25,37 @@ func (r *run) retitle(terminal footnote.Body) {
 		return
 	}
 	question, answer, tier := r.s.question(), r.s.answer, r.a.cheapest()
+	counts := r.s.opened.Tier
 	owner, last := r.turn.Principal, r.w.seen()
 	r.e.own.Go(func() { // waited for by Drain, which has not begun to wait: this run is not over
 		ctx, cancel := context.WithTimeout(r.e.ctx, titleTime)
 		defer cancel()
-		err := r.e.retitle(ctx, r.a, tier, owner, r.stream, last, question, answer)
+		err := r.e.retitle(ctx, r.a, tier, counts, owner, r.stream, last, question, answer)
 		if err != nil && !errors.Is(err, errStale) && r.e.ctx.Err() == nil {
 			r.e.opts.Logger.Warn("no title was made", "conversation", r.stream, "err", err)
 		}
 	})
 }
 
-func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, p footnote.Principal, stream string, last int64, question, answer string) error {
+func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal, stream string, last int64, question, answer string) error {
 	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven words, in the language of the question, " +
 		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) + "\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
-	release, err := e.opts.Budget.Reserve(ctx, p, tier.Name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	m, err := e.aside(ctx, a, Request{
+	m, hold, err := e.aside(ctx, a, Spending{Conversation: stream, Tier: counts}, Request{
 		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
 		Messages: []Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens, MaxCost: max(1, a.Limits.MicroUSD/titleShare),
 	})
 	if err != nil {
 		return err
 	}
-	if err = e.entitle(ctx, p, stream, last, m); err != nil {
-		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}))
+	if err = e.entitle(ctx, p, stream, last, m, hold); err != nil {
+		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold))
 	}
 	return err
 }
 
 // entitle gives a conversation, whose newest event was last when the model was asked,
 // the title that it has said.
-func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64, m footnote.AssistantMessage) error {
+func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream string, last int64, m footnote.AssistantMessage, hold Hold) error {
 	title := title(strings.Trim(firstLine(Text(m.Blocks)), " \t\"'“”„«»*#."))
 	if title == "" {
 		return errors.New("the model gave no title")
@@ -70,8 +66,9 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	}
 	defer leave()
 	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost}
-	if err = e.add(ctx, stream, last, titled); footnote.CodeOf(err) == footnote.Conflict {
-		_, _, err = e.note(ctx, p, stream, note{body: titled}) // something has happened meanwhile
+	settle := hold.Settle(m.Usage, m.Cost)
+	if err = e.add(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
+		_, _, err = e.note(ctx, p, stream, note{body: titled, settle: settle}) // something has happened meanwhile
 	}
 	return err
 }

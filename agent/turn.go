@@ -24,6 +24,8 @@ type Log interface {
 	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
 	Release(ctx context.Context, stream string, token int64) error
 	Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
+	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
+	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
 }
 
 // What a run does when its reader leaves.
@@ -69,6 +71,8 @@ type Turn struct {
 	// Unattended says that the door cannot bring answers: the run never parks, and
 	// calls that would wait get an error which the model reads.
 	Unattended bool
+
+	admitted func() // is called when the run is over; may be nil
 }
 
 // rewinds reports whether the turn takes back what was said.

@@ -41,6 +41,7 @@ type write struct {
 	outside bool // the events are not of the run
 	held    bool // waits for what is put next
 	slots   hub.Pending
+	settle  []footnote.Settle
 }
 
 // put queues events and returns the sequence of the first.
@@ -49,8 +50,8 @@ func (w *writer) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) 
 }
 
 // hold is put, without starting to write: what is put next goes with it.
-func (w *writer) hold(bodies ...footnote.Body) int64 {
-	return w.enqueue(write{bodies: bodies, held: true}, false)
+func (w *writer) hold(settle []footnote.Settle, bodies ...footnote.Body) int64 {
+	return w.enqueue(write{bodies: bodies, settle: settle, held: true}, false)
 }
 
 // lateTime is how long what was put with later may wait for company.
@@ -58,8 +59,8 @@ const lateTime = 2 * time.Millisecond
 
 // later is put for events that are likely to be followed by others very soon: they
 // are written together then, and otherwise after lateTime.
-func (w *writer) later(bodies ...footnote.Body) int64 {
-	seq := w.enqueue(write{bodies: bodies}, false)
+func (w *writer) later(settle []footnote.Settle, bodies ...footnote.Body) int64 {
+	seq := w.enqueue(write{bodies: bodies, settle: settle}, false)
 	time.AfterFunc(lateTime, w.overdue)
 	return seq
 }
@@ -76,14 +77,14 @@ func (w *writer) overdue() {
 
 // aside is put for events that are not of the run. It does nothing while something
 // is held, which must stay together with what follows it.
-func (w *writer) aside(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) (seq int64, ok bool) {
+func (w *writer) aside(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) (seq int64, ok bool) {
 	w.mu.Lock()
 	held := len(w.queue) > 0 && w.queue[len(w.queue)-1].held
 	w.mu.Unlock()
 	if held {
 		return 0, false
 	}
-	return w.enqueue(write{bodies: bodies, blobs: blobs, outside: true}, true), true
+	return w.enqueue(write{bodies: bodies, blobs: blobs, settle: settle, outside: true}, true), true
 }
 
 // kick starts to write what is queued.
@@ -184,6 +185,7 @@ func (w *writer) request(batch []write) footnote.Append {
 	for _, q := range batch {
 		a.Bodies = append(a.Bodies, q.bodies...)
 		a.Release = a.Release || q.release
+		a.Settle = append(a.Settle, q.settle...)
 		for d, b := range q.blobs {
 			if a.Blobs == nil {
 				a.Blobs = map[footnote.Digest][]byte{}

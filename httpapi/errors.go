@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -56,6 +58,11 @@ func Native(err error, f Failure) (contentType string, body []byte) {
 	body = strictjson.AppendString(body, footnote.MessageOf(err))
 	body = append(body, `,"request_id":`...)
 	body = strictjson.AppendString(body, f.RequestID)
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
+		if limit, jerr := json.Marshal(limitOf(*e.Limit)); jerr == nil { // a number that is none has no JSON
+			body = append(append(body, `,"limit":`...), limit...)
+		}
+	}
 	return "application/json", append(body, `}}`...)
 }
 
@@ -93,6 +100,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
 	}
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
+		s.limitHeaders(h, *e.Limit)
+	}
 	if _, ok := errors.AsType[afterWork](err); ok {
 		h.Set("X-Should-Retry", "false")
 	}
@@ -108,6 +118,17 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have gone; the request is logged either way
+}
+
+// limitHeaders says which limit was reached: in the names that clients of other APIs
+// know, X-Ratelimit-Remaining-Tokens and the like.
+func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
+	unit := strings.ToUpper(o.Unit[:1]) + o.Unit[1:]
+	h.Set("X-Ratelimit-Limit-"+unit, strconv.FormatFloat(o.Limit, 'f', -1, 64))
+	h.Set("X-Ratelimit-Remaining-"+unit, strconv.FormatFloat(o.Left, 'f', -1, 64))
+	if !o.Resets.IsZero() {
+		h.Set("X-Ratelimit-Reset-"+unit, strconv.FormatInt(max(0, int64(math.Ceil(o.Resets.Sub(s.opts.Now()).Seconds()))), 10)+"s")
+	}
 }
 
 // answerWrite is how long a whole answer may take to be sent.

@@ -259,6 +259,11 @@ func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 			if err := s.identify(r); err != nil {
 				return err
 			}
+			if s.opts.Ledger != nil {
+				if err := s.opts.Ledger.Request(r.Context(), PrincipalOf(r.Context())); err != nil {
+					return err
+				}
+			}
 			r, release := s.guarded(r)
 			defer release()
 			err := h(w, r)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
-	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/usage"
 )
 
@@ -23,7 +22,10 @@ func (noUsage) Settle(context.Context) error                                  { 
 
 // Ledger is what the endpoints need of a ledger.Ledger.
 type Ledger interface {
-	Today(ctx context.Context, p footnote.Principal) (ledger.Account, error)
+	// Left is what somebody may use and what is left of it, of every limit that holds.
+	Left(ctx context.Context, p footnote.Principal) ([]footnote.OverLimit, error)
+	// Request counts a request of somebody. It refuses with RateLimited.
+	Request(ctx context.Context, p footnote.Principal) error
 }
 
 func (s *Server) usageRoutes() {
@@ -47,6 +49,23 @@ type usedTier struct {
 	CostUSD    float64 `json:"cost_usd"`
 }
 
+// limitLeft is a limit and what is left of it.
+type limitLeft struct {
+	Name   string     `json:"name"`
+	Unit   string     `json:"unit"` // requests, runs, tokens or usd
+	Limit  float64    `json:"limit"`
+	Left   float64    `json:"left"`
+	Resets *time.Time `json:"resets,omitempty"`
+}
+
+func limitOf(o footnote.OverLimit) limitLeft {
+	out := limitLeft{Name: o.Name, Unit: o.Unit, Limit: o.Limit, Left: o.Left}
+	if !o.Resets.IsZero() {
+		out.Resets = new(o.Resets.UTC().Truncate(time.Second))
+	}
+	return out
+}
+
 // getUsage is GET /api/usage: what the caller has used, in all and by day. A token
 // counts as often as the multiplier of its tier says.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
@@ -64,7 +83,8 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Unpriced bool                `json:"cost_is_upper_bound,omitempty"`
 		Tiers    map[string]usedTier `json:"tiers"`
 		Days     []usedDay           `json:"days"`
-	}{Tiers: s.tiers(), Days: []usedDay{}}
+		Limits   []limitLeft         `json:"limits"`
+	}{Tiers: s.tiers(), Days: []usedDay{}, Limits: []limitLeft{}}
 	var cost footnote.Cost
 	for _, d := range days {
 		tokens := d.Usage.Prompt() + d.Usage.Output
@@ -85,12 +105,15 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		day.Tokens, day.Weighted, day.CostUSD = day.Tokens+tokens, day.Weighted+weighted, day.CostUSD+d.Cost.USD()
 	}
 	if s.opts.Ledger != nil {
-		a, err := s.opts.Ledger.Today(r.Context(), PrincipalOf(r.Context()))
+		limits, err := s.opts.Ledger.Left(r.Context(), PrincipalOf(r.Context()))
 		if err != nil {
 			return err
 		}
-		if a.Limit > 0 {
-			out.Limit, out.Today, out.Left, out.Resets = a.Limit, &a.Used, &a.Left, &a.Resets
+		for _, o := range limits {
+			out.Limits = append(out.Limits, limitOf(o))
+			if o.Name == "tokens_per_day" {
+				out.Limit, out.Today, out.Left, out.Resets = int64(o.Limit), new(int64(o.Limit-o.Left)), new(int64(o.Left)), new(o.Resets)
+			}
 		}
 	}
 	out.CostUSD, out.Unpriced = cost.USD(), cost.Unpriced

@@ -1,84 +1,198 @@
 package ledger_test
 
 import (
-	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/ledger"
-	"github.com/footnotehq/footnote/usage"
+	"github.com/footnotehq/footnote/store"
 )
-
-type days []usage.Day
-
-func (d days) User(_ context.Context, p footnote.Principal) ([]usage.Day, error) {
-	if p.User != "ada" {
-		return nil, nil
-	}
-	return d, nil
-}
 
 var (
 	ada = footnote.Principal{Org: "acme", User: "ada"}
 	bob = footnote.Principal{Org: "acme", User: "bob"}
 )
 
-func TestLedger(t *testing.T) {
+// call is a model call of 1,000 tokens and a cent.
+func call(id, tier string) agent.Spending {
+	return agent.Spending{ID: id, Tier: tier, Tokens: 1_000, MicroUSD: 10_000, TTL: time.Hour}
+}
+
+// allow gives everybody the same.
+func allow(a ledger.Allowance) func(footnote.Principal) ledger.Allowance {
+	return func(footnote.Principal) ledger.Allowance { return a }
+}
+
+func TestDay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)
-	l := ledger.New(ledger.Options{
-		Limit: 20_000, Multipliers: map[string]int64{"pro": 5}, Now: func() time.Time { return now },
-		Usage: days{
-			{Date: "2026-11-20", Usage: footnote.Usage{Input: 1_000_000}},
-			{Date: "2026-11-21", Tier: "pro", Usage: footnote.Usage{Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200}},
-			{Date: "2026-11-21", Usage: footnote.Usage{Input: 1_000}},
-		},
-	})
-	a, err := l.Today(t.Context(), ada)
-	if err != nil || a.Used != 6_000 || a.Left != 14_000 || !a.Resets.Equal(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)) {
-		t.Fatalf("%+v, %v", a, err)
+	log := store.NewMemAt(func() time.Time { return now })
+	l := ledger.New(ledger.Options{Store: log, Multipliers: map[string]int64{"pro": 5}, Allow: allow(ledger.Allowance{TokensPerDay: 10_000})})
+	hold := func(p footnote.Principal, c agent.Spending) agent.Hold {
+		t.Helper()
+		h, err := l.Reserve(t.Context(), p, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
 	}
-	one, err := l.Reserve(t.Context(), ada, "pro") // 10,000 while it runs
-	if err != nil {
-		t.Fatal(err)
+	left := func(want float64) {
+		t.Helper()
+		all, err := l.Left(t.Context(), ada)
+		if err != nil || len(all) != 1 || all[0].Name != "tokens_per_day" || all[0].Left != want {
+			t.Fatalf("left: %+v, %v; want %v", all, err, want)
+		}
 	}
-	two, err := l.Reserve(t.Context(), ada, "pro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = l.Reserve(t.Context(), ada, "")
-	if footnote.CodeOf(err) != footnote.BudgetExceeded || !strings.Contains(err.Error(), "20000") {
+	left(10_000)
+	one, two := hold(ada, call("1", "pro")), hold(ada, call("2", "pro")) // 10,000 while they run
+	_, err := l.Reserve(t.Context(), ada, call("3", ""))
+	if footnote.CodeOf(err) != footnote.BudgetExceeded || !strings.Contains(err.Error(), "10000 tokens a day") || !strings.Contains(err.Error(), "00:00 UTC") {
 		t.Errorf("beside two calls: %v", err)
 	}
-	if _, err := l.Reserve(t.Context(), bob, "pro"); err != nil {
-		t.Errorf("bob has not used anything: %v", err)
+	if _, err := l.Admit(t.Context(), ada, ""); footnote.CodeOf(err) != footnote.BudgetExceeded {
+		t.Errorf("admitted: %v", err)
 	}
-	one()
-	one() // only the first time counts
-	if a, _ = l.Today(t.Context(), ada); a.Used != 6_000 {
-		t.Errorf("what is reserved is taken to be used: %+v", a)
+	hold(bob, call("4", "pro"))
+	one.Drop()
+	one.Drop() // only the first time counts
+	left(5_000)
+	settled := two.Settle(footnote.Usage{Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200}, footnote.Cost{MicroUSD: 7})
+	if len(settled) != 1 || settled[0].Spent != (footnote.Amount{MicroUSD: 7, Tokens: 5_000}) {
+		t.Fatalf("%+v", settled)
 	}
-	if three, err := l.Reserve(t.Context(), ada, ""); err != nil {
-		t.Errorf("beside one call: %v", err)
-	} else {
-		three()
+	if _, err := log.CreateAppend(t.Context(), store.Stream{ID: "a", Kind: "account", Org: "acme", User: "ada"},
+		store.Append{Bodies: []footnote.Body{footnote.Spent{}}, Settle: settled}); err != nil {
+		t.Fatal(err)
 	}
-	two()
+	left(5_000)
 	now = now.Add(2 * time.Hour)
-	if a, _ = l.Today(t.Context(), ada); a.Used != 0 || a.Left != 20_000 {
-		t.Errorf("on the next day: %+v", a)
+	left(10_000)
+}
+
+// TestEveryLimit: each limit refuses under its own name, and says what is left.
+func TestEveryLimit(t *testing.T) {
+	const cent = 10_000
+	for name, a := range map[string]ledger.Allowance{
+		"usd_per_conversation": {PerConversation: cent}, "usd_per_user": {PerUser: cent}, "usd_per_user_day": {PerUserDay: cent},
+		"usd_per_org": {PerOrg: cent}, "usd_per_org_day": {PerOrgDay: cent}, "usd_per_day": {PerDay: cent},
+		"tokens_per_day": {TokensPerDay: 1_000}, "org_tokens_per_day": {OrgTokensPerDay: 1_000},
+	} {
+		l := ledger.New(ledger.Options{Store: store.NewMem(), Allow: allow(a)})
+		c := call("1", "")
+		c.Conversation = "c"
+		if _, err := l.Reserve(t.Context(), ada, c); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		c.ID = "2"
+		_, err := l.Reserve(t.Context(), ada, c)
+		e, ok := err.(*footnote.Error)
+		if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil || e.Limit.Name != name || e.Limit.Left != 0 || strings.Contains(e.Message, "!") {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if day := strings.Contains(name, "day"); day != (e.RetryAfter > 0) || day == e.Limit.Resets.IsZero() {
+			t.Errorf("%s: retry after %v, resets %v", name, e.RetryAfter, e.Limit.Resets)
+		}
+		if _, err := l.Admit(t.Context(), ada, "c"); footnote.CodeOf(err) != footnote.BudgetExceeded {
+			t.Errorf("%s admits: %v", name, err)
+		}
 	}
 }
 
 func TestNoLimit(t *testing.T) {
-	l := ledger.New(ledger.Options{})
-	release, err := l.Reserve(t.Context(), ada, "pro")
+	log := store.NewMem()
+	l := ledger.New(ledger.Options{Store: log})
+	h, err := l.Reserve(t.Context(), ada, call("1", "pro"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	release()
-	if a, err := l.Today(t.Context(), ada); err != nil || a.Limit != 0 {
-		t.Errorf("%+v, %v", a, err)
+	if b, _, err := log.Balances(t.Context(), "acme", "ada", ""); err != nil || b[footnote.PerUser] != (footnote.Balance{}) {
+		t.Errorf("something is reserved: %+v, %v", b, err)
+	}
+	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}); len(s) != 1 || s[0].ID != "" || s[0].Spent.Tokens != 3 {
+		t.Errorf("what is spent counts: %+v", s)
+	}
+	if left, err := l.Left(t.Context(), ada); err != nil || len(left) != 0 {
+		t.Errorf("%+v, %v", left, err)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	log := store.NewMem()
+	l := ledger.New(ledger.Options{Store: log, Allow: allow(ledger.Allowance{Runs: 2, OrgRuns: 3})})
+	enter := func(p footnote.Principal) func() {
+		t.Helper()
+		done, err := l.Admit(t.Context(), p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	refused := func(p footnote.Principal, name string) {
+		t.Helper()
+		_, err := l.Admit(t.Context(), p, "")
+		if e, ok := err.(*footnote.Error); !ok || e.Code != footnote.RateLimited || e.Limit.Name != name || e.RetryAfter <= 0 {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	first, second := enter(ada), enter(ada)
+	refused(ada, "runs")
+	third := enter(bob)
+	refused(bob, "org_runs")
+	for _, done := range []func(){first, second, third, third} {
+		done()
+	}
+	for _, id := range []string{"c", "d"} { // of another server
+		enter(ada)()
+		if _, err := log.CreateAppend(t.Context(), store.Stream{ID: id, Kind: store.Conversation, Org: "acme", User: "ada"},
+			store.Append{Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(ada, "runs")
+}
+
+func TestRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := ledger.New(ledger.Options{Store: store.NewMem(), Allow: allow(ledger.Allowance{Requests: 6, OrgRequests: 8})})
+		let := func(p footnote.Principal) (n int) {
+			for range 20 {
+				err := l.Request(t.Context(), p)
+				if err == nil {
+					n++
+				} else if e := err.(*footnote.Error); e.Code != footnote.RateLimited || e.RetryAfter <= 0 || e.RetryAfter > time.Minute {
+					t.Fatal(err)
+				}
+			}
+			return n
+		}
+		if a, b := let(ada), let(bob); a != 6 || b != 2 {
+			t.Errorf("%d and %d were let through", a, b)
+		}
+		time.Sleep(10 * time.Second)
+		if n := let(ada); n != 1 {
+			t.Errorf("%d after ten seconds", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := let(ada); n != 6 {
+			t.Errorf("%d after two minutes", n)
+		}
+	})
+}
+
+// TestShare: without a common counter each of three servers lets a third through.
+func TestShare(t *testing.T) {
+	m := ledger.NewShare(3)
+	n := 0
+	for range 20 {
+		if _, wait, err := m.Take(t.Context(), "k", 9); err == nil && wait == 0 {
+			n++
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d of 9 were let through by one of three", n)
 	}
 }

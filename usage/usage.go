@@ -33,6 +33,8 @@ func Of(b footnote.Body) (footnote.Usage, footnote.Cost) {
 		return b.Usage, b.Cost
 	case footnote.StepFailed:
 		return b.Usage, b.Cost
+	case footnote.ToolResult:
+		return footnote.Usage{}, b.Cost
 	case footnote.Titled:
 		return b.Usage, b.Cost
 	case footnote.Segmented:

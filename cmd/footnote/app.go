@@ -123,13 +123,13 @@ func folderError(folder string, err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s %s", folder, what), Err: err}
 }
 
-// newLedger keeps people within what the configuration allows them in a day.
+// newLedger keeps people within what the configuration allows them.
 func (a *app) newLedger() *ledger.Ledger {
 	multipliers := map[string]int64{}
 	for _, t := range a.cfg.Tiers.List() {
 		multipliers[t.Name] = int64(t.Multiplier)
 	}
-	return ledger.New(ledger.Options{Usage: a.usage, Limit: a.cfg.TokensPerDay, Multipliers: multipliers})
+	return ledger.New(ledger.Options{Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers, Logger: a.log})
 }
 
 // watched tells somebody when a run has ended.

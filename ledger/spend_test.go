@@ -1,0 +1,371 @@
+package ledger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/postgres"
+	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/usage"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// dear is a model whose calls cost what they may, which is three cents at most.
+type dear struct {
+	most int64
+	hang chan struct{} // a call waits for it; nil: none does
+}
+
+func (d *dear) Most(agent.Request) (int64, footnote.Cost) {
+	return 1_000, footnote.Cost{MicroUSD: d.most}
+}
+
+func (d *dear) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
+	if d.hang != nil {
+		live.Start(0, agent.TextBlock, "", "")
+		select {
+		case <-d.hang:
+		case <-ctx.Done():
+			return agent.Reply{}, context.Cause(ctx)
+		}
+	}
+	return agent.Reply{Message: footnote.AssistantMessage{
+		Model: "dear", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"Yes."}`)}, StopReason: agent.EndTurn,
+		Usage: footnote.Usage{Input: 900, Output: 100}, Cost: footnote.Cost{MicroUSD: min(d.most, req.MaxCost)},
+	}}, nil
+}
+
+// engine is one over a log, with limits.
+func engine(t *testing.T, log store.Store, model agent.Model, a ledger.Allowance, more ...func(*agent.Assistant, *agent.Options, *ledger.Options)) *agent.Engine {
+	t.Helper()
+	as := &agent.Assistant{
+		Name: "analyst", Model: model, ModelName: "dear",
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+			return json.RawMessage(`[]`), nil, nil
+		},
+	}
+	o := agent.Options{Log: log, Hub: hub.New()}
+	if s, ok := log.(agent.Shared); ok {
+		o.Shared = s
+	}
+	lo := ledger.Options{Store: log, Allow: allow(a)}
+	for _, f := range more {
+		f(as, &o, &lo)
+	}
+	o.Budget, o.Assistants = ledger.New(lo), []*agent.Assistant{as}
+	e, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		e.Drain(ctx)
+	})
+	return e
+}
+
+// ask asks a question and gives the conversation and the terminal event.
+func ask(ctx context.Context, e *agent.Engine, p footnote.Principal) (conversation string, end footnote.Body, err error) {
+	ticket, err := e.Submit(ctx, agent.Turn{Text: "Is it?", Principal: p, OnDisconnect: agent.Continue})
+	if err != nil {
+		return "", nil, err
+	}
+	rd := e.Subscribe(ticket)
+	defer rd.Close()
+	for {
+		batch, err := rd.Next(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, entry := range batch {
+			if entry.Event != nil && footnote.Terminal(entry.Event.Body) {
+				return ticket.Conversation, entry.Event.Body, nil
+			}
+		}
+	}
+}
+
+// audit compares what the log says was spent with the balances of ada's org.
+func audit(t *testing.T, log store.Store) (spent int64) {
+	t.Helper()
+	events, err := log.Tail(t.Context(), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tokens int64
+	for _, ev := range events {
+		u, c := usage.Of(ev.Body)
+		spent, tokens = spent+c.MicroUSD, tokens+u.Prompt()+u.Output
+	}
+	b, _, err := log.Balances(t.Context(), "acme", "ada", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := footnote.Balance{Spent: footnote.Amount{MicroUSD: spent, Tokens: tokens}}
+	for _, scope := range []footnote.Scope{footnote.PerOrgDay, footnote.PerOrg, footnote.PerDay} {
+		if b[scope] != want {
+			t.Errorf("%s: %+v; the log says %+v", scope, b[scope], want)
+		}
+	}
+	return spent
+}
+
+// TestParallelRuns has 200 runs side by side share one dollar, in every store, and
+// in Postgres by two engines. They spend it, and nothing more.
+func TestParallelRuns(t *testing.T) {
+	const runs, dollar, most = 200, 1_000_000, 30_000
+	pg := func(t *testing.T, url string) store.Store {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	for name, open := range map[string]func(t *testing.T) []store.Store{
+		"memory": func(*testing.T) []store.Store { return []store.Store{store.NewMem()} },
+		"sqlite": func(t *testing.T) []store.Store {
+			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "footnote.db"), sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			return []store.Store{s}
+		},
+		"postgres, two engines": func(t *testing.T) []store.Store {
+			url := pgtest.Database(t)
+			return []store.Store{pg(t, url), pg(t, url)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			stores := open(t)
+			var engines []*agent.Engine
+			for _, s := range stores {
+				engines = append(engines, engine(t, s, &dear{most: most}, ledger.Allowance{PerOrgDay: dollar}))
+			}
+			var wg sync.WaitGroup
+			for i := range runs {
+				wg.Go(func() {
+					_, end, err := ask(ctx, engines[i%len(engines)], ada)
+					if err != nil && footnote.CodeOf(err) != footnote.BudgetExceeded {
+						t.Error(err)
+					}
+					if f, ok := end.(footnote.RunFailed); ok && f.Code != footnote.BudgetExceeded {
+						t.Errorf("%+v", f)
+					}
+				})
+			}
+			wg.Wait()
+			for _, e := range engines {
+				e.Drain(ctx)
+			}
+			if spent := audit(t, stores[0]); spent != dollar {
+				t.Errorf("%d of a dollar were spent", spent)
+			}
+		})
+	}
+}
+
+// crash is a log as a process sees it that dies: it writes nothing any more.
+type crash struct {
+	store.Store
+	mu   sync.Mutex // guards dead
+	dead bool
+}
+
+var errDead = errors.New("dead")
+
+func (c *crash) die() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead = true
+}
+
+func (c *crash) gone() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return errDead
+	}
+	return nil
+}
+
+func (c *crash) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	if err := c.gone(); err != nil {
+		return nil, err
+	}
+	return c.Store.Append(ctx, a)
+}
+
+func (c *crash) CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error) {
+	if err := c.gone(); err != nil {
+		return nil, err
+	}
+	return c.Store.CreateAppend(ctx, s, a)
+}
+
+func (c *crash) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	if err := c.gone(); err != nil {
+		return err
+	}
+	return c.Store.Renew(ctx, stream, token, ttl)
+}
+
+func (c *crash) Unreserve(ctx context.Context, id string) error {
+	if err := c.gone(); err != nil {
+		return err
+	}
+	return c.Store.Unreserve(ctx, id)
+}
+
+func (c *crash) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+	if err := c.gone(); err != nil {
+		return nil, err
+	}
+	return c.Store.Unfinished(ctx, now, limit)
+}
+
+func (c *crash) Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error) {
+	if err := c.gone(); err != nil {
+		return nil, err
+	}
+	return c.Store.Overdue(ctx, limit)
+}
+
+// TestLostCall: a process dies between reserve and settle. Whoever goes on with the
+// run counts what was reserved, and the run is answered all the same.
+func TestLostCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := store.NewMem()
+		dying := &crash{Store: log}
+		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{PerUserDay: 1_000_000})
+		ticket, err := first.Submit(t.Context(), agent.Turn{Text: "Is it?", Principal: ada, OnDisconnect: agent.Continue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Subscribe(ticket).Close()
+		synctest.Wait()
+		b, _, err := log.Balances(t.Context(), "acme", "ada", ticket.Conversation)
+		if err != nil || b[footnote.PerUserDay] != (footnote.Balance{Reserved: footnote.Amount{MicroUSD: 300_000, Tokens: 1_000}}) {
+			t.Fatalf("while it runs: %+v, %v", b, err)
+		}
+		dying.die()
+		second := engine(t, log, &dear{most: 300_000}, ledger.Allowance{PerUserDay: 1_000_000})
+		time.Sleep(2 * time.Minute) // leases expire, and the second engine looks
+		if err := second.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var lost int
+		var end footnote.Body
+		for ev, err := range log.Events(t.Context(), ticket.Conversation, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, ok := ev.Body.(footnote.StepFailed); ok && f.Lost && f.Cost.MicroUSD == 300_000 {
+				lost++
+			}
+			end = ev.Body
+		}
+		if f, ok := end.(footnote.RunFinished); !ok || f.Cost.MicroUSD != 600_000 || lost != 1 {
+			t.Errorf("it ended with %+v, %d calls were lost", end, lost)
+		}
+		if spent := audit(t, log); spent != 600_000 {
+			t.Errorf("%d were spent", spent)
+		}
+	})
+}
+
+// TestLostSideJob: nobody recovers a side job whose process died; its reservation
+// counts once it has expired.
+func TestLostSideJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := store.NewMem()
+		dying := &crash{Store: log}
+		first := engine(t, dying, &dear{most: 300_000, hang: make(chan struct{})}, ledger.Allowance{PerUserDay: 1_000_000})
+		go func() { _, _, _ = first.Complete(t.Context(), ada, "Write a statement.") }()
+		synctest.Wait()
+		dying.die()
+		engine(t, log, &dear{}, ledger.Allowance{PerUserDay: 1_000_000})
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if spent := audit(t, log); spent != 300_000 {
+			t.Errorf("%d were spent", spent)
+		}
+	})
+}
+
+// TestSideCallsCount: titles and statements count like answers.
+func TestSideCallsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := store.NewMem()
+		e := engine(t, log, &dear{most: 10_000}, ledger.Allowance{PerUserDay: 1_000_000, TokensPerDay: 10_000}, func(a *agent.Assistant, _ *agent.Options, _ *ledger.Options) {
+			a.Titles = true
+		})
+		if _, end, err := ask(t.Context(), e, ada); err != nil {
+			t.Fatalf("%v, %v", end, err)
+		}
+		if _, _, err := e.Complete(t.Context(), ada, "Write a statement."); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		b, _, err := log.Balances(t.Context(), "acme", "ada", "")
+		if err != nil || b[footnote.PerUserDay].Spent.Tokens != 3_000 {
+			t.Errorf("an answer, its title and a statement: %+v, %v", b[footnote.PerUserDay], err)
+		}
+		audit(t, log)
+	})
+}
+
+// TestToolPrice: a tool with a price is paid like a model call, and not called when
+// what is left does not pay for it.
+func TestToolPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := store.NewMem()
+		called := 0
+		tool := agenttest.NewTool(agent.Spec{Name: "lookup", ReadOnly: true}, func(context.Context, agent.Call) (agent.Output, error) {
+			called++
+			return agent.Output{Content: "42"}, nil
+		})
+		model := agenttest.Script(agenttest.Call("a", "lookup", `{}`), agenttest.Call("b", "lookup", `{}`), agenttest.Say("42."))
+		e := engine(t, log, model, ledger.Allowance{PerUserDay: 80_000}, func(a *agent.Assistant, _ *agent.Options, l *ledger.Options) {
+			a.Tools = []agent.Tool{tool}
+			l.ToolPrices = map[string]int64{"lookup": 50_000}
+		})
+		conversation, end, err := ask(t.Context(), e, ada)
+		if f, ok := end.(footnote.RunFinished); err != nil || !ok || f.Cost.MicroUSD != 50_000 || called != 1 {
+			t.Fatalf("%+v after %d calls, %v", end, called, err)
+		}
+		var results []footnote.ToolResult
+		for ev, err := range log.Events(t.Context(), conversation, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, ok := ev.Body.(footnote.ToolResult); ok {
+				results = append(results, r)
+			}
+		}
+		if len(results) != 2 || results[0].Cost.MicroUSD != 50_000 || !results[1].IsError || results[1].Cost.MicroUSD != 0 {
+			t.Errorf("%+v", results)
+		}
+		audit(t, log)
+	})
+}
