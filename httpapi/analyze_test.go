@@ -270,6 +270,9 @@ func TestAnalyzeRefusals(t *testing.T) {
 		"no schema":          {unkeyed, "POST", "/api/analyze/schema", `{}`, "", "", 400},
 		"result and error":   {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1,"error":"e"}`, "", "", 400},
 		"neither":            {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t"}`, "", "", 400},
+		"crooked rows":       {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],[1,2]]}}`, "", "", 400},
+		"rows that are none": {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[[1],null]}}`, "", "", 400},
+		"too many rows":      {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":{"columns":["a"],"rows":[` + strings.Repeat("[1],", 10_000) + `[1]]}}`, "", "", 413},
 		"unknown session's":  {unkeyed, "POST", "/api/analyze/tool-result", `{"sessionId":"c","toolCallId":"t","result":1}`, "", "", 404},
 		"a method like that": {unkeyed, "PUT", "/api/analyze", `{}`, "", "", 405},
 	} {

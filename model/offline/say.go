@@ -230,7 +230,7 @@ func (pn *Planner) word(ctx context.Context, w *writer, h history, r *reading) {
 	res, err := parseResult(h.result("run_query"))
 	if err != nil {
 		w.text("The query failed, so I have no answer: ")
-		w.echo(clip(err.Error()))
+		w.label(strings.Join(strings.Fields(clip(err.Error())), " ")) // its figures are nobody's
 		w.text("\n\n")
 		w.reading(r)
 		return

@@ -12,7 +12,9 @@ import (
 
 // answer is a tool's result as the engine takes it. Rows are recognised in two
 // forms: {columns, rows, rowCount?, truncated?, sql?}, which may hold fewer rows than
-// the query gave, and an array of flat objects. All else is text for the model.
+// the query gave, and an array of flat objects. All else is text for the model. Rows
+// of another width than their columns are rows all the same: the engine refuses them,
+// and the page is told, not the model.
 func answer(callID string, result json.RawMessage) agent.Answer {
 	a := agent.Answer{CallID: callID}
 	var words string
@@ -109,18 +111,19 @@ func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
 }
 
 // cells turns the numbers of rows into those of a result, and reports whether all
-// cells are plain and each row has one for each column.
+// cells are plain.
 func cells(rows [][]any, columns []footnote.Column) bool {
 	for _, row := range rows {
-		if len(row) != len(columns) {
-			return false
-		}
 		if slices.ContainsFunc(row, nested) {
 			return false
 		}
 		for i, cell := range row {
 			if n, ok := cell.(json.Number); ok {
-				row[i] = number(n, columns[i].Kind)
+				kind := ""
+				if i < len(columns) {
+					kind = columns[i].Kind
+				}
+				row[i] = number(n, kind)
 			}
 		}
 	}
