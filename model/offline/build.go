@@ -215,6 +215,22 @@ func fits(c *column, bucket string) *declined {
 	return nil
 }
 
+// headed is the only column to group by whose name ends in a word.
+func (t *table) headed(w word) *column {
+	var found *column
+	for _, c := range t.cols {
+		ws := splitName(c.name)
+		if c.role != roleDimension || len(ws) < 2 || matchWord(w, ws[len(ws)-1]) < 2 {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = c
+	}
+	return found
+}
+
 func (ps *parser) addDim(pl *plan, it *item) *declined {
 	it.done = true
 	if it.kind == itTable {
@@ -255,6 +271,9 @@ func (ps *parser) addDim(pl *plan, it *item) *declined {
 	c, ok := ps.pick(it.cols, pl.base)
 	if !ok {
 		return ps.ambiguous(it)
+	}
+	if own := pl.base.headed(ps.ws[it.lo]); own != nil && it.hi-it.lo == 1 && !pl.base.reaches(c.t) {
+		c = own // of "ticket revenue by type" the ticket type, whatever else has a kind
 	}
 	if c.role == roleDate {
 		it.done = false // says which date periods are of

@@ -70,6 +70,8 @@ func (ps *parser) neighbours() {
 			if vals := valuesOf(b.vals, a.cols); len(vals) > 0 && !b.done && (a.lo == 0 || !ps.marker(a.lo-1)) {
 				b.vals, a.done = vals, true
 			}
+		case a.kind == itValue && b.kind == itPeriod && ps.small(a.hi, b.lo) && ps.happened(a) != nil:
+			*a = item{kind: itColumn, lo: a.lo, hi: a.hi, score: a.score, cols: ps.happened(a)}
 		case near && a.kind == itValue && b.kind == itColumn:
 			if vals := valuesOf(a.vals, b.cols); len(vals) > 0 {
 				a.vals, b.done = vals, true
@@ -88,6 +90,25 @@ func (ps *parser) neighbours() {
 			}
 		}
 	}
+}
+
+// happened are the dates that a value before a period stands for: of "issued in 2024" the
+// date of issue, whatever has become of the permit since.
+func (ps *parser) happened(it *item) []*column {
+	w := ps.ws[it.lo]
+	if it.hi-it.lo != 1 || !strings.HasSuffix(w.low, "ed") || it.neg {
+		return nil
+	}
+	var found []*column
+	for _, v := range it.vals {
+		for _, c := range v.col.t.cols {
+			named := slices.ContainsFunc(append(splitName(c.name), c.words...), func(name string) bool { return matchWord(w, name) > 1 })
+			if c.role == roleDate && named && !slices.Contains(found, c) {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
 }
 
 func (ps *parser) at2(i int, words ...string) bool { return slices.Contains(words, ps.at(i)) }

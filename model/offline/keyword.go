@@ -188,6 +188,8 @@ func (ps *parser) single(i int) {
 		ps.take(i-2, i+1)
 	case bucketWords[w.low] != "" && ps.everyPeriod(i):
 		ps.used[i] = true // annual fee is Jahresbeitrag
+	case bucketWords[w.low] != "" && ps.saidOfRows(i):
+		// a kind of ticket, not what to group by
 	case bucketWords[w.low] != "" && !ps.columnHere(i, 1) && !ps.durationUnit(i):
 		ps.bucket, ps.used[i] = bucketWords[w.low], true
 	case rankAdjectives[w.low].columns != "" && (w.low != "recent"):
@@ -252,6 +254,17 @@ func (ps *parser) everyPeriod(i int) bool {
 	}
 	return slices.ContainsFunc(ps.linkColumns(i+1), func(it item) bool {
 		return slices.ContainsFunc(it.cols, func(c *column) bool { return len(c.words) == 1 && strings.HasPrefix(c.words[0], begin) })
+	})
+}
+
+// saidOfRows reports whether "day" at i is a value that stands before the rows it is of: day
+// tickets.
+func (ps *parser) saidOfRows(i int) bool {
+	if ps.marker(i-1) || i+1 >= len(ps.ws) || ps.ws[i+1].stop {
+		return false
+	}
+	return slices.ContainsFunc(ps.p.values[ps.ws[i].stem], func(v *value) bool {
+		return len(v.words) == 1 && v.words[0].low == ps.ws[i].low && matchWord(ps.ws[i+1], v.col.t.words[len(v.col.t.words)-1]) > 1
 	})
 }
 

@@ -219,7 +219,7 @@ const (
 
 // moneyWords are asked for when money is meant without naming a column.
 var revenueWords = set(`revenue turnover sale takings income earning`)
-var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge", "income", "betrag", "umsatz", "montant"}
+var moneyColumns = []string{"amount", "total", "revenue", "sale", "cost", "price", "value", "fee", "freight", "fare", "rent", "charge", "income", "betrag", "umsatz", "montant", "gross"}
 
 var moneyWords = set(strings.Join(moneyColumns, " "))
 

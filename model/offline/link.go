@@ -215,7 +215,7 @@ func (ps *parser) leading(i int) item {
 	}
 	for _, t := range ps.p.tables {
 		for _, c := range t.cols {
-			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 && !slices.Contains(t.words, c.words[0]) && (w.low == c.words[0] || umlauts(w.low, c.words[0])) {
+			if (c.role == roleMeasure || c.role == roleDimension) && len(c.words) > 1 && !slices.Contains(t.words, c.words[0]) && (w.low == c.words[0] || w.sing == c.words[0] && c.role == roleMeasure || umlauts(w.low, c.words[0])) {
 				it.cols = append(it.cols, c)
 			}
 		}

@@ -1,6 +1,9 @@
 package offline
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // What is computed: a named column, a duration, the money of a table, or rows that are listed.
 
@@ -12,7 +15,7 @@ func addable(c *column) bool { return slices.Contains(c.words, "capacity") }
 func (c *column) isTakings() bool {
 	price := len(c.words) == 1 && (c.words[0] == "price" || c.words[0] == "fare" || c.words[0] == "preis")
 	_, product := c.t.product()
-	return price && !product && c.t.event() && sellingWords[c.t.words[len(c.t.words)-1]]
+	return price && !product && c.t.mainDate() != nil && sellingWords[c.t.words[len(c.t.words)-1]]
 }
 
 // meanOnly reports whether a column makes no sense added up.
@@ -36,8 +39,11 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	}
 	it.done = true
 	agg := ps.agg
+	rated := ps.ratedNoun(it)
 	if agg == "" || agg == aggCount {
 		switch {
+		case meanOnly(c) && rated:
+			agg = aggAvg
 		case meanOnly(c) && (ps.order == 0 || ps.best && ps.which):
 			agg = aggAvg
 			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
@@ -60,6 +66,16 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	pl.measures = []measure{{agg: agg, col: c}}
 	pl.base = c.t
 	return nil
+}
+
+// ratedNoun reports whether a measure is a participle between the ranking word and what
+// is ranked: "the best rated act".
+func (ps *parser) ratedNoun(m *item) bool {
+	if ps.orderAt < 0 || m.lo != ps.orderAt+1 || m.hi-m.lo != 1 || !strings.HasSuffix(ps.at(m.lo), "ed") {
+		return false
+	}
+	next := ps.itemAt(m.hi)
+	return next != nil && !next.done && (next.kind == itTable || next.kind == itColumn && next.col().role == roleDimension)
 }
 
 // rankIsExtreme reports whether "highest amount" asks for one number rather than

@@ -560,7 +560,7 @@ var notRows = set(`start end due created updated modified birth paid closed expi
 
 // findLabel chooses what names a row: a name, first and last name, a title.
 func (t *table) findLabel() {
-	var first, last, named, titled *column
+	var first, last, named, titled, own *column
 	for _, c := range t.cols {
 		if c.role != roleDimension && c.role != roleText {
 			continue
@@ -576,6 +576,8 @@ func (t *table) findLabel() {
 			named = c
 		case ws[len(ws)-1] == "title" && titled == nil, ws[len(ws)-1] == "label" && titled == nil:
 			titled = c
+		case slices.Equal(ws, t.words) && c.distinct > 0 && c.distinct == t.rows && t.key != nil:
+			own = c // vendors.vendor
 		}
 	}
 	switch {
@@ -587,6 +589,8 @@ func (t *table) findLabel() {
 		t.label = []*column{titled}
 	case last != nil:
 		t.label = []*column{last}
+	case own != nil:
+		t.label = []*column{own}
 	}
 }
 
