@@ -74,6 +74,13 @@ first-answer: ## From a fresh clone to the first answer, in seconds. COLD=1: wit
 crash: ## 300 trials of kill -9 amid appends and runs.
 	FOOTNOTE_CRASH_ROUNDS=300 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash' ./store/... ./test/...
 
+# What make test does of each in short, at length; and what takes too long for it.
+.PHONY: faults
+faults: ## The fault table: servers, Postgres, Redis and disks fail under load; takes half an hour.
+	FOOTNOTE_SWARM=50 FOOTNOTE_SWARM_KILLS=40 FOOTNOTE_DRAIN_ROUNDS=25 FOOTNOTE_CRASH_ROUNDS=200 \
+		$(GO) test -count=1 -timeout 60m ./test/e2e
+	FOOTNOTE_CRASH_ROUNDS=200 $(GO) test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Full|Drop|Restart|Migrat|Many' ./store/... ./relay/... ./agent
+
 .PHONY: conformance
 conformance: ## The AI SDK's clients, the releases that forgive nothing included.
 	$(GO) test -count=1 -tags conformance ./test/aisdk

@@ -16,6 +16,7 @@ var banned = map[string][]string{
 	"/history":          {"/agent", "/store", "net/http", "database/sql"},
 	"/agent":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/hub":              {"/agent", "/store", "net/http"},
+	"/inspect":          {"/agent", "/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/relay":            {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/relay/redis":      {"/"},
 	"/cite":             {"/agent", "/store", "/source", "net/http", "database/sql"},

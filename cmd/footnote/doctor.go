@@ -18,13 +18,16 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-type doctorCmd struct{}
+type doctorCmd struct {
+	Log bool `help:"Read all conversations, too, and check that nothing in them is missing, doubled or torn."`
+}
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
 	return `Exit code 1 when a check fails, 2 when a setting is wrong.
 
-  footnote doctor --source shop.db`
+  footnote doctor --source shop.db
+  footnote doctor --log`
 }
 
 // check is one line of the table.
@@ -40,7 +43,7 @@ const (
 )
 
 // Run executes the command.
-func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
 	c, err := s.load(e, nil)
 	if err != nil {
 		printChecks(std.out, []check{{"configuration", stateFail, err.Error()}})
@@ -49,6 +52,9 @@ func (doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error
 	checks := []check{{"configuration", stateOK, "listens on " + c.Listen}}
 	checks = append(checks, checkData(c.Data))
 	checks = append(checks, checkStore(ctx, c)...)
+	if cmd.Log {
+		checks = append(checks, checkLog(ctx, c)...)
+	}
 	checks = append(checks, checkKeys(ctx, c))
 	checks = append(checks, checkTokens(ctx, c)...)
 	checks = append(checks, checkModel(ctx, c, std)...)

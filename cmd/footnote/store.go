@@ -14,6 +14,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/inspect"
 	"github.com/footnotehq/footnote/relay"
 	"github.com/footnotehq/footnote/relay/redis"
 	"github.com/footnotehq/footnote/store"
@@ -166,4 +167,26 @@ func checkStore(ctx context.Context, c config.Config) []check {
 		checks = append(checks, check{"store", stateWarn, words})
 	}
 	return checks
+}
+
+// checkLog reads all conversations. It may do so beside a server.
+func checkLog(ctx context.Context, c config.Config) []check {
+	log, err := openToRead(ctx, c, "")
+	if err != nil {
+		return []check{{"log", stateFail, footnote.MessageOf(err)}}
+	}
+	defer log.Close()
+	report, err := inspect.Read(ctx, log)
+	var checks []check
+	for _, p := range report.Problems {
+		checks = append(checks, check{"log", stateFail, p.String()})
+	}
+	if report.More > 0 {
+		checks = append(checks, check{"log", stateFail, counted(report.More, "more problem")})
+	}
+	if err != nil {
+		return append(checks, check{"log", stateFail, footnote.MessageOf(err)})
+	}
+	return append(checks, check{"log", stateOK, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
+		counted(report.Events, "event"), counted(report.Streams, "stream"), counted(report.Runs, "run"), report.Unfinished, counted(report.Calls, "call"), report.Cost.USD())})
 }

@@ -236,3 +236,71 @@ func TestReplicaPaused(t *testing.T) {
 		t.Errorf("after its end the run has %s", next.line)
 	}
 }
+
+// TestReplicaHandsOver: a server that is told to stop hands a run over that does not
+// end in time. Its reader is told, and goes on at another server where it was.
+func TestReplicaHandsOver(t *testing.T) {
+	t.Parallel()
+	fake, settings := imitate(t, trickle())
+	s := replicas(t, append(settings, "FOOTNOTE_DRAIN_TIMEOUT=500ms")...)
+	id := s[0].speaking(t, fake)
+	reader := s[0].follow(t.Context(), t, id)
+	s[0].signal(t, syscall.SIGTERM)
+	first := <-reader
+	if code := s[0].wait(t, patience); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	events := s[1].ended(t, id)
+	if !has(events, "run_resumed", `"recovered"`) || !has(events, "run_finished", "") || has(events, "run_stopped", "") {
+		t.Errorf("the run was not handed over: %s", events[len(events)-1].line)
+	}
+	again := <-s[2].follow(t.Context(), t, id)
+	again.whole(t, events)
+	for i, seq := range first.seqs {
+		if seq != int64(i+1) {
+			t.Errorf("the reader of the server that stopped got the events %v", first.seqs)
+		}
+	}
+}
+
+// TestReplicasTakeOneTurn: of questions that come at once, at all servers, one at a
+// time is taken; the others are refused, and nothing of them is stored.
+func TestReplicasTakeOneTurn(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, auto(t))
+	store := "FOOTNOTE_STORE=" + pgtest.Database(t)
+	var s [2]*process
+	for i := range s {
+		s[i] = serve(t, append(settings, store)...)
+	}
+	id := s[0].opened(t, "Hello?")
+	s[1].ended(t, id)
+	const posts = 40
+	var taken atomic.Int64
+	var asked sync.WaitGroup
+	for n := range posts {
+		asked.Go(func() {
+			status, body, err := s[n%2].exchange(t.Context(), "/api/conversations/"+id+"/turns", map[string]any{"text": "And now?"})
+			switch {
+			case err == nil && status == http.StatusAccepted:
+				taken.Add(1)
+			case err != nil || status != http.StatusConflict:
+				t.Errorf("%d %s: %v", status, body, err)
+			}
+		})
+	}
+	asked.Wait()
+	events := s[0].ended(t, id)
+	questions := int64(0)
+	for _, e := range events {
+		if e.Kind == "user_message" {
+			questions++
+		}
+	}
+	if n := taken.Load(); n < 1 || questions != n+1 {
+		t.Errorf("%d of %d questions were taken, and %d are stored beside the first", n, posts, questions-1)
+	}
+	if o := command(t, []string{store, "FOOTNOTE_DATA=" + t.TempDir()}, "", "doctor", "--log"); o.code != 0 {
+		t.Errorf("the log is not sound:\n%s", o.stdout)
+	}
+}

@@ -49,11 +49,11 @@ func (h *holding) rule(r modeltest.Request) modeltest.Reply {
 	return modeltest.Say("There are 846 orders, and all of this was said after the signal.")
 }
 
-// TestShutdownLetsAnswersEnd holds answers past SIGTERM: they come whole, while new
-// work is refused.
+// TestShutdownLetsAnswersEnd holds answers past SIGTERM, four in each round: they
+// come whole, while new work is refused. FOOTNOTE_DRAIN_ROUNDS is how many rounds.
 func TestShutdownLetsAnswersEnd(t *testing.T) {
 	t.Parallel()
-	for round := range 5 {
+	for round := range number(t, "FOOTNOTE_DRAIN_ROUNDS", 5) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Parallel()
 			h := newHolding(t)

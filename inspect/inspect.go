@@ -1,0 +1,273 @@
+// Package inspect reads a whole log and says what in it cannot be: gaps, runs with
+// two ends, calls without a result, sums that are not those of their parts, bytes
+// that are gone. It is for operators, and for whoever has just broken something on
+// purpose. It trusts nothing but the store's order.
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Log is what is read.
+type Log interface {
+	Get(ctx context.Context, id string) (footnote.Stream, error)
+	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
+	Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error)
+}
+
+// Problem is something that cannot be.
+type Problem struct {
+	Stream string
+	Seq    int64 // the event it was seen at
+	Words  string
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s, event %d: %s", p.Stream, p.Seq, p.Words) }
+
+// Report is what there is, and what is wrong with it.
+type Report struct {
+	Streams, Events, Runs, Calls int
+	Unfinished                   int // runs that go on, or wait; they are no problem
+	Cost                         footnote.Cost
+	Problems                     []Problem
+	More                         int // problems that are not listed
+}
+
+// mostProblems is how many problems a report lists.
+const mostProblems = 100
+
+// page is how many events are read at a time.
+const page = 500
+
+// Read inspects a log. It may be used meanwhile; what is said is of what was there.
+// The error says why the log could not be read to its end.
+func Read(ctx context.Context, log Log) (Report, error) {
+	in := inspector{log: log, streams: map[string]*stream{}}
+	for after := int64(0); ; {
+		events, err := log.Tail(ctx, after, page)
+		if err != nil {
+			return in.report, fmt.Errorf("read the log after position %d: %w", after, err)
+		}
+		for _, ev := range events {
+			if ev.Position <= after {
+				in.problem(ev.Stream, ev.Seq, "the position %d comes after %d", ev.Position, after)
+			}
+			after = ev.Position
+			if err := in.event(ctx, ev); err != nil {
+				return in.report, err
+			}
+		}
+		if len(events) == 0 {
+			break
+		}
+	}
+	return in.report, in.end(ctx)
+}
+
+type inspector struct {
+	log     Log
+	report  Report
+	streams map[string]*stream
+}
+
+// stream is what is known of one.
+type stream struct {
+	org, user string
+	last      int64
+	run       string                  // that has not ended
+	runs      map[string]bool         // all of them, and whether they have ended
+	open      map[string]int64        // calls without a result, by id
+	results   map[string]int64        // by call
+	blobs     map[footnote.Digest]int // those that were looked for
+	usage     footnote.Usage          // of the run
+	cost      footnote.Cost
+}
+
+func (in *inspector) problem(id string, seq int64, words string, args ...any) {
+	if len(in.report.Problems) == mostProblems {
+		in.report.More++
+		return
+	}
+	in.report.Problems = append(in.report.Problems, Problem{id, seq, fmt.Sprintf(words, args...)})
+}
+
+func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
+	s := in.streams[ev.Stream]
+	if s == nil {
+		s = &stream{org: ev.Org, user: ev.User, runs: map[string]bool{}, open: map[string]int64{}, results: map[string]int64{}, blobs: map[footnote.Digest]int{}}
+		in.streams[ev.Stream] = s
+		in.report.Streams++
+	}
+	in.report.Events++
+	if ev.Seq != s.last+1 {
+		in.problem(ev.Stream, ev.Seq, "the event before it is %d", s.last)
+	}
+	if ev.Org != s.org || ev.User != s.user {
+		in.problem(ev.Stream, ev.Seq, "it belongs to %s/%s, and what came before to %s/%s", ev.Org, ev.User, s.org, s.user)
+	}
+	s.last = ev.Seq
+	in.ofRun(s, ev.Event)
+	return in.ofCalls(ctx, s, ev.Event)
+}
+
+// ofRun follows where runs begin and end, and what they take.
+func (in *inspector) ofRun(s *stream, ev footnote.Event) {
+	switch b := ev.Body.(type) {
+	case footnote.RunStarted:
+		if _, twice := s.runs[ev.Run]; twice {
+			in.problem(ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
+		}
+		if s.run != "" {
+			in.problem(ev.Stream, ev.Seq, "a run begins while %s goes on", s.run)
+		}
+		s.run, s.runs[ev.Run] = ev.Run, false
+		s.usage, s.cost = footnote.Usage{}, footnote.Cost{}
+		in.report.Runs++
+	case footnote.AssistantMessage:
+		in.spend(s, b.Usage, b.Cost)
+	case footnote.StepFailed:
+		in.spend(s, b.Usage, b.Cost)
+	case footnote.Segmented:
+		in.spend(s, b.Usage, b.Cost)
+	case footnote.Spent:
+		in.report.Cost = in.report.Cost.Add(b.Cost)
+	case footnote.RunFinished:
+		in.ended(s, ev, b.Usage, b.Cost)
+	case footnote.RunFailed:
+		in.ended(s, ev, b.Usage, b.Cost)
+	case footnote.RunStopped:
+		in.ended(s, ev, b.Usage, b.Cost)
+	}
+	if ended := s.runs[ev.Run]; ended && !footnote.Terminal(ev.Body) {
+		in.problem(ev.Stream, ev.Seq, "a %s comes after the end of its run", footnote.KindOf(ev.Body))
+	}
+}
+
+func (in *inspector) spend(s *stream, u footnote.Usage, c footnote.Cost) {
+	s.usage, s.cost = s.usage.Add(u), s.cost.Add(c)
+	in.report.Cost = in.report.Cost.Add(c)
+}
+
+func (in *inspector) ended(s *stream, ev footnote.Event, u footnote.Usage, c footnote.Cost) {
+	switch ended, began := s.runs[ev.Run]; {
+	case !began:
+		in.problem(ev.Stream, ev.Seq, "the run %s ends and has not begun", ev.Run)
+	case ended:
+		in.problem(ev.Stream, ev.Seq, "the run %s ends twice", ev.Run)
+	case u != s.usage || c != s.cost:
+		in.problem(ev.Stream, ev.Seq, "the run took %+v for %d, and its calls %+v for %d", u, c.MicroUSD, s.usage, s.cost.MicroUSD)
+	}
+	for id := range s.open {
+		in.problem(ev.Stream, ev.Seq, "the run ends, and the call %s has no result", id)
+	}
+	clear(s.open)
+	s.runs[ev.Run] = true
+	if s.run == ev.Run {
+		s.run = ""
+	}
+}
+
+// ofCalls follows calls to their results, and demands the bytes that events name.
+func (in *inspector) ofCalls(ctx context.Context, s *stream, ev footnote.Event) error {
+	switch b := ev.Body.(type) {
+	case footnote.Opened:
+		return in.blobs(ctx, s, ev, b.System, b.Tools)
+	case footnote.AssistantMessage:
+		for id := range s.open {
+			in.problem(ev.Stream, ev.Seq, "a message comes before the result of %s", id)
+		}
+		clear(s.open)
+		for _, id := range calls(b) {
+			in.report.Calls++
+			_, answered := s.results[id]
+			if _, twice := s.open[id]; twice || answered {
+				in.problem(ev.Stream, ev.Seq, "the call %s is made twice", id)
+			}
+			s.open[id] = ev.Seq
+		}
+	case footnote.ToolResult:
+		if at, twice := s.results[b.CallID]; twice {
+			in.problem(ev.Stream, ev.Seq, "the call %s has a result in event %d already", b.CallID, at)
+		} else if _, made := s.open[b.CallID]; !made {
+			in.problem(ev.Stream, ev.Seq, "the result of %s comes without its call", b.CallID)
+		}
+		delete(s.open, b.CallID)
+		s.results[b.CallID] = ev.Seq
+		if b.Result != nil {
+			return in.blobs(ctx, s, ev, digests(*b.Result)...)
+		}
+	case footnote.QueryRun:
+		return in.blobs(ctx, s, ev, digests(b.Result)...)
+	}
+	return nil
+}
+
+func calls(m footnote.AssistantMessage) (ids []string) {
+	for _, raw := range m.Blocks {
+		var b struct{ Type, ID string }
+		if json.Unmarshal(raw, &b) == nil && b.Type == "tool_use" {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids
+}
+
+func digests(r footnote.StoredResult) (all []footnote.Digest) {
+	for _, c := range r.Chunks {
+		all = append(all, c.Digest)
+	}
+	return all
+}
+
+func (in *inspector) blobs(ctx context.Context, s *stream, ev footnote.Event, digests ...footnote.Digest) error {
+	for _, d := range digests {
+		if s.blobs[d]++; d == "" || s.blobs[d] > 1 {
+			continue
+		}
+		_, err := in.log.Blob(ctx, ev.Stream, d)
+		switch footnote.CodeOf(err) {
+		case "":
+		case footnote.NotFound:
+			in.problem(ev.Stream, ev.Seq, "the bytes %s are not there", d)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// end compares what the events say with the heads of their streams.
+func (in *inspector) end(ctx context.Context) error {
+	ids := make([]string, 0, len(in.streams))
+	for id := range in.streams {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		s := in.streams[id]
+		head, err := in.log.Get(ctx, id)
+		switch {
+		case footnote.CodeOf(err) == footnote.NotFound:
+			continue // deleted meanwhile
+		case err != nil:
+			return err
+		case head.Last > s.last:
+			continue // it has gone on meanwhile
+		case head.Last < s.last:
+			in.problem(id, s.last, "the stream says that its last event is %d", head.Last)
+		case head.Org != s.org || head.User != s.user:
+			in.problem(id, s.last, "the stream belongs to %s/%s, and its events to %s/%s", head.Org, head.User, s.org, s.user)
+		case (head.RunState == "") != (s.run == ""):
+			in.problem(id, s.last, "the stream says of its run %q, and the events that %q goes on", head.RunState, s.run)
+		}
+		if s.run != "" {
+			in.report.Unfinished++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/internal/redistest"
+)
+
+// number is a setting of the tests: a whole number above zero.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	v := os.Getenv(name)
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q; it must be a number above 0", name, v)
+	}
+	return n
+}
+
+// swarm is three servers on one Postgres and one Redis, all of which are killed, and
+// clients that ask at any server, read at any server, and remember what they were
+// told.
+type swarm struct {
+	t        *testing.T
+	seed     uint64
+	settings [3][]string
+	pg       *pgtest.Server
+	redis    *redistest.Server
+
+	mu      sync.Mutex // guards below
+	servers [3]*process
+	rnd     *rand.Rand
+	shown   map[string]map[int64]string // by conversation: events that somebody saw, by number
+	runs    map[string]string           // that were acknowledged, and their conversations
+}
+
+func (w *swarm) random(n int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rnd.IntN(n)
+}
+
+func (w *swarm) server(i int) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.servers[i]
+}
+
+func (w *swarm) start(i int) {
+	p := serve(w.t, w.settings[i]...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers[i] = p
+}
+
+// TestSwarm kills servers, Postgres and Redis while people ask and read, and then
+// reads all that is stored. FOOTNOTE_SWARM is how many conversations there are, each
+// of three questions, and FOOTNOTE_SWARM_KILLS how often something is killed.
+func TestSwarm(t *testing.T) {
+	t.Parallel()
+	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
+	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
+	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
+	c := &crash{rnd: rand.New(rand.NewPCG(seed, 8))}
+	_, settings := imitate(t, c.rule)
+	store := "FOOTNOTE_STORE=" + w.pg.Database(t)
+	for i := range w.settings {
+		w.settings[i] = append(settings[:len(settings):len(settings)], store, "FOOTNOTE_REDIS="+w.redis.URL(), "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file")
+		w.start(i)
+	}
+	var clients sync.WaitGroup
+	for n := range number(t, "FOOTNOTE_SWARM", 5) {
+		clients.Go(func() { w.client(n) })
+	}
+	done := make(chan struct{})
+	go func() { clients.Wait(); close(done) }()
+	for n := range number(t, "FOOTNOTE_SWARM_KILLS", 4) {
+		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // the moment is what is being tested
+		w.disturb(n)
+	}
+	<-done
+	w.judge(store)
+}
+
+// disturb kills one thing after the other, and starts it again.
+func (w *swarm) disturb(n int) {
+	switch n % 5 {
+	case 0, 3:
+		n = w.random(3)
+		w.t.Logf("server %d is killed", n)
+		w.server(n).kill()
+		w.start(n)
+	case 1:
+		w.t.Log("Postgres is killed")
+		w.pg.Kill(w.t)
+		w.pg.Start(w.t)
+	case 2:
+		w.t.Log("Redis is killed")
+		w.redis.Kill(w.t)
+		w.redis.Start(w.t)
+	case 4:
+		w.t.Log("Redis stands still")
+		w.redis.Freeze(w.t)
+		time.Sleep(time.Duration(w.random(2000)) * time.Millisecond)
+		w.redis.Thaw(w.t)
+	}
+}
+
+// client holds a conversation: it asks at any server until one takes the question,
+// and reads at any server until the answer is there.
+func (w *swarm) client(n int) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
+	defer cancel()
+	id := ""
+	for q := range 3 {
+		body := map[string]any{"text": fmt.Sprintf("Now a crash, question %d.", q)}
+		for ctx.Err() == nil {
+			path := "/api/conversations/" + id + "/turns"
+			if id == "" {
+				path, body["client_id"] = "/api/conversations", fmt.Sprintf("client-%d", n)
+			}
+			status, got, err := w.server(w.random(3)).exchange(ctx, path, body)
+			var ok struct{ Conversation, Run string }
+			if err == nil && status == http.StatusAccepted && json.Unmarshal([]byte(got), &ok) == nil {
+				id = ok.Conversation
+				w.mu.Lock()
+				w.runs[ok.Run] = id
+				w.mu.Unlock()
+				break
+			}
+			if err == nil && status != http.StatusConflict && status < 500 {
+				w.t.Errorf("client %d: a question gets %d %s", n, status, got)
+				return
+			}
+			pause(ctx, 100*time.Millisecond)
+		}
+		w.read(ctx, id)
+	}
+	if ctx.Err() != nil {
+		w.t.Errorf("client %d, of %s: its questions were not answered in time", n, id)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// read follows a conversation, from where it was last seen and at any server, until
+// nothing is running. An event that came twice must be the same both times, and none
+// may be left out.
+func (w *swarm) read(ctx context.Context, id string) {
+	last := int64(0)
+	for ctx.Err() == nil {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server(w.random(3)).url+"/api/conversations/"+id+"/events", nil)
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		req.Header.Set("Last-Event-ID", fmt.Sprint(last))
+		res, err := http.DefaultClient.Do(req)
+		if err == nil && res.StatusCode == http.StatusNoContent {
+			res.Body.Close()
+			return
+		}
+		if err != nil || res.StatusCode != http.StatusOK {
+			if err == nil {
+				res.Body.Close()
+			}
+			pause(ctx, 100*time.Millisecond)
+			continue
+		}
+		last = w.frames(res, id, last)
+		res.Body.Close()
+	}
+}
+
+// frames reads a stream to its end, and gives the number of the last whole event.
+func (w *swarm) frames(res *http.Response, id string, last int64) int64 {
+	lines := bufio.NewReader(res.Body)
+	seq, data := int64(0), ""
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return last // a frame without its end was not shown
+		}
+		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
+		case "id":
+			seq, _ = strconv.ParseInt(value, 10, 64)
+		case "data":
+			data = value
+		case "":
+			if seq == 0 {
+				continue
+			}
+			if seq != last+1 {
+				w.t.Errorf("after event %d of %s comes %d", last, id, seq)
+			}
+			w.saw(id, seq, data)
+			last, seq = seq, 0
+		}
+	}
+}
+
+func (w *swarm) saw(id string, seq int64, data string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.shown[id] == nil {
+		w.shown[id] = map[int64]string{}
+	}
+	if before, twice := w.shown[id][seq]; twice && before != data {
+		w.t.Errorf("event %d of %s was %s and is %s", seq, id, before, data)
+	}
+	w.shown[id][seq] = data
+}
+
+// judge demands that all that was acknowledged or shown is stored, the same at each
+// server, and that nothing in the log cannot be.
+func (w *swarm) judge(store string) {
+	for id, seen := range w.shown {
+		var first []event
+		for i := range w.servers {
+			events := w.servers[i].ended(w.t, id)
+			if first == nil {
+				first = events
+			}
+			if len(events) != len(first) {
+				w.t.Errorf("%s has %d events at one server and %d at another", id, len(first), len(events))
+			}
+			for seq, data := range seen {
+				if seq > int64(len(events)) || events[seq-1].line != data {
+					w.t.Errorf("event %d of %s was shown, but is not in the log as it was:\n%s", seq, id, data)
+				}
+			}
+		}
+		for run, of := range w.runs {
+			if of == id && !hasEnd(first, run) {
+				w.t.Errorf("the run %s of %s was acknowledged and has no end", run, id)
+			}
+		}
+	}
+	if o := command(w.t, []string{store, "FOOTNOTE_DATA=" + w.t.TempDir()}, "", "doctor", "--log"); o.code != 0 || !strings.Contains(o.stdout, "events in") {
+		w.t.Errorf("the log is not sound: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	} else {
+		w.t.Log(o.stdout)
+	}
+}
+
+func hasEnd(events []event, run string) bool {
+	for _, e := range events {
+		if e.Run == run && terminal(e) {
+			return true
+		}
+	}
+	return false
+}
