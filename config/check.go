@@ -1,0 +1,281 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/token"
+)
+
+// Check reports the first setting that cannot be right.
+func (c Config) Check() error {
+	if err := c.checkTiers(); err != nil {
+		return err
+	}
+	for _, k := range slices.Concat(c.words(), c.run(), c.conversations(), c.sizes(), c.places()) {
+		if !k.ok {
+			return fmt.Errorf("%s is %q; it must be %s", k.name, fmt.Sprint(k.got), k.want)
+		}
+	}
+	if _, err := c.RetentionRules(); err != nil {
+		return err
+	}
+	if _, err := c.RedactPatterns(); err != nil {
+		return err
+	}
+	if c.Upstream == Anthropic && c.APIKey == "" {
+		return errors.New(`upstream is "anthropic", but api_key (ANTHROPIC_API_KEY) is not set`)
+	}
+	if c.Upstream == Compatible && c.BaseURL == "" {
+		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
+	}
+	for _, name := range sortedKeys(c.Sources) {
+		if err := CheckSource(name, c.Sources[name]); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(c.checkOrigins(), c.Auth.JWT.check(), c.checkTools(), c.checkListen())
+}
+
+// bound is what a setting must be, and whether it is.
+type bound struct {
+	name string
+	ok   bool
+	got  any
+	want string
+}
+
+// words are the settings that take one of some words.
+func (c Config) words() []bound {
+	return []bound{
+		{"upstream", oneOf(c.Upstream, Anthropic, Compatible, Offline), c.Upstream, "anthropic, compatible or offline"},
+		{"effort", oneOf(c.Effort, "", "low", "medium", "high", "xhigh", "max"), c.Effort, "low, medium, high, xhigh or max"},
+		{"log_output", oneOf(c.LogOutput, "stdout", "file", "both"), c.LogOutput, "stdout, file or both"},
+		{"log_level", oneOf(c.LogLevel, "debug", "info", "warn", "error"), c.LogLevel, "debug, info, warn or error"},
+		{"on_disconnect", oneOf(c.OnDisconnect, agent.Cancel, agent.Continue), c.OnDisconnect, "cancel or continue"},
+		{"on_busy", oneOf(c.OnBusy, "reject", "enqueue", "interrupt"), c.OnBusy, "reject, enqueue or interrupt"},
+		{"stored_on_disconnect", oneOf(c.StoredOnDisconnect, agent.Cancel, agent.Continue), c.StoredOnDisconnect, "cancel or continue"},
+	}
+}
+
+// run are how long and dear a run may be, and what it nests in.
+func (c Config) run() []bound {
+	return []bound{
+		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
+		{"max_turns", c.MaxTurns > 0 && c.MaxTurns <= 1000, c.MaxTurns, "1 to 1000"},
+		{"max_budget_usd", c.MaxBudgetUSD > 0 && c.MaxBudgetUSD <= 10_000, c.MaxBudgetUSD, "more than 0 and at most 10000"},
+		{"tokens_per_day", c.TokensPerDay >= 0 && c.TokensPerDay <= 1e15, c.TokensPerDay, "0 to 1000000000000000"},
+		{"max_tokens", c.MaxTokens >= 256 && c.MaxTokens <= 1_000_000, c.MaxTokens, "256 to 1000000"},
+		{"model_idle_timeout", c.ModelIdleTimeout > 0, c.ModelIdleTimeout, "more than 0"},
+		{"tool_timeout", c.ToolTimeout > 0 && c.ToolTimeout <= c.RunTimeout, c.ToolTimeout, "more than 0 and at most run_timeout"},
+		{"run_timeout", c.RunTimeout > 0 && c.RunTimeout <= c.HTTPTimeout, c.RunTimeout, "more than 0 and at most http_timeout"},
+		{"park_timeout", c.ParkTimeout >= time.Second && c.ParkTimeout <= 24*time.Hour, c.ParkTimeout, "1s to 24h"},
+		{"drain_timeout", c.DrainTimeout >= 0, c.DrainTimeout, "0 or more"},
+	}
+}
+
+// conversations are what is kept of conversations.
+func (c Config) conversations() []bound {
+	return []bound{
+		{"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory, "0, or 4 to 10000"},
+		{"conversation_cache_ttl", c.Recall >= 0 && c.Recall <= 24*time.Hour, c.Recall, "0s to 24h"},
+		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
+	}
+}
+
+// sizes are what a request, a query and a command may take.
+func (c Config) sizes() []bound {
+	return []bound{
+		{"upload_limit", c.UploadLimit >= 0 && c.UploadLimit <= 2<<30, c.UploadLimit, "0 to 2147483648"},
+		{"body_limit", c.BodyLimit >= 1<<10 && c.BodyLimit <= 1<<30, c.BodyLimit, "1024 to 1073741824"},
+		{"limits.query_time", c.Limits.QueryTime > 0 && c.Limits.QueryTime <= c.ToolTimeout, c.Limits.QueryTime, "more than 0 and at most tool_timeout"},
+		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
+		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
+		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
+		{"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime, "more than 0 and at most 1h"},
+		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
+		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
+	}
+}
+
+// places are the addresses and files.
+func (c Config) places() []bound {
+	return []bound{
+		{"data", c.Data != "", c.Data, "a folder"},
+		{"store", c.Store == "" || postgresURL(string(c.Store)), c.Store, "empty, or postgres://user:password@host/database with the special characters of the password written as %XX"},
+		{"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis, "empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket"},
+		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
+		{"model", c.Model != "", c.Model, "a model"},
+		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
+	}
+}
+
+// check says what is wrong with the settings of tokens.
+func (j JWT) check() error {
+	if j.Issuer == "" {
+		if j.Audience != "" || j.Keys != "" {
+			return errors.New("auth.jwt.issuer is not set, but other settings of auth.jwt are")
+		}
+		return nil
+	}
+	if j.Audience == "" {
+		return errors.New("auth.jwt.audience is not set; it must be what the issuer calls this server, or tokens for others would be believed")
+	}
+	if strings.Contains(j.Keys, "://") && !token.Safe(j.Keys) {
+		return fmt.Errorf("auth.jwt.keys is %q; it must be https, or on this machine, or a file", withoutUser(j.Keys))
+	}
+	if j.Keys == "" && !token.Safe(j.Issuer) {
+		return fmt.Errorf("auth.jwt.issuer is %q; without auth.jwt.keys it must be an https address", withoutUser(j.Issuer))
+	}
+	for _, a := range j.Algorithms {
+		if !oneOf(a, token.Algorithms...) {
+			return fmt.Errorf("auth.jwt.algorithms has %q; it must be of %s", a, strings.Join(token.Algorithms, ", "))
+		}
+	}
+	return nil
+}
+
+// RetentionRules are how long organisations keep conversations.
+func (c Config) RetentionRules() (map[string]time.Duration, error) {
+	rules := map[string]time.Duration{}
+	for _, item := range c.Retention {
+		at := strings.LastIndexByte(item, '=')
+		if at <= 0 {
+			return nil, fmt.Errorf("retention has %q; it must be org=duration, such as acme=90d", item)
+		}
+		org, text := item[:at], item[at+1:]
+		age, err := time.ParseDuration(text)
+		if days, ok := strings.CutSuffix(text, "d"); ok {
+			var n int
+			n, err = strconv.Atoi(days)
+			age = time.Duration(min(n, 36_500)) * 24 * time.Hour
+		}
+		if err != nil || age < time.Hour {
+			return nil, fmt.Errorf("retention has %q; it must be org=duration of at least 1h, such as acme=90d", item)
+		}
+		if _, twice := rules[org]; twice {
+			return nil, fmt.Errorf("retention has %q, and another rule for %s", item, org)
+		}
+		rules[org] = age
+	}
+	return rules, nil
+}
+
+// RedactPatterns are what is kept out of log and audit.
+func (c Config) RedactPatterns() ([]*regexp.Regexp, error) {
+	var list []*regexp.Regexp
+	for _, item := range c.LogRedact {
+		p, err := regexp.Compile(item)
+		if err == nil && p.MatchString("") {
+			err = errors.New("it matches nothing at all, too")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("log_redact has %q; it must be a regular expression (RE2): %w", item, err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func (c Config) checkOrigins() error {
+	for _, o := range c.Origins {
+		if o != "*" && (!webAddress(o) || strings.Count(o, "/") != 2) {
+			return fmt.Errorf("cors_origins has %q; it must be an origin such as https://example.org", o)
+		}
+	}
+	return nil
+}
+
+func (c Config) checkTiers() error {
+	for _, t := range c.Tiers.List() {
+		if !oneOf(t.Effort, "", footnote.EffortOff, "low", "medium", "high", "xhigh", "max") {
+			return fmt.Errorf("tiers.%s_effort is %q; it must be off, low, medium, high, xhigh or max", t.Name, t.Effort)
+		}
+		if t.Multiplier < 1 || t.Multiplier > 1000 {
+			return fmt.Errorf("tiers.%s_multiplier is \"%d\"; it must be 1 to 1000", t.Name, t.Multiplier)
+		}
+	}
+	return nil
+}
+
+func (c Config) checkTools() error {
+	policy := agent.Policy{Offer: c.Tools.Offer, Approve: c.Tools.Approve, Deny: c.Tools.Deny}
+	if err := policy.Check(); err != nil {
+		return err
+	}
+	coder := agent.Policy{Offer: c.Coder.Ask, Approve: c.Coder.Allow, Deny: c.Coder.Deny}
+	if err := coder.Check(); err != nil {
+		return fmt.Errorf("coder: %w", err)
+	}
+	return nil
+}
+
+// CheckSource reports what cannot be right about the name and address of a source.
+// The address, which may hold a password, is not in the error.
+func CheckSource(name, address string) error {
+	if !validName(name) {
+		return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
+	}
+	if address == "" {
+		return fmt.Errorf("sources: the source %s has no path", name)
+	}
+	if m := addressScheme.FindStringSubmatch(address); m != nil && !oneOf(m[1], "sqlite", "duckdb", "file") {
+		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use sqlite:, duckdb:, file: or a path", name, m[1])
+	}
+	return nil
+}
+
+// addressScheme is how an address begins that is no path. One letter is the drive of
+// a Windows path, and jdbc: stands before another scheme.
+var addressScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):(?:[A-Za-z][A-Za-z0-9+.-]*:)?//`)
+
+// webAddress reports whether a string is an absolute http or https URL.
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// checkListen refuses to be reachable by others without keys.
+func (c Config) checkListen() error {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen is %q; it must be an address and a port, such as 127.0.0.1:8787", c.Listen)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("listen is %q; the port must be a number from 0 to 65535", c.Listen)
+	}
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !loopback && !c.NeedsKey() {
+		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
+	}
+	seen := map[Secret]bool{}
+	for i, k := range c.APIKeys {
+		if len(k.Key) < 16 && !loopback {
+			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can reach", i+1)
+		}
+		if weak(string(k.Key)) {
+			return fmt.Errorf("api_keys entry %d must have at least 8 characters, all of them printable ASCII and no blanks", i+1)
+		}
+		if seen[k.Key] {
+			return fmt.Errorf("api_keys entry %d is there twice", i+1)
+		}
+		seen[k.Key] = true
+	}
+	return nil
+}
+
+// weak reports whether a key is one that the server refuses.
+func weak(key string) bool {
+	return len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+}
