@@ -27,6 +27,7 @@ var banned = map[string][]string{
 	"/source/duckdb":    {"/agent", "/store", "/source/sqlite", "net/http"},
 	"/source/postgres":  {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http", "testing"},
 	"/source/catalog":   {"/agent", "/store", "/source/sqlite", "/source/duckdb", "net/http"},
+	"/transfer":         {"/httpapi", "/source", "/model", "/tool", "net/http"},
 	"/retention":        {"/agent", "/httpapi", "net/http"},
 	"/usage":            {"/agent", "/store", "/httpapi", "net/http", "database/sql"},
 	"/ledger":           {"/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},

@@ -76,6 +76,8 @@ type cli struct {
 	Query     queryCmd    `cmd:"" help:"Run one statement exactly as the analyst would."`
 	Verify    verifyCmd   `cmd:"" help:"Check the footnotes of a conversation against its stored results."`
 	Keys      keysCmd     `cmd:"" help:"Make, list and revoke API keys."`
+	Export    exportCmd   `cmd:"" help:"Write all conversations to a file."`
+	Import    importCmd   `cmd:"" help:"Take conversations from a file: an export, or messages of the Messages API."`
 	Migrate   migrateCmd  `cmd:"" help:"Bring the stored conversations to this version."`
 	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
 	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`

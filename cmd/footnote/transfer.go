@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/store"
+	"github.com/footnotehq/footnote/store/sqlite"
+	"github.com/footnotehq/footnote/transfer"
+)
+
+type exportCmd struct {
+	File string `arg:"" optional:"" help:"File to write; default: standard output."`
+	Org  string `help:"Only the conversations of this organisation." placeholder:"ORG"`
+}
+
+// Help is shown by footnote export --help.
+func (exportCmd) Help() string {
+	return `Writes all conversations with their events, results, titles and feedback as lines of JSON, which
+footnote import reads: from the data folder, or from the database of --store. A server may run meanwhile.
+
+  footnote export backup.jsonl
+  footnote export --store postgres://footnote@db.example/footnote > all.jsonl`
+}
+
+// Run executes the command.
+func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	log, err := openToRead(ctx, c, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	out, finish, err := target(cmd.File, std.out)
+	if err != nil {
+		return err
+	}
+	n, err := transfer.Export(ctx, log.(store.Movable), out, cmd.Org, progress(std.err)) // as all stores on disk are
+	if err = errors.Join(err, finish(err == nil)); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.err, "exported %d streams\n", n.Streams)
+	if n.Running > 0 {
+		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n", n.Running)
+	}
+	return nil
+}
+
+// target opens the file of an export under another name; finish gives it its own when
+// all went well.
+func target(path string, stdout io.Writer) (out io.Writer, finish func(ok bool) error, err error) {
+	if path == "" || path == "-" {
+		return stdout, func(bool) error { return nil }, nil
+	}
+	part := path + ".part"
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, func(ok bool) error {
+		if !ok {
+			return errors.Join(f.Close(), os.Remove(part))
+		}
+		return errors.Join(f.Sync(), f.Close(), os.Rename(part, path))
+	}, nil
+}
+
+// progress tells after every hundred streams how far it is.
+func progress(w io.Writer) transfer.Progress {
+	return func(streams int, bytes int64) {
+		if streams > 0 && streams%100 == 0 {
+			fmt.Fprintf(w, "%d streams, %d MB\n", streams, bytes>>20)
+		}
+	}
+}
+
+type importCmd struct {
+	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
+	Format    string `enum:"export,messages" default:"export" help:"export: what footnote export has written. messages: a conversation a line, with messages of the Messages API."`
+	Org       string `help:"Whose messages they are." placeholder:"ORG" default:"local"`
+	User      string `help:"Whose messages they are." placeholder:"USER" default:"local"`
+	Assistant string `help:"With whom messages are held from now on; default: the first one." placeholder:"NAME"`
+}
+
+// Help is shown by footnote import --help.
+func (importCmd) Help() string {
+	return `Into the data folder, whose server must not run, or into the database of --store. Each conversation is there
+whole or not at all, and one that is there already is left as it is: an import that broke off is done again.
+
+  footnote import backup.jsonl --store postgres://footnote@db.example/footnote
+  footnote import --format messages --org acme --user ann chats.jsonl
+
+A line of messages is {"id":"…","title":"…","messages":[{"role":"user","content":"…"},…]}; id and title may be left
+out. Lines that cannot be are reported with their numbers, and the exit code is 1.`
+}
+
+// Run executes the command.
+func (cmd *importCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
+	in := std.in
+	if cmd.File != "" && cmd.File != "-" {
+		f, err := os.Open(cmd.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	in = bufio.NewReaderSize(in, 1<<20)
+	if cmd.Format == "messages" {
+		return cmd.messages(ctx, s, e, std, in)
+	}
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	log, err := openStore(ctx, c, "", sqlite.Options{}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	n, err := transfer.Import(ctx, log.(store.Movable), in, progress(std.err))
+	fmt.Fprintf(std.err, "imported %d streams; %d were there already\n", n.Streams, n.There)
+	return err
+}
+
+// messages takes conversations of elsewhere, which go on with an assistant of ours.
+func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std streams, in io.Reader) (err error) {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	a, err := newApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close(ctx)) }()
+	frame, err := a.frame(ctx, cmd.Assistant, footnote.Principal{Org: cmd.Org, User: cmd.User})
+	if err != nil {
+		return err
+	}
+	if len(frame.Sources) == 0 {
+		fmt.Fprintln(std.err, "there are no sources: the conversations will have none to ask about. Name them as for footnote serve")
+	}
+	bad := 0
+	n, err := transfer.Messages(ctx, a.store.(store.Movable), in, frame, func(line int, why error) {
+		bad++
+		fmt.Fprintf(std.err, "line %d: %s\n", line, oneLine(why))
+	})
+	fmt.Fprintf(std.err, "imported %d conversations; %d were there already; %d lines could not be read\n", n.Streams, n.There, bad)
+	if err == nil && bad > 0 {
+		return &exit{code: exitFailed}
+	}
+	return err
+}
+
+// frame is what a new conversation of p with an assistant begins with.
+func (a *app) frame(ctx context.Context, name string, p footnote.Principal) (transfer.Frame, error) {
+	for _, as := range a.assistants {
+		if as.Name != cmp.Or(name, a.assistant.Name) {
+			continue
+		}
+		system, sources, err := as.Opening(ctx, p, nil)
+		return transfer.Frame{
+			Assistant: as.Name, Model: as.ModelName, Sources: sources, System: system, Tools: agent.Freeze(as.Tools, as.Policy),
+			Org: p.Org, User: p.User, Now: time.Now,
+		}, err
+	}
+	return transfer.Frame{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
+}
