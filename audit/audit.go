@@ -51,6 +51,9 @@ type Options struct {
 	Redact  []*regexp.Regexp // nor what one of them matches
 	Logger  *slog.Logger
 	Poll    time.Duration // default 1 s
+	// Lead gives this process a sink to itself, of those that share the log, until
+	// release is called; it does not wait for that. Nil: there is no other.
+	Lead func(ctx context.Context, sink string) (release func(), ok bool, err error)
 }
 
 // Entry is one line.
@@ -107,7 +110,8 @@ type Audit struct {
 	opts Options
 	wake map[string]chan struct{}
 	lag  map[string]*atomic.Int64
-	scan func(string) string // takes secrets out
+	at   map[string]*atomic.Int64 // the cursor, as this process left it
+	scan func(string) string      // takes secrets out
 }
 
 // New checks the options.
@@ -121,10 +125,10 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, scan: without(replacer(opts.Secrets), opts.Redact)}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, scan: without(replacer(opts.Secrets), opts.Redact)}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
-		a.lag[name] = new(atomic.Int64)
+		a.lag[name], a.at[name] = new(atomic.Int64), new(atomic.Int64)
 	}
 	return a, nil
 }
@@ -249,10 +253,21 @@ func (a *Audit) catchUp(ctx context.Context, name string, sink Sink, under under
 			clear(under)
 		}
 	}()
+	if a.opts.Lead != nil {
+		release, ok, err := a.opts.Lead(ctx, name)
+		if err != nil || !ok {
+			return err // another one is at it
+		}
+		defer release()
+	}
 	cursor, err := a.opts.Log.Cursor(ctx, "audit/"+name)
 	if err != nil {
 		return err
 	}
+	if a.at[name].Swap(cursor) != cursor {
+		clear(under) // another one went on: what it read is not here
+	}
+	defer func() { a.at[name].Store(cursor) }()
 	for {
 		batch, err := a.opts.Log.Tail(ctx, cursor, 500)
 		if err != nil || len(batch) == 0 {

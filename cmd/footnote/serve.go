@@ -19,6 +19,7 @@ import (
 	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/retention"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
@@ -234,7 +235,11 @@ func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return audit.New(audit.Options{Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secretsOf(a.cfg), Redact: patterns, Logger: a.log})
+	var lead func(ctx context.Context, sink string) (release func(), ok bool, err error)
+	if p, ok := a.store.(*postgres.Store); ok {
+		lead = func(ctx context.Context, sink string) (func(), bool, error) { return p.Lead(ctx, "audit/"+sink) }
+	}
+	return audit.New(audit.Options{Lead: lead, Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secretsOf(a.cfg), Redact: patterns, Logger: a.log})
 }
 
 func (a *app) gauges(follow *audit.Audit) error {
