@@ -44,7 +44,7 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkOrigins(), c.Auth.JWT.check(), c.checkTools(), c.checkListen())
+	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkTools(), c.checkListen())
 }
 
 // bound is what a setting must be, and whether it is.

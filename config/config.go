@@ -140,12 +140,19 @@ func (t Tiers) List() []agent.Tier {
 	}
 }
 
-// Limits bound one query.
+// Limits bound one query, and what people may use.
 type Limits struct {
 	QueryTime   time.Duration `yaml:"query_time"`
 	QueryRows   int           `yaml:"query_rows"`
 	QueryBytes  int64         `yaml:"query_bytes"`
 	QueryMemory int64         `yaml:"query_memory"`
+
+	Default    Allowance            `yaml:"default"`
+	Orgs       map[string]Allowance `yaml:"orgs"`
+	Roles      map[string]Allowance `yaml:"roles"`
+	Users      map[string]Allowance `yaml:"users"`       // by org/user
+	ToolPrices map[string]float64   `yaml:"tool_prices"` // of one call, in US dollars
+	Replicas   int                  `yaml:"replicas"`    // servers that share the limits of requests while Redis is away
 }
 
 // Tools says which tools may be used: names or globs. Deny wins.
@@ -184,7 +191,7 @@ func Default() Config {
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
 		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
-		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20},
+		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20, Replicas: 1},
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},

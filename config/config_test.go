@@ -41,6 +41,9 @@ func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 			}
 			continue
 		}
+		if f.Type.Kind() == reflect.Map && name != "sources" {
+			continue // it can only be set in a file
+		}
 		all[name] = at
 	}
 	return all
@@ -62,6 +65,8 @@ var three = map[string][3]string{
 	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
 	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
 	"on_busy": {"enqueue", "interrupt", "enqueue"}, "retention": {`["a=1h"]`, "b=2d", "*=3h,c=4h"}, "log_redact": {`["a+"]`, "b+", "c+,d"}, "max_history_length": {"4", "50", "60"}, "conversation_cache_ttl": {"1m", "2m", "3m"}, "conversation_max_events": {"100", "200", "300"},
+	"limits.default.requests_per_minute": {"1", "2", "3"}, "limits.default.org_requests_per_minute": {"1", "2", "3"}, "limits.default.runs": {"1", "2", "3"}, "limits.default.org_runs": {"1", "2", "3"}, "limits.default.tokens_per_day": {"1", "2", "3"}, "limits.default.org_tokens_per_day": {"1", "2", "3"},
+	"limits.default.usd_per_run": {"0.5", "1.5", "2"}, "limits.default.usd_per_conversation": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_day": {"0.5", "1.5", "-1"}, "limits.replicas": {"2", "3", "4"},
 	"on_disconnect": {"continue", "cancel", "continue"}, "stored_on_disconnect": {"cancel", "continue", "cancel"}, "park_timeout": {"1s", "2s", "3s"}, "tokens_per_day": {"1", "2", "3"},
 	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
 	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},

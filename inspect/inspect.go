@@ -134,6 +134,8 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 		in.spend(s, b.Usage, b.Cost)
 	case footnote.Segmented:
 		in.spend(s, b.Usage, b.Cost)
+	case footnote.ToolResult:
+		in.spend(s, footnote.Usage{}, b.Cost)
 	case footnote.Spent:
 		in.report.Cost = in.report.Cost.Add(b.Cost)
 	case footnote.RunFinished:

@@ -86,7 +86,11 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if a.usage, err = usage.Open(a.store, filepath.Join(c.Data, folder, "usage.json")); err != nil {
 		return nil, err
 	}
-	a.ledger = a.newLedger()
+	counter, err := a.openCounter()
+	if err != nil {
+		return nil, err
+	}
+	a.ledger = a.newLedger(counter)
 	if a.sources, err = openSources(ctx, c, log, progress); err != nil {
 		return nil, err
 	}
@@ -124,12 +128,14 @@ func folderError(folder string, err error) error {
 }
 
 // newLedger keeps people within what the configuration allows them.
-func (a *app) newLedger() *ledger.Ledger {
+func (a *app) newLedger(counter ledger.Counter) *ledger.Ledger {
 	multipliers := map[string]int64{}
 	for _, t := range a.cfg.Tiers.List() {
 		multipliers[t.Name] = int64(t.Multiplier)
 	}
-	return ledger.New(ledger.Options{Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers, Logger: a.log})
+	return ledger.New(ledger.Options{
+		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers, ToolPrices: toolPrices(a.cfg), Counter: counter, Logger: a.log,
+	})
 }
 
 // watched tells somebody when a run has ended.

@@ -57,6 +57,7 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 	}
 	checks = append(checks, checkKeys(ctx, c))
 	checks = append(checks, checkTokens(ctx, c)...)
+	checks = append(checks, checkLimits(c))
 	checks = append(checks, checkModel(ctx, c, std)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
 	printChecks(std.out, checks)

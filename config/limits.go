@@ -1,0 +1,127 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Allowance is what people may use. A field that is 0 says nothing, a negative one
+// lifts the limit that a wider setting names. Days are those of UTC.
+type Allowance struct {
+	Requests        int64   `yaml:"requests_per_minute"` // of a user
+	OrgRequests     int64   `yaml:"org_requests_per_minute"`
+	Runs            int64   `yaml:"runs"` // of a user at once
+	OrgRuns         int64   `yaml:"org_runs"`
+	TokensPerDay    int64   `yaml:"tokens_per_day"` // of a user, each counted as often as its tier says
+	OrgTokensPerDay int64   `yaml:"org_tokens_per_day"`
+	PerRun          float64 `yaml:"usd_per_run"` // instead of max_budget_usd
+	PerConversation float64 `yaml:"usd_per_conversation"`
+	PerUser         float64 `yaml:"usd_per_user"` // in all
+	PerUserDay      float64 `yaml:"usd_per_user_day"`
+	PerOrg          float64 `yaml:"usd_per_org"` // in all
+	PerOrgDay       float64 `yaml:"usd_per_org_day"`
+	PerDay          float64 `yaml:"usd_per_day"` // of everybody
+}
+
+// over lays what b says over a.
+func (a Allowance) over(b Allowance) Allowance {
+	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
+	for i := range from.NumField() {
+		if !from.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return a
+}
+
+// orBetter takes of each field the one that allows more.
+func (a Allowance) orBetter(b Allowance) Allowance {
+	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
+	for i := range from.NumField() {
+		if generous(from.Field(i)) > generous(to.Field(i)) {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return a
+}
+
+func generous(v reflect.Value) float64 {
+	n := v.Convert(reflect.TypeFor[float64]()).Float()
+	if n < 0 {
+		return math.Inf(1)
+	}
+	return n
+}
+
+// Of is what somebody may use: the default, then what the org says, the roles, of
+// which the best counts, and the user.
+func (l Limits) Of(p footnote.Principal) Allowance {
+	a := l.Default.over(l.Orgs[p.Org])
+	var roles Allowance
+	for _, role := range p.Roles {
+		roles = roles.orBetter(l.Roles[role])
+	}
+	return a.over(roles).over(l.Users[p.Org+"/"+p.User])
+}
+
+// whole are the limits that no user has alone.
+var whole = []string{"org_requests_per_minute", "org_runs", "org_tokens_per_day", "usd_per_org", "usd_per_org_day", "usd_per_day"}
+
+func (c Config) checkLimits() error {
+	if a, b := c.TokensPerDay, c.Limits.Default.TokensPerDay; a != 0 && b != 0 && a != b {
+		return fmt.Errorf("tokens_per_day is %d and limits.default.tokens_per_day is %d; set one of them", a, b)
+	}
+	return c.Limits.check()
+}
+
+// check reports the first setting that cannot be right.
+func (l Limits) check() error {
+	if err := l.Default.check("limits.default", nil); err != nil {
+		return err
+	}
+	for _, group := range []struct {
+		name   string
+		of     map[string]Allowance
+		refuse []string
+	}{{"limits.orgs", l.Orgs, []string{"usd_per_day"}}, {"limits.roles", l.Roles, whole}, {"limits.users", l.Users, whole}} {
+		for _, name := range slices.Sorted(maps.Keys(group.of)) {
+			if org, user, ok := strings.Cut(name, "/"); group.name == "limits.users" && (!ok || org == "" || user == "") {
+				return fmt.Errorf("limits.users has %q; it must be org/user", name)
+			}
+			if err := group.of[name].check(group.name+"."+name, group.refuse); err != nil {
+				return err
+			}
+		}
+	}
+	for _, tool := range slices.Sorted(maps.Keys(l.ToolPrices)) {
+		if price := l.ToolPrices[tool]; !(price >= 0 && price <= 10_000) {
+			return fmt.Errorf("limits.tool_prices.%s is %v; it must be 0 to 10000 US dollars", tool, price)
+		}
+	}
+	if l.Replicas < 1 || l.Replicas > 10_000 {
+		return fmt.Errorf("limits.replicas is %d; it must be 1 to 10000", l.Replicas)
+	}
+	return nil
+}
+
+func (a Allowance) check(name string, refuse []string) error {
+	v := reflect.ValueOf(a)
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag.Get("yaml")
+		n := v.Field(i).Convert(reflect.TypeFor[float64]()).Float()
+		switch {
+		case n == 0:
+		case slices.Contains(refuse, tag):
+			return fmt.Errorf("%s.%s cannot be: it is no limit of its own for a part of those it counts", name, tag)
+		case !(n >= -1e15 && n <= 1e15), n < 0 && tag == "usd_per_run":
+			return fmt.Errorf("%s.%s is %v; it must be a positive number, or negative for no limit", name, tag, n)
+		}
+	}
+	return nil
+}

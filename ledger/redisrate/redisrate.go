@@ -1,0 +1,80 @@
+// Package redisrate counts requests in a Redis that several servers share. Redis
+// holds nothing that must not be lost: when it is gone, each server lets its part of a
+// limit through by a counter of its own.
+package redisrate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/footnotehq/footnote/ledger"
+)
+
+const (
+	prefix    = "footnote:rate:"
+	replyTime = 250 * time.Millisecond // a request does not wait longer for its counter
+	restTime  = 2 * time.Second        // after a failure Redis is left alone for so long
+)
+
+// script is the cell rate algorithm by the clock of Redis: the key holds the time, in
+// microseconds, when all of a minute's requests may come again.
+var script = redis.NewScript(`
+local t = redis.call('TIME')
+local now, minute = t[1] * 1000000 + t[2], 60000000
+local each = math.floor(minute / tonumber(ARGV[1]))
+local at = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+local wait = at + each - (now + minute)
+if wait > 0 then return {0, wait} end
+redis.call('SET', KEYS[1], string.format('%.0f', at + each), 'PX', 120000)
+return {math.floor((minute - (at + each - now)) / each), 0}`)
+
+// Counter is a ledger.Counter. It must be closed.
+type Counter struct {
+	client *redis.Client
+	own    ledger.Counter
+	log    *slog.Logger
+	reply  time.Duration // how long Redis is waited for
+	rest   atomic.Int64 // until when Redis is not asked, in ns
+}
+
+var _ ledger.Counter = (*Counter)(nil)
+
+// Open makes a counter over the Redis at a URL. It does not connect. own counts while
+// Redis is away.
+func Open(url string, own ledger.Counter, log *slog.Logger) (*Counter, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("the address of Redis is not a URL such as redis://user:password@host:6379/0")
+	}
+	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true
+	return &Counter{client: redis.NewClient(opts), own: own, log: log, reply: replyTime}, nil
+}
+
+// Close closes the connections.
+func (c *Counter) Close() error { return c.client.Close() }
+
+// Take implements ledger.Counter.
+func (c *Counter) Take(ctx context.Context, key string, most int64) (left int64, wait time.Duration, err error) {
+	now := time.Now().UnixNano()
+	if now < c.rest.Load() {
+		return c.own.Take(ctx, key, most)
+	}
+	asked, cancel := context.WithTimeout(ctx, c.reply)
+	defer cancel()
+	got, err := script.Run(asked, c.client, []string{prefix + key}, most).Int64Slice()
+	if err == nil && len(got) == 2 {
+		return got[0], time.Duration(got[1]) * time.Microsecond, nil
+	}
+	if ctx.Err() != nil {
+		return 0, 0, context.Cause(ctx)
+	}
+	if c.rest.Swap(now+int64(restTime)) < now-int64(time.Minute) {
+		c.log.WarnContext(ctx, "Redis does not count requests; each server counts by itself", "err", err)
+	}
+	return c.own.Take(ctx, key, most)
+}
