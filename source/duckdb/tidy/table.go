@@ -191,6 +191,7 @@ type survey struct {
 	columns     []*cells
 	records     int64
 	long, short int64 // rows with more or fewer cells than the header
+	data        bool  // a row was seen that is no subtotal
 	tail        tail
 }
 
@@ -211,6 +212,13 @@ func (t *Table) survey(ctx context.Context, limits Limits) (*survey, error) {
 		case t.head.names != nil && sameCells(fields, t.head.raw.cells):
 			t.omit[number] = isRepeat
 			return nil
+		}
+		switch subtotal := isSubtotal(fields); {
+		case subtotal && s.data:
+			t.omit[number] = isTotal
+			return nil
+		case !subtotal:
+			s.data = true
 		}
 		if old, ok := s.tail.push(number, fields, blanks); ok {
 			return s.observe(old.cells, t.head.width, limits)

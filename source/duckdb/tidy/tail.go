@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -64,6 +65,37 @@ func (h *held) fill(number int64, fields [][]byte, blanks int) {
 }
 
 var totalLabel = regexp.MustCompile(`(?i)^(grand |sub|overall )?(total|totals|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|zwischensumme|total général|total general|totale|totaal|somme|suma)( (general|général|gesamt|amount|sum|all|overall|eur|usd))?\s*[:.]?$`)
+
+var subtotalLabel = regexp.MustCompile(`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
+
+// isSubtotal reports whether a row anywhere in a file calls itself the subtotal of those
+// above it: its first text does, and a number follows.
+func isSubtotal(cells [][]byte) bool {
+	labelled := false
+	for _, cell := range cells {
+		cell = trim(cell)
+		if len(cell) == 0 {
+			continue
+		}
+		if !labelled {
+			if len(cell) > 100 || !subtotalWord(cell) || !subtotalLabel.Match(cell) {
+				return false
+			}
+			labelled = true
+			continue
+		}
+		if _, ok := parseNumber(cell); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// subtotalWord is a quick look: most rows have no word for a sum.
+func subtotalWord(cell []byte) bool {
+	low := bytes.ToLower(cell)
+	return bytes.Contains(low, []byte("total")) || bytes.Contains(low, []byte("summe")) || bytes.Contains(low, []byte("totaal"))
+}
 
 // isTotalLabel reports whether the first text of a row calls it a total.
 func isTotalLabel(r row) bool {
