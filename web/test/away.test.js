@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ask, close, line, open, phone, serve } from "./harness.js";
-import { check } from "./look.js";
+import { inBoth } from "./look.js";
 
 let server;
 before(async () => (server = await serve()));
@@ -28,7 +28,7 @@ test("panes that were not loaded yet come once the server is back, and nothing i
     await p.getByRole("textbox", { name: "Your question" }).fill("and by year?");
     await p.keyboard.press("Control+k");
     await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
-    await check(p, "away");
+    await inBoth(p, "away", 1440);
     wire.mend();
     await p.getByRole("dialog").waitFor({ timeout: 60_000 });
     await p.keyboard.press("Escape");
@@ -51,11 +51,28 @@ test("a chart whose rows or whose code could not be had is drawn once they can",
     await p.getByText("Connecting again").waitFor();
     await log.getByRole("button", { name: /^Revenue by month/ }).click();
     await p.getByRole("tab", { name: "Chart", selected: true }).waitFor();
-    await p.getByRole("tabpanel").locator("*").first().waitFor();
+    await p.getByRole("tabpanel").getByRole("alert").waitFor();
+    await inBoth(p, "away-chart", 390);
     wire.mend();
     await p.locator(".chart[data-drawn]").waitFor({ timeout: 60_000 });
     await p.done();
   } finally {
     await wire.stop();
   }
+});
+
+test("a part that a newer server no longer has asks for a reload, and takes nothing with it", async () => {
+  const p = await open(server.url, { allow: [...away, /TypeError: Failed to fetch/] });
+  await ask(p, "Revenue by month");
+  await p.route("**/assets/Trace*", (r) => r.fulfill({ status: 404, body: "" }));
+  await p.getByRole("button", { name: "This conversation" }).click();
+  await p.getByRole("menuitem", { name: /^Trace/ }).click();
+  const pane = p.getByRole("region", { name: "Result" });
+  await pane.getByRole("alert").getByText("This part of the page could not be shown.").waitFor();
+  await inBoth(p, "away-gone", 1440);
+  await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
+  await p.unroute("**/assets/Trace*");
+  await pane.getByRole("button", { name: "Reload the page" }).click();
+  await p.getByText("run finished").waitFor();
+  await p.done();
 });
