@@ -71,8 +71,10 @@ test("a part that a newer server no longer has asks for a reload, and takes noth
   await pane.getByRole("alert").getByText("This part of the page could not be shown.").waitFor();
   await inBoth(p, "away-gone", 1440);
   await p.getByRole("log").getByText("Revenue by month was highest").waitFor();
+  await p.getByRole("textbox", { name: "Your question" }).fill("and by year?");
   await p.unroute("**/assets/Trace*");
   await pane.getByRole("button", { name: "Reload the page" }).click();
   await p.getByText("run finished").waitFor();
+  assert.equal(await p.getByRole("textbox", { name: "Your question" }).inputValue(), "and by year?");
   await p.done();
 });

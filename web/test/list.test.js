@@ -123,9 +123,11 @@ test("with keys, a page signs in once, and out", async () => {
     assert.equal(await p.evaluate(() => document.cookie), "", "a script can read the cookie");
     await p.reload();
     await answered(p, "How many orders are there?");
+    await p.getByRole("textbox", { name: "Your question" }).fill("only for ada");
     await p.getByRole("button", { name: /ada/ }).click();
     await p.getByRole("menuitem", { name: "Sign out" }).click();
     await p.getByRole("textbox", { name: "API key" }).waitFor();
+    assert.doesNotMatch(await p.evaluate(() => JSON.stringify({ ...sessionStorage })), /only for ada/);
     await p.done();
   } finally {
     await guarded.stop();

@@ -4,6 +4,7 @@ import { sentence } from "../api/client";
 import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
+import { draft, keepDraft } from "./drafts";
 import { fitting, mentionAt, pinned, useTables, whenNamed, type TableName } from "./mentions";
 
 export interface Choice {
@@ -13,7 +14,7 @@ export interface Choice {
 }
 
 interface Props {
-  /** Drafts are kept under this name while the page is open. */
+  /** Drafts are kept under this name while the tab is open. */
   name: string;
   placeholder: string;
   running?: boolean;
@@ -39,12 +40,11 @@ function withTable(old: readonly TableName[], t: TableName): readonly TableName[
 }
 
 const none: readonly string[] = [];
-const drafts = new Map<string, string>();
 const longest = 10_000;
 
 /** Where questions are written. Enter sends, Shift and Enter breaks the line. */
 export function Composer({ name, placeholder, running, onSend, onStop, choice, fixed, tools, sources = none, tables: given, autoFocus, off }: Props) {
-  const [text, setText] = useState(drafts.get(name) ?? "");
+  const [text, setText] = useState(() => draft(name));
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -87,7 +87,7 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
     return true;
   };
   useEffect(() => {
-    drafts.set(name, text);
+    keepDraft(name, text);
   }, [name, text]);
   useEffect(() => {
     if (autoFocus && matchMedia("(hover: hover)").matches) field.current?.focus();
@@ -104,7 +104,7 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
       setPins([]);
     } catch (err) {
       setText((now) => now || words);
-      drafts.set(name, drafts.get(name) || words); // also when this is shown no more: who is signed out finds it again
+      keepDraft(name, draft(name) || words); // also when this is shown no more: who is signed out finds it again
       setError(sentence(err));
     }
     setSending(false);

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type MouseEvent } from "react";
 import { api, type ConversationHead, type Session } from "../api/client";
 import { useDebounced } from "../api/load";
+import { forgetDrafts } from "../composer/drafts";
 import { period, told } from "../lib/format";
 import { go, href, useRoute } from "../lib/router";
 import { setTheme, useTheme } from "../lib/theme";
@@ -162,7 +163,7 @@ function Account({ session, onSettings }: { session: Session; onSettings: () => 
         {
           items: [
             { label: "Usage and settings", icon: "settings", onSelect: onSettings },
-            ...(session.needs_key ? [{ label: "Sign out", icon: "key" as const, onSelect: () => void api.signOut().finally(() => location.reload()) }] : []),
+            ...(session.needs_key ? [{ label: "Sign out", icon: "key" as const, onSelect: () => void api.signOut().finally(() => (forgetDrafts(), location.reload())) }] : []),
           ],
         },
       ]}
