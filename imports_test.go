@@ -40,6 +40,7 @@ var banned = map[string][]string{
 	"/tool/workspace":   {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/internal/sandbox": {"/agent", "/store", "/source", "net/http"},
 	"/tool/chart":       {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
+	"/tool/own":         {"/store", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/tool/ask":         {"/store", "/source", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/tool/browser":     {"/store", "/source", "/model", "/protocol", "/httpapi", "net/http", "database/sql"},
 	"/internal/reply":   {"/agent", "/store", "/source", "/model", "/tool", "/protocol", "/httpapi", "net/http", "database/sql"},

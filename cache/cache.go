@@ -132,6 +132,9 @@ type Rule struct {
 	// Config is what else the tool's results follow from, such as its limits and its
 	// own statement.
 	Config string
+	// Source is the one source that the tool reads; empty: the one that its input
+	// names, or else any of the conversation's.
+	Source string
 	// Remarks are fields of the input that are for people to read and never reach the
 	// data. They are no part of the key.
 	Remarks []string

@@ -52,6 +52,9 @@ func (c *Cache) key(ctx context.Context, spec agent.Spec, r Rule, call agent.Cal
 	m := material{format}
 	m.add(spec.Name, string(spec.InputSchema), r.Config, call.Principal.Org)
 	m.list(c.opts.Scope(call.Principal))
+	if r.Source != "" {
+		source = r.Source
+	}
 	names := call.Sources
 	if source != "" && slices.Contains(names, source) {
 		names = []string{source}

@@ -44,7 +44,7 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkTools(), c.checkListen())
+	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkTools(), c.Cache.check(), c.checkListen())
 }
 
 // bound is what a setting must be, and whether it is.
@@ -102,6 +102,9 @@ func (c Config) sizes() []bound {
 		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
 		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
 		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
+		{"cache.ttl", c.Cache.TTL >= 0 && c.Cache.TTL <= longestTTL, c.Cache.TTL, "0s to 24h"},
+		{"cache.bytes", c.Cache.Bytes >= 1<<20 && c.Cache.Bytes <= 64<<30, c.Cache.Bytes, "1048576 to 68719476736"},
+		{"cache.entries", c.Cache.Entries > 0 && c.Cache.Entries <= 10_000_000, c.Cache.Entries, "1 to 10000000"},
 		{"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime, "more than 0 and at most 1h"},
 		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
 		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
@@ -203,6 +206,16 @@ func (c Config) checkTiers() error {
 		}
 		if t.Multiplier < 1 || t.Multiplier > 1000 {
 			return fmt.Errorf("tiers.%s_multiplier is \"%d\"; it must be 1 to 1000", t.Name, t.Multiplier)
+		}
+	}
+	return nil
+}
+
+func (c Cache) check() error {
+	for _, entry := range c.Tools {
+		name, value, _ := strings.Cut(entry, "=")
+		if d, err := time.ParseDuration(value); err != nil || name == "" || d < 0 || d > longestTTL {
+			return fmt.Errorf("cache.tools has %q; it must be a tool's name, = and a duration of at most 24h, such as run_query=1m", entry)
 		}
 	}
 	return nil

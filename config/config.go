@@ -64,6 +64,7 @@ type Config struct {
 
 	Limits Limits `yaml:"limits"`
 	Tools  Tools  `yaml:"tools"`
+	Cache  Cache  `yaml:"cache"`
 
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: there is no coder
 	Coder     Coder  `yaml:"coder"`
@@ -160,7 +161,51 @@ type Tools struct {
 	Offer   []string `yaml:"offer"`
 	Approve []string `yaml:"approve"`
 	Deny    []string `yaml:"deny"`
+
+	Own []OwnTool `yaml:"own"` // only in the file
 }
+
+// OwnTool is a tool that runs one statement with parameters.
+type OwnTool struct {
+	Name        string         `yaml:"name"`
+	Description string         `yaml:"description"` // what the model reads of it
+	Source      string         `yaml:"source"`
+	SQL         string         `yaml:"sql"` // with $1, $2, … for the parameters, in order
+	Parameters  []OwnParameter `yaml:"parameters"`
+	TTL         *time.Duration `yaml:"ttl"` // in the cache; unset: that of all tools
+}
+
+// OwnParameter is a parameter of such a tool.
+type OwnParameter struct {
+	Name        string   `yaml:"name"`
+	Type        string   `yaml:"type"` // text, integer, number, boolean or date
+	Description string   `yaml:"description"`
+	Values      []string `yaml:"values"`   // of a text: those that are taken; none: all
+	Optional    bool     `yaml:"optional"` // left out, it is NULL
+}
+
+// Cache says how long and where results of tools are kept to answer the same call
+// again. With Redis they are there, else in memory.
+type Cache struct {
+	TTL     time.Duration `yaml:"ttl"`     // 0: no cache
+	Tools   []string      `yaml:"tools"`   // tool=duration, where it is another
+	Bytes   int64         `yaml:"bytes"`   // in memory
+	Entries int           `yaml:"entries"` // in memory
+}
+
+// Of is how long results of a tool are kept; 0 is not at all.
+func (c Cache) Of(tool string) time.Duration {
+	for _, entry := range c.Tools {
+		name, value, _ := strings.Cut(entry, "=")
+		if d, err := time.ParseDuration(value); err == nil && name == tool {
+			return d
+		}
+	}
+	return c.TTL
+}
+
+// longestTTL is how long a result can be kept.
+const longestTTL = 24 * time.Hour
 
 // Coder says what the coder may do, and how much. Entries of the lists are names of
 // tools or globs; deny wins over ask, and ask over allow. What none of them names is
@@ -195,6 +240,7 @@ func Default() Config {
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
+		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
 		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20},
 	}

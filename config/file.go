@@ -68,6 +68,9 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 	wrong := func(want string) error {
 		return fmt.Errorf("line %d: %s is %q: it must be %s", n.Line, name, shown(name, n.Value), want)
 	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch {
 	case n.Kind == yaml.AliasNode:
 		return fmt.Errorf("line %d: references (*%s) are not supported", n.Line, n.Value)

@@ -16,6 +16,7 @@ var foreign = map[string]foreignName{
 	"MAX_HISTORY_LENGTH":     {"max_history_length", messages},
 	"TOOL_EXECUTION_TIMEOUT": {"tool_timeout", inUnits("milliseconds", time.Millisecond, 1)},
 	"CACHE_TTL_CONVERSATION": {"conversation_cache_ttl", inUnits("seconds", time.Second, 0)},
+	"CACHE_TTL_TOOL_RESULTS": {"cache_ttl", inUnits("seconds", time.Second, 0)},
 	"LOG_LEVEL":              {"log_level", level},
 	"ENABLE_DEBUG_LOGS":      {"log_level", debug},
 }

@@ -41,6 +41,9 @@ type Metrics struct {
 	toolTime metric.Float64Histogram
 	requests metric.Int64Counter
 
+	cacheLooks    metric.Int64Counter
+	cacheFailures metric.Int64Counter
+
 	requestTime metric.Float64Histogram
 	streams     metric.Int64UpDownCounter
 }
@@ -64,6 +67,8 @@ func New() (*Metrics, error) {
 	m.tokens = b.counter("footnote_tokens", "Tokens, by model and kind.")
 	m.cost = b.money("footnote_cost_usd", "Money spent on models, in US dollars.")
 	m.toolTime = b.histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.")
+	m.cacheLooks = b.counter("footnote_cache_lookups", "Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
+	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
 	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
 	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
 	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by door.")
@@ -164,6 +169,16 @@ func (m *Metrics) StepEnded(model string, u footnote.Usage, c footnote.Cost, d t
 // ToolEnded counts a tool call.
 func (m *Metrics) ToolEnded(name, outcome string, d time.Duration) {
 	m.toolTime.Record(context.Background(), d.Seconds(), attrs("tool", name, "outcome", outcome))
+}
+
+// CacheLooked counts what the cache had for a tool call.
+func (m *Metrics) CacheLooked(tool, outcome string) {
+	m.cacheLooks.Add(context.Background(), 1, attrs("tool", tool, "outcome", outcome))
+}
+
+// CacheFailed counts a failure of the cache.
+func (m *Metrics) CacheFailed(what string) {
+	m.cacheFailures.Add(context.Background(), 1, attrs("what", what))
 }
 
 // RequestEnded counts an HTTP request.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/hub"
@@ -42,6 +43,7 @@ type app struct {
 	catalog    *catalog.Catalog
 	usage      *usage.Totals
 	ledger     *ledger.Ledger
+	cache      *cache.Cache // of tools' results; nil when it is off
 	planner    *offline.Planner
 	model      agent.Model
 	check      func(context.Context) error // asks the model's server whether it is there
@@ -98,6 +100,9 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.later(a.catalog.Close)
+	if err := a.openCache(folder); err != nil {
+		return nil, err
+	}
 	if err := a.connect(); err != nil {
 		return nil, err
 	}

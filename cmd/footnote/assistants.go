@@ -26,7 +26,11 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []*agent.Assistant{a.analyst(), a.explore(), coder}
+	analyst, err := a.analyst()
+	if err != nil {
+		return nil, err
+	}
+	all := []*agent.Assistant{analyst, a.explore(), coder}
 	for _, as := range all {
 		specs := make([]agent.Spec, len(as.Tools))
 		for i, t := range as.Tools {
@@ -73,11 +77,15 @@ func (a *app) policy() agent.Policy {
 }
 
 // analyst is the assistant that answers from the sources.
-func (a *app) analyst() *agent.Assistant {
+func (a *app) analyst() (*agent.Assistant, error) {
 	var tools []agent.Tool
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	tools = append(tools, chart.New())
+	tools, err := a.ownTools(a.cached(tools))
+	if err != nil {
+		return nil, err
+	}
 	if len(a.cfg.Tools.Offer) > 0 {
 		tools = append(tools, ask.New()) // a question stops the run until a person answers: only where it is named
 	}
@@ -85,7 +93,7 @@ func (a *app) analyst() *agent.Assistant {
 		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
 		Aliases: []string{"claude-da/analyst"},
 		Tools:   tools, Opening: a.opening, Policy: a.policy(),
-	}
+	}, nil
 }
 
 // explore is the assistant for files that stay in the user's browser.

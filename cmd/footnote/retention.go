@@ -28,8 +28,12 @@ func (a *app) retention(note func(retention.Deleted) error, now func() time.Time
 			return a.expireUploads(rules, active, now())
 		},
 	}
-	if a.workspaces != nil {
-		o.After = a.workspaces.Remove
+	o.After = func(ctx context.Context, conversation string) error {
+		a.forget(ctx, conversation)
+		if a.workspaces == nil {
+			return nil
+		}
+		return a.workspaces.Remove(ctx, conversation)
 	}
 	if p, ok := a.store.(*postgres.Store); ok {
 		o.Lead = func(ctx context.Context) (func(), bool, error) { return p.Lead(ctx, "retention") }

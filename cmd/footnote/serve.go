@@ -196,7 +196,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 	a.later(statements.close)
 	return httpapi.New(httpapi.Options{
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
-		Engine: a.engine, Log: withWorkspaces{a.store, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
+		Engine: a.engine, Log: withWorkspaces{forgetful{a.store, a}, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), StoredKeys: apikey.NewRing(a.store), Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,

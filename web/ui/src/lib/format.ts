@@ -17,6 +17,14 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
+/** How long before something was: just now, 40 s ago, 2 min ago, 3 h ago. */
+export function ago(ms: number): string {
+  if (!(ms >= 1000)) return "just now";
+  if (ms < 60_000) return `${Math.floor(ms / 1000)} s ago`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  return `${Math.floor(ms / 3_600_000)} h ago`;
+}
+
 /** Money from millionths of a dollar. */
 export function money(microUSD: number): string {
   const usd = microUSD / 1e6;

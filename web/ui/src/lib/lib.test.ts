@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cell, duration, money, period, plural } from "./format";
+import { ago, cell, duration, money, period, plural } from "./format";
 import { href, parse } from "./router";
 import { fromBytes } from "./utf8";
 
@@ -27,6 +27,7 @@ test("addresses go there and back", () => {
 
 test("figures as people read them", () => {
   expect([0, 12.4, 99, 840, 3210, 64_000].map(duration)).toEqual(["0 ms", "12 ms", "99 ms", "0.8 s", "3.2 s", "1 min 4 s"]);
+  expect([-5, NaN, 999, 1000, 59_999, 125_000, 7_300_000].map(ago)).toEqual(["just now", "just now", "just now", "1 s ago", "59 s ago", "2 min ago", "2 h ago"]);
   expect([0, 1200, 120_000, 1_500_000].map(money)).toEqual(["$0", "$0.0012", "$0.12", "$1.50"]);
   expect([plural(1, "row"), plural(1200, "row"), plural(2, "query", "queries")]).toEqual(["1 row", "1,200 rows", "2 queries"]);
   expect([cell(2026), cell(16682.2), cell("12345678901234567890.10", "decimal"), cell(null), cell(true), cell("2025-01", "text")]).toEqual([

@@ -207,6 +207,15 @@ test("a person's own run is a new version of a result", () => {
   expect(c.results.r2).toMatchObject({ version: 2, replacedBy: "r3" });
 });
 
+test("a hit of the cache says how old its rows were", () => {
+  const c = play(
+    log<Kind>(["user_message", { text: "q" }], says(1, call("t1")), ["tool_result", { call_id: "t1", name: "run_query", content: "", cache_hit: true, ran_at: "1970-01-01T00:00:00Z" }]),
+  );
+  const part = c.turns[0]!.parts.find((p) => p.kind === "tool");
+  expect(part).toMatchObject({ cached: true });
+  expect((part as { age: number }).age).toBeGreaterThan(0);
+});
+
 test("what a client had said before it came is shown as turns", () => {
   const c = play(log(["imported", { turns: [{ role: "user", text: "a" }, { role: "assistant", text: "b" }, { role: "user", text: "c" }] }]));
   expect(c.turns.map((t) => [t.text, answerText(t)])).toEqual([

@@ -34,6 +34,8 @@ export interface ToolPart {
   content?: string; // what the model read
   millis?: number;
   cached?: boolean;
+  /** How old the rows were that came from the cache, in milliseconds. */
+  age?: number;
   by?: string;
   result?: StoredResult;
   chart?: ChartSpec;
@@ -270,6 +272,7 @@ function returned(c: Conversation, ev: Extract<LogEvent, { kind: "tool_result" }
     content: b.content,
     millis: b.millis,
     cached: b.cache_hit,
+    age: b.ran_at ? Date.parse(ev.time) - Date.parse(b.ran_at) : undefined,
     by: b.by,
     result: b.result,
     chart: b.chart,

@@ -94,6 +94,8 @@ export interface Bodies {
     is_error?: boolean;
     millis?: number;
     cache_hit?: boolean;
+    /** Of a hit: when the statement ran. */
+    ran_at?: string;
     result?: StoredResult;
     chart?: ChartSpec;
     /** More for a page to show, such as a diff. */

@@ -1,6 +1,6 @@
 import { memo, Suspense, useEffect, useRef, useState } from "react";
 import type { ToolPart, ToolState } from "../log/conversation";
-import { duration, plural } from "../lib/format";
+import { ago, duration, plural } from "../lib/format";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
@@ -76,7 +76,7 @@ function facts(p: ToolPart): string {
   if (p.result) words.push(plural(p.result.row_count, "row"));
   if (coderTools.has(p.name)) words.push(...outcome(p));
   if (p.approval?.approved === false) words.push("declined");
-  if (p.cached) words.push("cached");
+  if (p.cached) words.push(p.age === undefined ? "cached" : `cached, ${ago(p.age)}`);
   if (p.millis) words.push(duration(p.millis));
   return words.join(" · ");
 }

@@ -1,0 +1,268 @@
+// Package own has the tools that an operator writes: one statement with typed
+// parameters, under a name and a description. The statement goes through the gate
+// and the limits of its source like any other; the parameters are bound and never
+// become part of it.
+package own
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/tool/internal/lookup"
+)
+
+// The types of parameters.
+const (
+	Text    = "text"
+	Integer = "integer"
+	Number  = "number"
+	Boolean = "boolean"
+	Date    = "date" // 2006-01-02
+)
+
+// Thought is the field of the input that people read and that no statement gets.
+const Thought = "thought"
+
+// Options are a tool.
+type Options struct {
+	Name        string
+	Description string
+	Source      string // name of the source that it reads
+	SQL         string // with $1, $2, … for the parameters, in order
+	Parameters  []Parameter
+	Sources     lookup.Sources // required
+	// Limits of the query. Zero fields take the source's own.
+	Limits source.Limits
+}
+
+// Parameter is one of a tool's.
+type Parameter struct {
+	Name        string
+	Type        string
+	Description string
+	Values      []string // of a text: those that are taken; none: all
+	Optional    bool     // left out, it is NULL
+}
+
+// Bounds of a tool.
+const (
+	mostParameters = 32
+	mostValues     = 200
+	longestText    = 1000 // bytes of a text that is bound
+	longestSQL     = 64 << 10
+	longestWords   = 4000
+)
+
+var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+type tool struct {
+	Options
+	spec agent.Spec
+}
+
+// New makes a tool. The error says what of it cannot be right.
+func New(o Options) (agent.Tool, error) {
+	if err := check(o); err != nil {
+		return nil, err
+	}
+	return tool{o, agent.Spec{
+		Name: o.Name,
+		Description: o.Description + " The rows come from a statement that the operator wrote, on the source " + o.Source +
+			". They are stored under an id such as \"r3\", to which footnotes and charts refer.",
+		InputSchema: inputSchema(o.Parameters), Side: agent.Server, ReadOnly: true,
+	}}, nil
+}
+
+func check(o Options) error {
+	switch {
+	case !goodName.MatchString(o.Name):
+		return fmt.Errorf("the name %q must be of small letters, digits and _, and begin with a letter", o.Name)
+	case strings.TrimSpace(o.Description) == "" || len(o.Description) > longestWords:
+		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name, longestWords)
+	case strings.TrimSpace(o.SQL) == "" || len(o.SQL) > longestSQL:
+		return fmt.Errorf("%s needs sql of at most %d bytes", o.Name, longestSQL)
+	case len(o.Parameters) > mostParameters:
+		return fmt.Errorf("%s has more than %d parameters", o.Name, mostParameters)
+	}
+	seen := map[string]bool{Thought: true}
+	for _, p := range o.Parameters {
+		switch {
+		case !goodName.MatchString(p.Name):
+			return fmt.Errorf("%s: the name of the parameter %q must be of small letters, digits and _, and begin with a letter", o.Name, p.Name)
+		case seen[p.Name]:
+			return fmt.Errorf("%s: the name of the parameter %s is taken", o.Name, p.Name)
+		case !slices.Contains([]string{Text, Integer, Number, Boolean, Date}, p.Type):
+			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or date", o.Name, p.Name, p.Type)
+		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > mostValues:
+			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name, p.Name, mostValues)
+		case len(p.Description) > longestWords:
+			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name, longestWords)
+		}
+		seen[p.Name] = true
+	}
+	return checkPlaces(o)
+}
+
+var place = regexp.MustCompile(`\$[0-9]+`)
+
+// checkPlaces holds that $1, $2, … first stand in the statement in this order, one
+// for each parameter: SQLite numbers them as they come.
+func checkPlaces(o Options) error {
+	most := 0
+	for _, p := range place.FindAllString(o.SQL, -1) {
+		n, err := strconv.Atoi(p[1:])
+		if err != nil || n < 1 || n > most+1 {
+			return fmt.Errorf("%s: %s stands in its sql before the parameters with smaller numbers; they must come in the order $1, $2, …", o.Name, p)
+		}
+		most = max(most, n)
+	}
+	if most != len(o.Parameters) {
+		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, most, len(o.Parameters))
+	}
+	return nil
+}
+
+// inputSchema is what a call may say.
+func inputSchema(parameters []Parameter) json.RawMessage {
+	type property struct {
+		Type        any      `json:"type"`
+		Description string   `json:"description,omitempty"`
+		Enum        []string `json:"enum,omitempty"`
+		Pattern     string   `json:"pattern,omitempty"`
+		MaxLength   int      `json:"maxLength,omitempty"`
+	}
+	properties := map[string]property{Thought: {Type: "string", Description: "Why this is needed, in one short sentence. The user sees it."}}
+	required := []string{}
+	for _, p := range parameters {
+		s := property{Type: p.Type, Description: p.Description}
+		switch p.Type {
+		case Text:
+			s.Type, s.Enum, s.MaxLength = "string", p.Values, longestText
+		case Date:
+			s.Type, s.Pattern = "string", `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
+		}
+		if p.Optional {
+			s.Description = strings.TrimSpace(s.Description + " May be left out.")
+		} else {
+			required = append(required, p.Name)
+		}
+		properties[p.Name] = s
+	}
+	return reply.JSON(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+// Spec implements agent.Tool.
+func (t tool) Spec() agent.Spec { return t.spec }
+
+// Call implements agent.Tool.
+func (t tool) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
+	return lookup.Run(ctx, call, t.run)
+}
+
+func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMessage) (agent.Output, error) {
+	name, src, err := lookup.Source(t.Sources, call, t.Source)
+	if err != nil {
+		return agent.Output{}, err
+	}
+	args, said, err := t.bind(in)
+	if err != nil {
+		return agent.Fail(err.Error()), nil
+	}
+	result, sum, err := source.Collect(ctx, src, source.Query{SQL: t.SQL, Args: args, Limits: t.Limits})
+	if err != nil {
+		return agent.Output{}, lookup.Failure(ctx, src, t.SQL, err)
+	}
+	cut := ""
+	if result.Truncated {
+		cut = fmt.Sprintf("Reading stopped at the limit of %s after %d rows. Totals over these rows would be wrong.", sum.Limit, len(result.Rows))
+	}
+	return agent.Output{
+		Content: reply.Table{ID: call.ResultID, Result: result, Cut: cut}.JSON(),
+		Rows:    &result, Source: name, SQL: t.SQL + said,
+	}, nil
+}
+
+// bind reads the arguments of a call. Said is what they were, as a comment behind
+// the statement, by which a footnote names its query.
+func (t tool) bind(in map[string]json.RawMessage) (args []any, said string, err error) {
+	for i, p := range t.Parameters {
+		raw, given := in[p.Name]
+		if !given || bytes.Equal(raw, []byte("null")) {
+			if !p.Optional {
+				return nil, "", fmt.Errorf("The parameter %s is missing.", p.Name) //nolint:staticcheck // a sentence for the model
+			}
+			raw = json.RawMessage("null")
+		}
+		arg, err := p.value(raw)
+		if err != nil {
+			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err) //nolint:staticcheck // a sentence for the model
+		}
+		args = append(args, arg)
+		said += fmt.Sprintf("\n-- $%d %s: %s", i+1, p.Name, reply.JSON(arg))
+	}
+	return args, said, nil
+}
+
+// whole reads an integer; 5.0 is one, too.
+func whole(raw json.RawMessage) (any, error) {
+	var n int64
+	if json.Unmarshal(raw, &n) == nil {
+		return n, nil
+	}
+	var f float64
+	if json.Unmarshal(raw, &f) == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+		return int64(f), nil
+	}
+	return nil, errors.New("must be a whole number within 64 bits")
+}
+
+// value reads an argument into what a source binds.
+func (p Parameter) value(raw json.RawMessage) (any, error) {
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	switch p.Type {
+	case Integer:
+		return whole(raw)
+	case Number:
+		var f float64
+		if err := json.Unmarshal(raw, &f); err != nil {
+			return nil, errors.New("must be a number")
+		}
+		return f, nil
+	case Boolean:
+		var b bool
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return nil, errors.New("must be true or false")
+		}
+		return b, nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, errors.New("must be text")
+	}
+	if p.Type == Date {
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return nil, errors.New("must be a date such as 2026-11-21")
+		}
+	}
+	switch {
+	case len(s) > longestText || strings.ContainsRune(s, 0):
+		return nil, fmt.Errorf("must have at most %d bytes, none of them NUL", longestText)
+	case len(p.Values) > 0 && !slices.Contains(p.Values, s):
+		return nil, fmt.Errorf("must be one of %s", strings.Join(p.Values, ", "))
+	}
+	return s, nil
+}
