@@ -67,7 +67,7 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 		done:  make(chan struct{}),
 		rows:  map[string]footnote.Result{},
 	}
-	ctx, cancel := context.WithCancelCause(e.ctx)
+	ctx, cancel := context.WithCancelCause(footnote.WithPrincipal(e.ctx, t.Principal))
 	r.ctx, r.stopTimer = context.WithTimeoutCause(ctx, a.Limits.Run-r.spent, errRunTime)
 	r.cancel = cancel
 	r.w = &writer{

@@ -242,8 +242,8 @@ func CheckSource(name, address string) error {
 	if address == "" {
 		return fmt.Errorf("sources: the source %s has no path", name)
 	}
-	if m := addressScheme.FindStringSubmatch(address); m != nil && !oneOf(m[1], "sqlite", "duckdb", "file") {
-		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use sqlite:, duckdb:, file: or a path", name, m[1])
+	if m := addressScheme.FindStringSubmatch(address); m != nil && !oneOf(m[1], "sqlite", "duckdb", "file", "postgres", "postgresql") {
+		return fmt.Errorf("sources.%s: the scheme %s is not supported yet: use postgres:, sqlite:, duckdb:, file: or a path", name, m[1])
 	}
 	return nil
 }

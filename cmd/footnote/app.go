@@ -216,6 +216,7 @@ func (a *app) connect() error {
 // it is now. Conversations that begin with the same schema share the bytes. A
 // source that is away is named as such; only when all are away is it an error.
 func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, asked)
 	if err != nil {
 		return nil, nil, err

@@ -77,6 +77,7 @@ const listTime = 10 * time.Second
 // List implements httpapi.Data. An upload is not opened for it, and a source that
 // does not answer does not hold up the others.
 func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceInfo, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	entries := d.catalog.List(p)
 	list := make([]httpapi.SourceInfo, len(entries))
 	var group errgroup.Group
@@ -152,6 +153,7 @@ func describe(name string, src source.Source, s source.Schema, err error) httpap
 
 // Schema implements httpapi.Data.
 func (d data) Schema(ctx context.Context, p footnote.Principal, name string) (httpapi.SourceSchema, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	src, s, err := d.find(ctx, p, name)
 	if err != nil {
 		return httpapi.SourceSchema{}, err
@@ -204,6 +206,7 @@ func (d data) table(ctx context.Context, p footnote.Principal, name, table strin
 
 // Samples implements httpapi.Data.
 func (d data) Samples(ctx context.Context, p footnote.Principal, name, table string, limit int) (footnote.Result, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	src, t, err := d.table(ctx, p, name, table)
 	if err != nil {
 		return footnote.Result{}, err
@@ -214,6 +217,7 @@ func (d data) Samples(ctx context.Context, p footnote.Principal, name, table str
 
 // Distribution implements httpapi.Data.
 func (d data) Distribution(ctx context.Context, p footnote.Principal, name, table, column string, limit int) (httpapi.Distribution, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	src, t, err := d.table(ctx, p, name, table)
 	if err != nil {
 		return httpapi.Distribution{}, err
@@ -271,6 +275,7 @@ func whole(v any) int64 {
 
 // Query implements httpapi.Data.
 func (d data) Query(ctx context.Context, p footnote.Principal, name, sql string) (footnote.Result, time.Duration, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	src, _, err := d.find(ctx, p, name)
 	if err != nil {
 		return footnote.Result{}, 0, err
@@ -288,6 +293,7 @@ var errQueryTime = errors.New("the time for the statement is over")
 
 // Suggest implements httpapi.Data. Without a name it is about the first source.
 func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n int) ([]string, error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	if name == "" {
 		names, err := d.catalog.Choose(p, nil)
 		if err != nil || len(names) == 0 {

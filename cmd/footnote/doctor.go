@@ -170,6 +170,13 @@ func checkSource(ctx context.Context, c config.Config, name string, pool *child.
 	default:
 		checks = append(checks, check{what, stateOK, "read-only: every way to write was refused"})
 	}
+	if as, ok := src.(interface{ Role() (string, []string) }); ok {
+		role, remarks := as.Role()
+		checks = append(checks, check{what, stateOK, "asked as the role " + role})
+		for _, words := range remarks {
+			checks = append(checks, check{what, stateWarn, words})
+		}
+	}
 	if confined, ok := src.(interface {
 		Status(context.Context) (child.Status, error)
 	}); ok {

@@ -35,6 +35,7 @@ const (
 
 // GenerateSQL implements httpapi.Generator.
 func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in httpapi.Generate) (sql, dialect string, err error) {
+	ctx = footnote.WithPrincipal(ctx, p)
 	if in.Schema != nil {
 		sql, err = g.forSchema(ctx, p, *in.Schema, in.Question)
 		return sql, "duckdb", err

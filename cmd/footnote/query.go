@@ -50,6 +50,7 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 		return err
 	}
 	defer all.close()
+	ctx = footnote.WithPrincipal(ctx, self())
 	src := all[all.names()[0]]
 	if q.Batch {
 		return batch(ctx, src, std.in, std.out)

@@ -18,12 +18,14 @@ import (
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/duckdb"
+	"github.com/footnotehq/footnote/source/postgres"
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// engines are the databases that run in child processes.
+// engines are what runs in child processes: databases, and the parser of one that is
+// elsewhere.
 func engines() map[string]child.OpenFunc {
-	return map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine}
+	return map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine, postgres.Kind: postgres.OpenEngine}
 }
 
 // notName matches what the name of a source must not hold.
@@ -57,7 +59,15 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 
 // nameOf is a name for the source at an address: what its file is called.
 func nameOf(where string) string {
-	if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
+	if isPostgres(where) {
+		where, _, _ = strings.Cut(where, "?")
+		_, where, _ = strings.Cut(where, "://")
+		if _, base, ok := strings.Cut(where, "/"); ok && base != "" {
+			where = base
+		} else {
+			where = "postgres"
+		}
+	} else if scheme, rest, ok := strings.Cut(where, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
 		where, _, _ = strings.Cut(rest, "?")
 	}
 	if abs, err := filepath.Abs(where); err == nil {
@@ -127,6 +137,9 @@ func prove(ctx context.Context, name string, src source.Source) error {
 // loaded of files goes into the folder loaded.
 func openSource(ctx context.Context, c config.Config, name, where, loaded string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
 	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
+	if isPostgres(where) {
+		return postgres.Open(ctx, name, where, postgres.Options{Limits: limits, Logger: log})
+	}
 	if isSQLite(where) {
 		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Pool: pool, Logger: log})
 	}
@@ -135,6 +148,10 @@ func openSource(ctx context.Context, c config.Config, name, where, loaded string
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}
 	return duckdb.Open(ctx, name, where, o)
+}
+
+func isPostgres(where string) bool {
+	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
 }
 
 // isSQLite decides which engine opens an address: by its scheme, by what the file

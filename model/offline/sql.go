@@ -347,6 +347,9 @@ func (w *sqlWriter) value(m measure) string {
 		if w.dialect == "duckdb" && m.col.stamp && m.since.stamp {
 			return "(epoch(" + w.moment(m.col) + ") - epoch(" + w.moment(m.since) + ")) / 86400" // not the midnights between
 		}
+		if w.dialect == "postgres" {
+			return "(EXTRACT(EPOCH FROM CAST(" + w.col(m.col) + " AS timestamp)) - EXTRACT(EPOCH FROM CAST(" + w.col(m.since) + " AS timestamp))) / 86400"
+		}
 		return "date_diff('day', " + w.col(m.since) + ", " + w.col(m.col) + ")"
 	}
 	return w.col(m.col)
