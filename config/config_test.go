@@ -203,7 +203,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"no base URL":            {env: []string{"ANTHROPIC_BASE_URL=foo", "ANTHROPIC_API_KEY=k"}, want: []string{"base_url", `"foo"`}},
 		"base URL with a user":   {env: []string{"ANTHROPIC_BASE_URL=me:hush@foo"}, want: []string{"base_url", `"***@foo"`}},
 		"base URL of a port":     {env: []string{"ANTHROPIC_BASE_URL=http://:80"}, want: []string{"base_url", "http://:80"}},
-		"postgres":               {yaml: "sources: {shop: 'postgres://me:hush@h/d'}", want: []string{"sources.shop", "postgres", "sqlite:"}},
+		"mysql":                  {yaml: "sources: {shop: 'mysql://me:hush@h/d'}", want: []string{"sources.shop", "mysql", "sqlite:"}},
 		"the web":                {env: []string{"FOOTNOTE_SOURCES=a=a.db,b=https://h/x.csv"}, want: []string{"sources.b", "https", "path"}},
 		"JDBC":                   {yaml: "sources: {shop: 'jdbc:mysql://me:hush@h/d'}", want: []string{"sources.shop", "jdbc"}},
 		"two documents":          {yaml: "model: a\n---\nmodel: b\n", want: []string{"more than one document"}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +249,54 @@ func TestSchemaTells(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Error("a row was added and the version is the same")
+}
+
+// The statements of docs/sources.md make a role that passes the probe, and a policy
+// that shows each org its own rows.
+func TestThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := pgtest.Database(t)
+	do(t, owner, `CREATE TABLE sales (org text, n integer)`, `INSERT INTO sales VALUES ('acme', 1), ('globex', 2), ('globex', 3)`)
+	blocks := strings.Split(string(page), "```sql\n")[1:]
+	for _, block := range blocks {
+		sql, _, _ := strings.Cut(block, "```")
+		if _, err := dial(t, owner).PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() { do(t, owner, `DROP OWNED BY footnote_reader`, `DROP ROLE footnote_reader`) })
+	src := open(t, strings.Replace(owner, "footnote@", "footnote_reader@", 1), Options{})
+	if err := src.Probe(t.Context()); err != nil || len(blocks) != 2 {
+		t.Errorf("%d blocks, probe: %v", len(blocks), err)
+	}
+	if _, remarks := src.Role(); len(remarks) != 0 {
+		t.Errorf("remarks: %q", remarks)
+	}
+	versions := map[string]bool{}
+	for org, want := range map[string]int64{"acme": 1, "globex": 2, "": 0, "other": 0} {
+		ctx := t.Context()
+		if org != "" {
+			ctx = footnote.WithPrincipal(ctx, footnote.Principal{Org: org, User: "ada", Attributes: map[string]string{"team": "a'b"}})
+		}
+		r, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT count(*) FROM sales"})
+		if err != nil || r.Rows[0][0] != want {
+			t.Errorf("%q sees %v, %v; want %d", org, r.Rows, err, want)
+		}
+		v, err := src.Version(ctx)
+		if err != nil || versions[v] {
+			t.Errorf("the version %q of %q is also another's; %v", v, org, err)
+		}
+		versions[v] = true
+	}
+	for _, name := range []string{"org", "User", "a b", "x;y", "", "ö"} {
+		ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme", Attributes: map[string]string{name: "globex"}})
+		if _, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT 1"}); err == nil {
+			t.Errorf("an attribute may be called %q", name)
+		}
+	}
 }
 
 func ExampleOpen() {
