@@ -42,7 +42,7 @@ func main() {
 	upstream := flag.String("upstream", "", "address of the imitated API, for a role")
 	quick := flag.Bool("quick", false, "fewer rounds, shorter loads")
 	binary := flag.String("footnote", "bin/footnote", "the server to measure")
-	only := flag.String("only", "", "measure one group only: stream, history, runs, saturated, memory, tools, append, start, query")
+	only := flag.String("only", "", "measure one group only: stream, history, runs, saturated, memory, tools, append, start, query, cache")
 	at := flag.Int("streams", 0, "measure the group stream with so many only")
 	rounds := flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
 	flag.Parse()
@@ -87,7 +87,7 @@ func measure(ctx context.Context, p plan, only string) error {
 	defer r.close()
 	for _, g := range []group{
 		{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
-		{"append", appends}, {"start", starts}, {"query", queries},
+		{"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits},
 	} {
 		if only != "" && g.name != only {
 			continue

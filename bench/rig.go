@@ -94,6 +94,7 @@ func (r *rig) serve(ctx context.Context, data string) (*process, error) {
 	cmd.Env = append(cleanEnv(),
 		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+data, "FOOTNOTE_SOURCES=shop="+filepath.Join(r.dir, "shop.db"),
 		"FOOTNOTE_UPSTREAM=anthropic", "FOOTNOTE_API_KEYS=bench-key=bench/bench", "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LOG_LEVEL=warn",
+		"FOOTNOTE_CACHE_TTL=0s", // a tool step is to run its query
 		"FOOTNOTE_MAX_BUDGET_USD=1000", "FOOTNOTE_INPUT_MAX_CHARS=1000000", "FOOTNOTE_BODY_LIMIT=8000000",
 		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_API_KEY=bench")
 	return r.launch(cmd, func(line string) string {
