@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
@@ -49,6 +50,7 @@ func (e *exit) Unwrap() error { return e.err }
 func main() {
 	child.Main(engines()) // never returns in the child that runs a database
 	sandbox.Main()        // nor in the one that runs a command
+	logging.Disable()     // what the Redis client says is said by whoever uses it, in our words
 	// Who reads our output may end before us, as head does: what is open is closed all the
 	// same. Not ignored, which the commands that we start would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -133,6 +133,11 @@ func TestReplicaWithoutRedis(t *testing.T) {
 	if broke := strings.Join(got, "\n"); !strings.Contains(broke, " broke ") {
 		t.Errorf("far away the message was not said to be broken off")
 	}
+	for _, p := range s {
+		if strings.Contains(p.stderr.String(), "pool.go") {
+			t.Errorf("the Redis client writes into the log")
+		}
+	}
 	if r := s[2].ask(t, question{text: "Hello?", conversation: id}); r.status != http.StatusOK {
 		t.Errorf("without Redis a question gets %d %s", r.status, r.code)
 	}

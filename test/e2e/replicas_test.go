@@ -304,3 +304,36 @@ func TestReplicasTakeOneTurn(t *testing.T) {
 		t.Errorf("the log is not sound:\n%s", o.stdout)
 	}
 }
+
+// TestReplicaBusy: a message to a conversation that another server is answering waits
+// for the answer, or ends it, as configured.
+func TestReplicaBusy(t *testing.T) {
+	t.Parallel()
+	for policy, end := range map[string]string{"enqueue": "run_finished", "interrupt": "run_stopped", "reject": "run_finished"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			h := newHolding(t)
+			_, settings := imitate(t, h.rule)
+			settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_ON_BUSY="+policy)
+			s := [2]*process{serve(t, settings...), serve(t, settings...)}
+			id := s[0].opened(t, "Please hold.")
+			h.wait(t)
+			if policy == "enqueue" {
+				time.AfterFunc(time.Second, h.release) // most of the time the second one waits by then; it need not
+			}
+			status, body := s[1].sendJSON(t, "/api/chat-v2", map[string]any{"message": "And now?", "conversationId": id})
+			if policy == "reject" {
+				if status != http.StatusConflict {
+					t.Errorf("%d %s; want 409", status, body)
+				}
+			} else if status != http.StatusOK || !strings.Contains(body, "At once.") {
+				t.Errorf("%d %s", status, body)
+			}
+			h.release()
+			events := s[0].ended(t, id)
+			if first := events[slices.IndexFunc(events, terminal)]; first.Kind != end {
+				t.Errorf("the first run ended with %s; want %s", first.line, end)
+			}
+		})
+	}
+}
