@@ -70,11 +70,15 @@ type Metrics interface {
 	RunEnded(assistant, outcome string, d time.Duration)
 	StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool)
 	ToolEnded(name, outcome string, d time.Duration)
+	// HistoryRepaired tells of a log that was not as it should be: the model reads it with
+	// so many things made good.
+	HistoryRepaired(repairs int)
 }
 
 type noMetrics struct{}
 
 func (noMetrics) RunEnded(string, string, time.Duration)                               {}
+func (noMetrics) HistoryRepaired(int)                                                  {}
 func (noMetrics) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration, bool) {}
 func (noMetrics) ToolEnded(string, string, time.Duration)                              {}
 

@@ -42,6 +42,7 @@ type run struct {
 	money     int64         // for the whole run, in millionths of a US dollar
 	spent     time.Duration // active time before that
 	recovered bool          // it goes on after its owner died
+	alerted   bool          // somebody was told that the log is torn
 	done      chan struct{}
 	untell    context.CancelFunc // ends the telling of other engines
 
@@ -401,7 +402,7 @@ func (r *run) thaw() error {
 func (r *run) step(last bool) (*Reply, error) {
 	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: Request{
 		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
-		System: r.system, Tools: r.tools, Messages: history.Messages(r.events()), NoTools: last,
+		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
 		MaxTokens: r.s.started.MaxTokens,
 	}}
 	for attempt := 1; ; attempt++ {
@@ -426,6 +427,19 @@ func (r *run) step(last bool) (*Reply, error) {
 			return nil, err
 		}
 	}
+}
+
+// history is what the model reads. Somebody is told, once in a run, when the log is torn:
+// what can be read of it is sent whole all the same, with words in place of what is
+// missing, and never the user's messages alone.
+func (r *run) history() []history.Message {
+	messages, repairs := history.Repaired(r.events())
+	if repairs > 0 && !r.alerted {
+		r.alerted = true
+		r.e.opts.Metrics.HistoryRepaired(repairs)
+		r.e.opts.Logger.Error("the log of a conversation is torn; its history was repaired", "conversation", r.stream, "run", r.id, "repairs", repairs)
+	}
+	return messages
 }
 
 // stepping is a step that is being made.

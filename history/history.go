@@ -38,6 +38,14 @@ const (
 
 // Messages is the history of a conversation with these events, oldest first.
 func Messages(events []footnote.Event) []Message {
+	messages, _ := Repaired(events)
+	return messages
+}
+
+// Repaired is Messages, with how many things had to be made good that no log has which
+// was written as it should be: calls without a result, blocks that cannot be read, an
+// answer to nobody.
+func Repaired(events []footnote.Event) (messages []Message, repairs int) {
 	var b builder
 	live := effective(events)
 	if s := live.summary; s != "" {
@@ -46,7 +54,7 @@ func Messages(events []footnote.Event) []Message {
 	for _, ev := range live.events {
 		b.add(ev.Body)
 	}
-	return b.finish()
+	return b.finish(), b.repairs
 }
 
 // part is what of a log counts: without what was rewound, and from the newest
@@ -113,6 +121,8 @@ type builder struct {
 	open []call            // calls of the last assistant message, in order
 	used map[string]int    // tool call ids given out so far
 	said []json.RawMessage // blocks of the user message that is being gathered
+
+	repairs int // of what a log should not have
 }
 
 // call is one open call of the last assistant message.
@@ -183,6 +193,8 @@ func (b *builder) close(words string) {
 		content, failed := words, true
 		if c.result != nil {
 			content, failed = c.result.Content, c.result.IsError
+		} else {
+			b.repairs++
 		}
 		results = append(results, toolResult(c.sent, content, failed))
 	}
@@ -204,6 +216,9 @@ func (b *builder) assistant(raw []json.RawMessage) {
 	blocks, calls, substance := b.blocks(raw)
 	if !substance {
 		return // nothing but thinking, which may not stand alone
+	}
+	if len(b.said)+len(b.out) == 0 {
+		b.repairs++
 	}
 	b.spoke(blocks, calls)
 }
@@ -256,6 +271,7 @@ func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls
 			Input     json.RawMessage `json:"input"`
 		}
 		if !utf8.Valid(block) || json.Unmarshal(block, &head) != nil {
+			b.repairs++
 			continue // torn
 		}
 		switch head.Type {

@@ -264,12 +264,12 @@ func TestChatV2TornHistory(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	model := agenttest.Script(agenttest.Say("As far as I know."))
+	model := agenttest.Script(agenttest.Say("As far as I know."), agenttest.Say("As I said."))
 	api := newOn(t, log, "scripted", model, nil)
 	if status, got := chatWhole(t, api, `{"message":"So?","conversationId":"conv_torn"}`); status != 200 || got.Text != "As far as I know." {
 		t.Fatalf("%d %+v", status, got)
 	}
-	if sent := history(model, 0); !strings.Contains(sent, `"tool_use"`) || !strings.Contains(sent, `"tool_result"`) || !strings.Contains(sent, `"is_error":true`) {
+	if sent := history(model, 0); !strings.Contains(sent, "How many?") || !strings.Contains(sent, `"tool_use"`) || !strings.Contains(sent, `"tool_result"`) || !strings.Contains(sent, `"is_error":true`) {
 		t.Errorf("the model was sent %s", sent)
 	}
 }

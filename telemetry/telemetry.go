@@ -40,6 +40,7 @@ type Metrics struct {
 	cost     metric.Float64Counter
 	toolTime metric.Float64Histogram
 	requests metric.Int64Counter
+	repairs  metric.Int64Counter
 
 	cacheLooks    metric.Int64Counter
 	cacheFailures metric.Int64Counter
@@ -69,6 +70,7 @@ func New() (*Metrics, error) {
 	m.toolTime = b.histogram("footnote_tool_seconds", "How long tool calls took, by tool and outcome.")
 	m.cacheLooks = b.counter("footnote_cache_lookups", "Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
 	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
+	m.repairs = b.counter("footnote_history_repairs", "What had to be made good in torn logs before a model could read them.")
 	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
 	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
 	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by door.")
@@ -179,6 +181,11 @@ func (m *Metrics) CacheLooked(tool, outcome string) {
 // CacheFailed counts a failure of the cache.
 func (m *Metrics) CacheFailed(what string) {
 	m.cacheFailures.Add(context.Background(), 1, attrs("what", what))
+}
+
+// HistoryRepaired counts what had to be made good in the log of a conversation.
+func (m *Metrics) HistoryRepaired(repairs int) {
+	m.repairs.Add(context.Background(), int64(repairs))
 }
 
 // RequestEnded counts an HTTP request.
