@@ -48,7 +48,7 @@ func (a *app) cacheSource(ctx context.Context, name string) (cache.Source, error
 	if err != nil {
 		return cache.Source{}, err
 	}
-	address := a.cfg.Sources[name]
+	address := config.Redact(a.cfg.Sources[name]) // entries hold their keys, and no password
 	if abs, err := filepath.Abs(address); err == nil && !strings.Contains(address, "://") {
 		address = abs
 	}

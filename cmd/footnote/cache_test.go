@@ -100,6 +100,18 @@ func (g *rig) scraped() string {
 	return strings.Join(lines, "")
 }
 
+// TestCacheHoldsNoPassword: an entry holds its key, and that names the source.
+func TestCacheHoldsNoPassword(t *testing.T) {
+	g := newRig(t, t.TempDir())
+	for _, address := range []string{"postgres://reader:hunter2@db/shop", "postgres://db/shop?user=reader&password=hunter2"} {
+		g.app.cfg.Sources["shop"] = address
+		s, err := g.app.cacheSource(t.Context(), "shop")
+		if err != nil || strings.Contains(s.Address, "hunter2") || !strings.Contains(s.Address, "reader") {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+}
+
 // TestNoCache: a time to live of 0 is none.
 func TestNoCache(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Cache.TTL = 0 })
