@@ -66,3 +66,7 @@ func TestOneLeads(t *testing.T) {
 	}
 	release()
 }
+
+func BenchmarkSettle(b *testing.B) {
+	storetest.BenchSettle(b, openAt(b, pgtest.Database(b), Options{}))
+}

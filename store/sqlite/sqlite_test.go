@@ -34,3 +34,5 @@ func TestDurable(t *testing.T) {
 func TestMovable(t *testing.T) {
 	storetest.RunMovable(t, func(tb testing.TB) store.Movable { return open(tb, tb.TempDir()) })
 }
+
+func BenchmarkSettle(b *testing.B) { storetest.BenchSettle(b, open(b, b.TempDir())) }
