@@ -25,7 +25,14 @@ const (
 // ModelUnavailable when the engine drains, StorageUnavailable when what was used
 // cannot be stored, or the model's.
 func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error) {
-	a := e.opts.Assistants[0]
+	a := e.first(p)
+	if a == nil {
+		return "", footnote.Usage{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
+	}
+	tier, err := e.tier(p, a, "")
+	if err != nil {
+		return "", footnote.Usage{}, err
+	}
 	if n, most := utf8.RuneCountInString(prompt), sideSize*a.Limits.InputSize; n > most {
 		return "", footnote.Usage{}, footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
 	}
@@ -36,7 +43,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 	defer leave()
 	m, hold, err := e.aside(ctx, a, Spending{}, Request{
 		Principal: p,
-		Model:     a.ModelName,
+		Model:     tier.Model,
 		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
 		MaxCost:   cmp.Or(e.opts.Budget.PerRun(p), a.Limits.MicroUSD),
 	})

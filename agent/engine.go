@@ -50,6 +50,8 @@ type Options struct {
 	Validate func(name string, input []byte) error
 	// Budget is asked before each model call; nil: there is no limit.
 	Budget Budget
+	// Access says who may use what; nil: everybody everything.
+	Access Access
 	// Shared is the log's side of several engines; nil: no other engine uses the log.
 	Shared Shared
 	// Tell tells other engines what a reader of a run sees, until the run is over or
@@ -118,6 +120,9 @@ type streamLock struct {
 func New(opts Options) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Access == nil {
+		opts.Access = everything{}
 	}
 	if opts.Budget == nil {
 		opts.Budget = noBudget{}
@@ -213,10 +218,6 @@ func (e *Engine) register(a *Assistant) error {
 	return nil
 }
 
-// Assistants describes the assistants, the default one first.
-// They are those of New, and must not be changed.
-func (e *Engine) Assistants() []AssistantInfo { return e.infos }
-
 func (a *Assistant) info() AssistantInfo {
 	info := AssistantInfo{
 		Name: a.Name, Title: a.Title, Description: a.Description, Aliases: a.Aliases, Model: a.ModelName,
@@ -274,7 +275,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	a, err := e.assistant(t.Assistant, head.Assistant)
+	a, err := e.assistant(t.Principal, t.Assistant, head.Assistant)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -334,6 +335,9 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	}
 	s, err := e.load(ctx, stream)
 	if err != nil {
+		return Ticket{}, false, err
+	}
+	if err := e.mayGoOn(t.Principal, s.opened); err != nil {
 		return Ticket{}, false, err
 	}
 	if s.repeated(t) {
@@ -397,16 +401,19 @@ func checkClientID(id string) error {
 }
 
 // assistant returns the assistant of a turn. A conversation keeps its own.
-func (e *Engine) assistant(asked, own string) (*Assistant, error) {
+func (e *Engine) assistant(p footnote.Principal, asked, own string) (*Assistant, error) {
 	name := asked
 	if name == "" {
 		name = own
 	}
 	if name == "" {
-		return e.opts.Assistants[0], nil
+		if a := e.first(p); a != nil {
+			return a, nil
+		}
+		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
 	}
 	a := e.byName[name]
-	if a == nil {
+	if a == nil || !e.opts.Access.Assistant(p, a.Name) {
 		return nil, footnote.Errorf(footnote.ModelNotFound, "There is no assistant named %q.", name)
 	}
 	if own != "" && a.Name != own {

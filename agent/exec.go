@@ -156,6 +156,9 @@ func nobody(p plan) string {
 func (r *run) tool(c *openCall) (Tool, Spec) {
 	for _, t := range r.a.Tools {
 		s := t.Spec()
+		if !r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
+			continue
+		}
 		if s.Name == c.Name {
 			return t, s
 		}
@@ -185,7 +188,7 @@ func (r *run) offered() []string {
 	var names []string
 	for _, t := range r.a.Tools {
 		s := t.Spec()
-		if v := r.a.Policy.Verdict(s); v == Allow || v == Ask {
+		if v := r.a.Policy.Verdict(s); (v == Allow || v == Ask) && r.e.opts.Access.Tool(r.turn.Principal, s.Name) {
 			names = append(names, s.Name)
 		}
 	}

@@ -137,7 +137,10 @@ func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ti
 	if err != nil {
 		return Ticket{}, err
 	}
-	a, err := e.assistant(t.Assistant, s.opened.Assistant)
+	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(t.Principal, s.opened)
+	}
 	if err != nil {
 		return Ticket{}, err
 	}

@@ -62,7 +62,7 @@ func DigestOf(data []byte) footnote.Digest {
 
 // open starts the first run of a new conversation.
 func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error) {
-	tier, err := a.tier(t.Tier)
+	tier, err := e.tier(t.Principal, a, t.Tier)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -70,7 +70,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if err != nil {
 		return Ticket{}, err
 	}
-	tools := e.frozen[a]
+	tools := e.toolsOf(t.Principal, a)
 	opened := footnote.Opened{
 		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
 		System: DigestOf(system), Tools: DigestOf(tools),
@@ -107,13 +107,19 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 }
 
 // tier is what a new conversation is held with: a tier that was asked for, or the
-// assistant's own model.
-func (a *Assistant) tier(name string) (Tier, error) {
-	if name == "" {
+// assistant's own model. Who may not use that gets the first tier that it may.
+func (e *Engine) tier(p footnote.Principal, a *Assistant, name string) (Tier, error) {
+	tiers := e.tiers(p, a)
+	switch {
+	case name == "" && e.opts.Access.Model(p, a.ModelName):
 		return Tier{Model: a.ModelName}, nil
+	case name == "" && len(tiers) > 0:
+		return tiers[0], nil
+	case name == "":
+		return Tier{}, footnote.Errorf(footnote.InvalidRequest, "There is no model for the assistant %s.", a.Name)
 	}
-	names := make([]string, len(a.Tiers))
-	for i, t := range a.Tiers {
+	names := make([]string, len(tiers))
+	for i, t := range tiers {
 		if names[i] = t.Name; t.Name == name {
 			return t, nil
 		}
@@ -321,7 +327,10 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 	if err != nil {
 		return Ticket{}, false, err
 	}
-	a, err := e.assistant(t.Assistant, s.opened.Assistant)
+	a, err := e.assistant(t.Principal, t.Assistant, s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(t.Principal, s.opened)
+	}
 	if err != nil {
 		return Ticket{}, false, err
 	}
@@ -528,7 +537,7 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if err != nil {
 		return err
 	}
-	a, err := e.assistant("", s.opened.Assistant)
+	a, err := e.assistant(ownTurn(head, s).Principal, "", s.opened.Assistant)
 	orphan := head.RunState == "running"
 	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
 		return e.interrupt(ctx, head) // also when the assistant is gone from the configuration

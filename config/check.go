@@ -14,6 +14,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/token"
 )
 
@@ -44,7 +45,7 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkTools(), c.Cache.check(), c.checkListen())
+	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen())
 }
 
 // bound is what a setting must be, and whether it is.
@@ -121,6 +122,15 @@ func (c Config) places() []bound {
 		{"model", c.Model != "", c.Model, "a model"},
 		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
 	}
+}
+
+// checkAccess says which rule cannot be.
+func (c Config) checkAccess() error {
+	if len(c.Access) > 0 && !c.NeedsKey() {
+		return errors.New("access has rules, but callers need no key, so they are all one user: set auth.required, api_keys or auth.jwt")
+	}
+	_, err := access.New(c.Access, nil)
+	return err
 }
 
 // check says what is wrong with the settings of tokens.

@@ -15,8 +15,11 @@ import (
 	"strings"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/access"
 )
 
 // The upstreams a model can be reached through.
@@ -37,6 +40,7 @@ type Config struct {
 	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
 	APIKeys []Key             `yaml:"api_keys"` // who may call
 	Auth    Auth              `yaml:"auth"`
+	Access  []access.Rule     `yaml:"access"` // who may use what; empty: everybody everything
 	Origins []string          `yaml:"cors_origins"`
 
 	Upstream  string   `yaml:"upstream"` // anthropic, compatible or offline
@@ -322,6 +326,10 @@ func (c *Config) Set(name, value string) error {
 			c.Sources[k] = v
 		}
 		return nil
+	case "access":
+		rules, err := parseRules(value)
+		c.Access = rules
+		return err
 	case "api_keys":
 		keys, err := parseKeys(value)
 		c.APIKeys = keys
@@ -442,6 +450,18 @@ func validName(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 64
+}
+
+// parseRules reads the rules of access as a file would have them, in YAML or JSON.
+func parseRules(text string) (rules []access.Rule, err error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
+		return nil, errors.New("access is not a list of rules in YAML or JSON")
+	}
+	if err := checkNode(doc.Content[0], reflect.TypeFor[[]access.Rule](), "access"); err != nil {
+		return nil, err
+	}
+	return rules, doc.Decode(&rules)
 }
 
 func parseKeys(list string) ([]Key, error) {

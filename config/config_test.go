@@ -75,6 +75,7 @@ var three = map[string][3]string{
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
 	"auth.required":   {"true", "false", "true"},
+	"access":          {`[{orgs: [one]}]`, `[{users: [two], sources: ["*"]}]`, `[{"orgs": ["x"], "models": ["*"]}, {}]`},
 	"auth.jwt.issuer": {"https://one.example", "https://two.example", "https://three.example"}, "auth.jwt.audience": {"one", "two", "three"}, "auth.jwt.keys": {"1.json", "2.json", "3.json"},
 	"auth.jwt.algorithms": {`["RS256"]`, "ES256,RS512", "EdDSA"}, "auth.jwt.org": {"one", "two", "three"}, "auth.jwt.org_claim": {"one", "two", "three"}, "auth.jwt.user_claim": {"one", "two", "three"},
 	"auth.jwt.roles_claim": {"one", "two", "three"}, "auth.jwt.attribute_claims": {`["one"]`, "two,b", "three"},
@@ -106,6 +107,9 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 		get := func(yaml string, env []string, flag string) any {
 			t.Helper()
 			flags := map[string]string{"api_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			if name == "access" {
+				flags["auth.required"] = "true"
+			}
 			if strings.HasPrefix(name, "auth.jwt.") {
 				flags["auth.jwt.issuer"], flags["auth.jwt.audience"] = "https://zero.example", "zero"
 			}
@@ -230,6 +234,10 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"a plain issuer":         {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=http://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a"}, want: []string{"auth.jwt.issuer", "https"}},
 		"no algorithm":           {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a", "FOOTNOTE_AUTH_JWT_ALGORITHMS=RS256,none"}, want: []string{"auth.jwt.algorithms", "none"}},
 		"a shared secret":        {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example", "FOOTNOTE_AUTH_JWT_AUDIENCE=a", "FOOTNOTE_AUTH_JWT_ALGORITHMS=HS256"}, want: []string{"auth.jwt.algorithms", "HS256"}},
+		"rules without users":    {env: []string{`FOOTNOTE_ACCESS=[{"orgs":["a"]}]`}, want: []string{"access", "auth.required"}},
+		"a rule about nobody":    {env: []string{`FOOTNOTE_ACCESS=[{"orgs":[]}]`, "FOOTNOTE_AUTH_REQUIRED=true"}, want: []string{"access rule 1", "empty"}},
+		"a rule with a slip":     {env: []string{`FOOTNOTE_ACCESS=[{"org":["a"]}]`, "FOOTNOTE_AUTH_REQUIRED=true"}, want: []string{"access.org"}},
+		"no rules":               {env: []string{`FOOTNOTE_ACCESS=everybody`, "FOOTNOTE_AUTH_REQUIRED=true"}, want: []string{"access", "list"}},
 		"IPv6 any":               {env: []string{"FOOTNOTE_LISTEN=[::]:8787"}, want: []string{"api_keys"}},
 		"a name":                 {env: []string{"FOOTNOTE_LISTEN=example.org:8787"}, want: []string{"api_keys"}},
 		"a short key":            {env: []string{"FOOTNOTE_LISTEN=:8787", "FOOTNOTE_API_KEYS=short"}, want: []string{"shorter"}},

@@ -176,8 +176,8 @@ func (s *Server) aiChat(r *http.Request, id string) (c aiChat, err error) {
 func (s *Server) aiHead(r *http.Request, id string) (head footnote.Stream, found bool, err error) {
 	p := PrincipalOf(r.Context())
 	if validID(id) {
-		head, err = s.opts.Log.Get(r.Context(), id)
-		if err == nil && owns(p, head) {
+		head, err = s.mine(r.Context(), p, id)
+		if err == nil {
 			return head, true, nil
 		}
 		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
@@ -187,7 +187,7 @@ func (s *Server) aiHead(r *http.Request, id string) (head footnote.Stream, found
 	if id == "" || len(id) > 128 {
 		return footnote.Stream{}, false, nil
 	}
-	head, err = s.opts.Log.Find(r.Context(), p.Org, p.User, "conversation", id)
+	head, err = s.named(r.Context(), p, id)
 	if footnote.CodeOf(err) == footnote.NotFound {
 		return footnote.Stream{}, false, nil
 	}
@@ -195,8 +195,8 @@ func (s *Server) aiHead(r *http.Request, id string) (head footnote.Stream, found
 }
 
 // toolsOf are the tools of an assistant; the empty name is the default one.
-func (s *Server) toolsOf(name string) []agent.ToolInfo {
-	for i, a := range s.opts.Engine.Assistants() {
+func (s *Server) toolsOf(r *http.Request, name string) []agent.ToolInfo {
+	for i, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		if a.Name == name || name == "" && i == 0 {
 			return a.Tools
 		}
@@ -209,16 +209,16 @@ func (s *Server) toolsOf(name string) []agent.ToolInfo {
 	return nil
 }
 
-func (s *Server) aiOptions(c aiChat, run string) aisdk.Options {
-	return aisdk.Options{Dialect: c.dialect, Run: run, Conversation: c.head.ID, Tools: s.toolsOf(c.head.Assistant)}
+func (s *Server) aiOptions(r *http.Request, c aiChat, run string) aisdk.Options {
+	return aisdk.Options{Dialect: c.dialect, Run: run, Conversation: c.head.ID, Tools: s.toolsOf(r, c.head.Assistant)}
 }
 
 // aiEncoder is the encoder of a response to a turn. It knows what of the run its
 // client has seen.
 func (s *Server) aiEncoder(r *http.Request, c aiChat, t agent.Ticket, turn agent.Turn) (*aisdk.Encoder, error) {
-	opt := s.aiOptions(c, t.Run)
+	opt := s.aiOptions(r, c, t.Run)
 	if opt.Conversation = t.Conversation; !c.found {
-		opt.Tools = s.toolsOf(turn.Assistant)
+		opt.Tools = s.toolsOf(r, turn.Assistant)
 	}
 	enc := aisdk.NewEncoder(opt)
 	enc.About(c.state.Opened)
@@ -244,7 +244,7 @@ func (s *Server) aiEncoder(r *http.Request, c aiChat, t agent.Ticket, turn agent
 // aiAgain shows what has happened already, and what still happens, of a run, to a
 // client that has posted turn.
 func (s *Server) aiAgain(w http.ResponseWriter, r *http.Request, c aiChat, shown aisdk.Shown, turn agent.Turn) error {
-	enc := aisdk.NewEncoder(s.aiOptions(c, shown.Run))
+	enc := aisdk.NewEncoder(s.aiOptions(r, c, shown.Run))
 	enc.About(c.state.Opened)
 	enc.Past(c.events)
 	for _, ev := range c.events {
@@ -322,7 +322,7 @@ func (s *Server) aiMessages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.dialect = dialect
-	data, err := json.Marshal(aisdk.Messages(c.events, s.aiOptions(c, "")))
+	data, err := json.Marshal(aisdk.Messages(c.events, s.aiOptions(r, c, "")))
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Quest
 	}
 	turn := q.Turn(c.schema)
 	turn.OnDisconnect = s.opts.StoredOnDisconnect
-	if c.head.Assistant == "" && turn.Assistant == "" && s.has(analyze.Assistant) {
+	if c.head.Assistant == "" && turn.Assistant == "" && s.has(r, analyze.Assistant) {
 		turn.Assistant = analyze.Assistant
 	}
 	ticket, err := s.submit(w, r, turn)
@@ -117,8 +117,8 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Quest
 }
 
 // has reports whether there is an assistant of that name.
-func (s *Server) has(name string) bool {
-	return slices.ContainsFunc(s.opts.Engine.Assistants(), func(a agent.AssistantInfo) bool { return a.Name == name })
+func (s *Server) has(r *http.Request, name string) bool {
+	return slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(r.Context())), func(a agent.AssistantInfo) bool { return a.Name == name })
 }
 
 // twinWait is how long a question whose twin is beginning waits for it.
@@ -194,7 +194,7 @@ func (s *Server) analyzed(r *http.Request, q analyze.Question) (c analyzedChat, 
 		c.head, err = s.conversation(r, q.SessionID)
 	case q.RequestID != "":
 		p := PrincipalOf(r.Context())
-		c.head, err = s.opts.Log.Find(r.Context(), p.Org, p.User, "conversation", q.ClientID())
+		c.head, err = s.named(r.Context(), p, q.ClientID())
 		if footnote.CodeOf(err) == footnote.NotFound {
 			return analyzedChat{}, nil
 		}
@@ -268,7 +268,7 @@ func readerPosition(r *http.Request) analyze.Position {
 
 func (s *Server) analyzeOptions(r *http.Request, conversation, assistant, run string) analyze.Options {
 	return analyze.Options{
-		Run: run, Tools: s.toolsOf(assistant),
+		Run: run, Tools: s.toolsOf(r, assistant),
 		Rows: func(res footnote.StoredResult) (json.RawMessage, error) {
 			rows, err := s.page(r.Context(), conversation, res, 0, analyze.MostRows)
 			if err != nil {

@@ -11,7 +11,7 @@ func (s *Server) assistantRoutes() {
 }
 
 // listAssistants is GET /api/assistants. The first is the default one.
-func (s *Server) listAssistants(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 	type tool struct {
 		Name     string `json:"name"`
 		Side     string `json:"side"`
@@ -34,7 +34,7 @@ func (s *Server) listAssistants(w http.ResponseWriter, _ *http.Request) error {
 		Reason      string `json:"reason,omitempty"`
 	}
 	list := []assistant{}
-	for _, a := range s.opts.Engine.Assistants() {
+	for _, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		out := assistant{
 			Name: a.Name, Title: titleOf(a), Description: a.Description, Model: a.Model,
 			Tiers: []tier{}, Tools: []tool{}, Available: a.Unavailable == "", Reason: a.Unavailable,

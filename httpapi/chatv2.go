@@ -84,7 +84,7 @@ func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2R
 		return run, footnote.Errorf(footnote.Forbidden, "Your key does not belong to the organisation of orgId. Leave orgId out: the key decides.")
 	}
 	if q.Assistant != "" {
-		a, err := s.assistant(q.Assistant)
+		a, err := s.assistant(r, q.Assistant)
 		if err != nil {
 			return run, err
 		}
@@ -191,7 +191,7 @@ func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream,
 		return footnote.Stream{}, footnote.Errorf(footnote.InvalidRequest, "A conversation id is 1 to 128 bytes of printable UTF-8.")
 	}
 	p := PrincipalOf(r.Context())
-	head, err := s.opts.Log.Find(r.Context(), p.Org, p.User, "conversation", name)
+	head, err := s.named(r.Context(), p, name)
 	if footnote.CodeOf(err) == footnote.NotFound {
 		return footnote.Stream{}, nil
 	}

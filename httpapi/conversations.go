@@ -80,6 +80,11 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 		Next          string         `json:"next,omitempty"`
 	}{make([]conversation, 0, len(heads)), next}
 	for _, head := range heads {
+		if ok, err := s.visible(r.Context(), p, head); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
 		out.Conversations = append(out.Conversations, conversationOf(head))
 	}
 	return writeValue(w, http.StatusOK, out)

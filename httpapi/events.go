@@ -76,11 +76,7 @@ func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, erro
 	if !validID(id) {
 		return footnote.Stream{}, missing
 	}
-	head, err := s.opts.Log.Get(r.Context(), id)
-	if footnote.CodeOf(err) == footnote.NotFound || err == nil && !owns(PrincipalOf(r.Context()), head) {
-		return footnote.Stream{}, missing
-	}
-	return head, err
+	return s.mine(r.Context(), PrincipalOf(r.Context()), id)
 }
 
 // following says how long a stream of events goes on.

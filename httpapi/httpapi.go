@@ -38,7 +38,7 @@ type Engine interface {
 	Stop(ctx context.Context, conversation, by string) error
 	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error)
 	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error)
-	Assistants() []agent.AssistantInfo
+	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
 
 // Log is what the endpoints need of a store.
@@ -83,6 +83,9 @@ type Options struct {
 	// Sessions keeps people signed in; nil: until the process ends.
 	Sessions *session.Keeper
 	About    About
+
+	// Access says who may use what; nil: everybody everything. It is the engine's, too.
+	Access agent.Access
 
 	// Keys are the API keys of the configuration and whom they stand for.
 	Keys map[string]footnote.Principal
@@ -146,6 +149,7 @@ type Server struct {
 	patterns map[string][]string // methods by pattern
 	posts    posts
 	schemas  schemas
+	openings openings
 	queues   queues
 	draining atomic.Bool
 	work     turnstile
@@ -159,7 +163,7 @@ func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
-		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{},
+		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{}, openings: openings{of: map[string]footnote.Opened{}},
 	}
 	if err := s.admit(); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request) (*Streaming,
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.assistant(req.Model)
+	a, err := s.assistant(r, req.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -96,21 +96,17 @@ func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Re
 	// client's. A foreign conversation is taken for the latter: it stays unknown
 	// whether it exists.
 	if validID(req.Conversation) {
-		head, err := s.opts.Log.Get(ctx, req.Conversation)
+		head, err := s.mine(ctx, t.Principal, req.Conversation)
 		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
 			return t, err
 		}
-		if err == nil && owns(t.Principal, head) {
+		if err == nil {
 			t.Conversation = head.ID
 			return t, nil
 		}
 	}
 	t.ClientID = req.Conversation
 	return t, nil
-}
-
-func owns(p footnote.Principal, head footnote.Stream) bool {
-	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
 }
 
 // offlineModel is the model of assistants that plan questions by rules: it answers
@@ -150,8 +146,8 @@ func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.
 }
 
 // assistant finds the assistant that a client calls a model.
-func (s *Server) assistant(name string) (agent.AssistantInfo, error) {
-	for _, a := range s.unattended() {
+func (s *Server) assistant(r *http.Request, name string) (agent.AssistantInfo, error) {
+	for _, a := range s.unattended(r) {
 		if a.Name == name || slices.Contains(a.Aliases, name) {
 			return a, nil
 		}
@@ -162,17 +158,17 @@ func (s *Server) assistant(name string) (agent.AssistantInfo, error) {
 
 // unattended lists the assistants that can work behind this door: nobody is there
 // to run a tool in a browser, so one that has no other tools is left out.
-func (s *Server) unattended() []agent.AssistantInfo {
-	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants()), func(a agent.AssistantInfo) bool {
+func (s *Server) unattended(r *http.Request) []agent.AssistantInfo {
+	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants(PrincipalOf(r.Context()))), func(a agent.AssistantInfo) bool {
 		onServer := slices.ContainsFunc(a.Tools, func(t agent.ToolInfo) bool { return t.Side == agent.Server && t.Name != agent.FinalAnswer })
 		return a.Unavailable != "" || len(a.Tools) > 0 && !onServer
 	})
 }
 
 // models lists the assistants under all their names.
-func (s *Server) models() []openai.Model {
+func (s *Server) models(r *http.Request) []openai.Model {
 	var models []openai.Model
-	for _, a := range s.unattended() {
+	for _, a := range s.unattended(r) {
 		for _, id := range append([]string{a.Name}, a.Aliases...) {
 			models = append(models, openai.Model{ID: id, Created: a.Created})
 		}
@@ -181,19 +177,19 @@ func (s *Server) models() []openai.Model {
 }
 
 // listModels is GET /v1/models.
-func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, openai.AppendModels(nil, s.models()))
+func (s *Server) listModels(w http.ResponseWriter, r *http.Request) error {
+	return writeJSON(w, http.StatusOK, openai.AppendModels(nil, s.models(r)))
 }
 
 // getModel is GET /v1/models/{id}; ids may hold slashes.
 func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	for _, m := range s.models() {
+	for _, m := range s.models(r) {
 		if m.ID == id {
 			return writeJSON(w, http.StatusOK, openai.AppendModel(nil, m))
 		}
 	}
-	_, err := s.assistant(id)
+	_, err := s.assistant(r, id)
 	return err
 }
 

@@ -82,6 +82,9 @@ func (s *Server) result(r *http.Request, id string) (stream string, res footnote
 			return "", res, err
 		}
 		if stored := storedIn(ev.Body); stored != nil && stored.ID == id[dot+1:] {
+			if s.opts.Access != nil && !s.opts.Access.Source(PrincipalOf(r.Context()), stored.Source) {
+				break
+			}
 			return head.ID, *stored, nil
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Tiers    map[string]usedTier `json:"tiers"`
 		Days     []usedDay           `json:"days"`
 		Limits   []limitLeft         `json:"limits"`
-	}{Tiers: s.tiers(), Days: []usedDay{}, Limits: []limitLeft{}}
+	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}}
 	var cost footnote.Cost
 	for _, d := range days {
 		tokens := d.Usage.Prompt() + d.Usage.Output
@@ -122,9 +122,9 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // tiers are the tiers of all assistants, by name.
-func (s *Server) tiers() map[string]usedTier {
+func (s *Server) tiers(r *http.Request) map[string]usedTier {
 	tiers := map[string]usedTier{}
-	for _, a := range s.opts.Engine.Assistants() {
+	for _, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		for _, t := range a.Tiers {
 			tiers[t.Name] = usedTier{Multiplier: int64(max(t.Multiplier, 1))}
 		}

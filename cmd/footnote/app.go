@@ -19,6 +19,7 @@ import (
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/ledger"
 	"github.com/footnotehq/footnote/model/claude"
@@ -41,6 +42,7 @@ type app struct {
 	log        *slog.Logger
 	sources    sources // that are configured
 	catalog    *catalog.Catalog
+	access     *access.Rules // nil: everybody may use everything
 	usage      *usage.Totals
 	ledger     *ledger.Ledger
 	cache      *cache.Cache // of tools' results; nil when it is off
@@ -96,7 +98,10 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if a.sources, err = openSources(ctx, c, log, progress); err != nil {
 		return nil, err
 	}
-	if a.catalog, err = openCatalog(c, a.sources, filepath.Join(c.Data, folder, "uploads"), log); err != nil {
+	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
+		return nil, errors.Join(err, a.sources.close())
+	}
+	if a.catalog, err = openCatalog(c, a.access, a.sources, filepath.Join(c.Data, folder, "uploads"), log); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.later(a.catalog.Close)
@@ -114,10 +119,18 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 		return nil, err
 	}
 	a.engine, err = agent.New(agent.Options{
-		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger,
+		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
 		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
 	return a, err
+}
+
+// allowed is who may use what; nil when there are no rules.
+func (a *app) allowed() agent.Access {
+	if a.access == nil {
+		return nil
+	}
+	return a.access
 }
 
 // folderError says why a data folder cannot be used, and what to do.

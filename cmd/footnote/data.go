@@ -15,6 +15,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/source/child"
@@ -26,8 +27,8 @@ import (
 type data struct{ *app }
 
 // openCatalog makes the catalogue of the configured sources and of uploads.
-func openCatalog(c config.Config, configured sources, folder string, log *slog.Logger) (*catalog.Catalog, error) {
-	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), MaxBytes: c.UploadLimit, Logger: log}
+func openCatalog(c config.Config, rules *access.Rules, configured sources, folder string, log *slog.Logger) (*catalog.Catalog, error) {
+	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), Allows: rules.Source, MaxBytes: c.UploadLimit, Logger: log}
 	if c.UploadLimit > 0 {
 		pool := child.NewPool(4) // of their own: they never wait for the configured ones, nor these for them
 		o.Folder = folder

@@ -196,6 +196,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 	a.later(statements.close)
 	return httpapi.New(httpapi.Options{
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
+		Access: a.allowed(),
 		Engine: a.engine, Log: withWorkspaces{forgetful{a.store, a}, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), StoredKeys: apikey.NewRing(a.store), Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,

@@ -69,7 +69,7 @@ func (e *Engine) Turns() []agent.Turn {
 }
 
 // Assistants are two, one of them with an alias that holds a slash.
-func (e *Engine) Assistants() []agent.AssistantInfo {
+func (e *Engine) Assistants(footnote.Principal) []agent.AssistantInfo {
 	created := time.Unix(1_767_225_600, 0)
 	return []agent.AssistantInfo{
 		{Name: "analyst", Aliases: []string{"claude-da/analyst"}, Model: "scripted", Created: created},

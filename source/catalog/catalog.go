@@ -33,6 +33,8 @@ import (
 type Options struct {
 	// Fixed are the configured sources; the catalogue closes them.
 	Fixed map[string]source.Source
+	// Allows reports whether a principal may use a configured source; nil: everybody may.
+	Allows func(p footnote.Principal, name string) bool
 	// Open opens the file of an upload and proves it read-only. What an engine makes
 	// of the file goes into the folder scratch. Required with a Folder.
 	Open   func(ctx context.Context, name, path, scratch string) (source.Source, error)
@@ -85,6 +87,9 @@ func New(o Options) (*Catalog, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Allows == nil {
+		o.Allows = func(footnote.Principal, string) bool { return true }
+	}
 	c := &Catalog{opts: o, uploads: map[string]*upload{}}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	if o.Folder == "" {
@@ -134,7 +139,7 @@ func (c *Catalog) Find(p footnote.Principal, name string) (source.Source, error)
 
 func (c *Catalog) visible(p footnote.Principal, name string) bool {
 	if _, ok := c.opts.Fixed[name]; ok {
-		return true
+		return c.opts.Allows(p, name)
 	}
 	u := c.upload(name)
 	return u != nil && u.owner == ownerOf(p)
@@ -145,7 +150,9 @@ func (c *Catalog) visible(p footnote.Principal, name string) bool {
 func (c *Catalog) List(p footnote.Principal) []Entry {
 	var list []Entry
 	for _, name := range slices.Sorted(maps.Keys(c.opts.Fixed)) {
-		list = append(list, Entry{Name: name, Rows: -1})
+		if c.opts.Allows(p, name) {
+			list = append(list, Entry{Name: name, Rows: -1})
+		}
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// mostOpenings is of how many conversations is remembered what they were opened with,
+// which never changes.
+const mostOpenings = 10_000
+
+// openings are what conversations were opened with.
+type openings struct {
+	mu sync.Mutex // guards below
+	of map[string]footnote.Opened
+}
+
+// owns reports whether a stream is a conversation of p.
+func owns(p footnote.Principal, head footnote.Stream) bool {
+	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
+}
+
+// mine returns the head of a conversation of p by its id. One of somebody else, and one
+// over what p may no longer use, is NotFound like one that does not exist.
+func (s *Server) mine(ctx context.Context, p footnote.Principal, id string) (footnote.Stream, error) {
+	head, err := s.opts.Log.Get(ctx, id)
+	return s.only(ctx, p, head, err)
+}
+
+// named is mine by the id that a client of p gave the conversation.
+func (s *Server) named(ctx context.Context, p footnote.Principal, clientID string) (footnote.Stream, error) {
+	head, err := s.opts.Log.Find(ctx, p.Org, p.User, "conversation", clientID)
+	return s.only(ctx, p, head, err)
+}
+
+func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.Stream, err error) (footnote.Stream, error) {
+	missing := footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	switch {
+	case footnote.CodeOf(err) == footnote.NotFound:
+		return footnote.Stream{}, missing
+	case err != nil:
+		return footnote.Stream{}, err
+	case !owns(p, head):
+		return footnote.Stream{}, missing
+	}
+	if ok, err := s.visible(ctx, p, head); err != nil || !ok {
+		if err == nil {
+			err = missing
+		}
+		return footnote.Stream{}, err
+	}
+	return head, nil
+}
+
+// visible reports whether p may still use what its conversation was opened with.
+func (s *Server) visible(ctx context.Context, p footnote.Principal, head footnote.Stream) (bool, error) {
+	if s.opts.Access == nil {
+		return true, nil
+	}
+	s.openings.mu.Lock()
+	opened, known := s.openings.of[head.ID]
+	s.openings.mu.Unlock()
+	if !known {
+		var err error
+		if opened, err = s.opened(ctx, head); err != nil {
+			return false, err
+		}
+	}
+	return agent.MaySee(s.opts.Access, p, opened), nil
+}
+
+// opened reads what a conversation was opened with.
+func (s *Server) opened(ctx context.Context, head footnote.Stream) (footnote.Opened, error) {
+	opened := footnote.Opened{Assistant: head.Assistant}
+	for ev, err := range s.opts.Log.Events(ctx, head.ID, 0) {
+		if err != nil {
+			return opened, err
+		}
+		b, ok := ev.Body.(footnote.Opened)
+		if !ok {
+			return opened, nil // an older one, or none yet
+		}
+		opened = b
+		break
+	}
+	s.openings.mu.Lock()
+	defer s.openings.mu.Unlock()
+	if len(s.openings.of) >= mostOpenings {
+		clear(s.openings.of)
+	}
+	s.openings.of[head.ID] = opened
+	return opened, nil
+}

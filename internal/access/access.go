@@ -1,0 +1,117 @@
+// Package access holds the rules that say what an organisation, a role or a user may
+// use. Without rules everybody may use everything. With rules a user may use what at
+// least one of those that are about it names, and nothing else: a list that is left
+// out, or empty, names nothing.
+package access
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Rule is about users that fit all of Orgs, Roles and Users, of which an empty one
+// fits everybody. The other lists say what they may use. Entries of the lists are
+// names or globs; those of Orgs, Roles and Users are names.
+type Rule struct {
+	Orgs  []string `yaml:"orgs"`
+	Roles []string `yaml:"roles"` // at least one of them
+	Users []string `yaml:"users"`
+
+	Assistants []string `yaml:"assistants"`
+	Sources    []string `yaml:"sources"` // of the configuration; own uploads are always one's own
+	Tools      []string `yaml:"tools"`
+	Tiers      []string `yaml:"tiers"`
+	Models     []string `yaml:"models"`
+}
+
+// Check says what is wrong with a rule.
+func (r Rule) Check() error {
+	for _, list := range [][]string{r.Assistants, r.Sources, r.Tools, r.Tiers, r.Models} {
+		for _, glob := range list {
+			if _, err := path.Match(glob, "x"); err != nil || glob == "" {
+				return fmt.Errorf("the entry %q is not a name or glob", glob)
+			}
+		}
+	}
+	for _, list := range [][]string{r.Orgs, r.Roles, r.Users} {
+		if list != nil && len(list) == 0 {
+			return errors.New("a list of organisations, roles or users is empty; leave it out to mean everybody")
+		}
+		if slices.Contains(list, "") {
+			return errors.New("an organisation, role or user is empty")
+		}
+	}
+	return nil
+}
+
+func (r Rule) about(p footnote.Principal) bool {
+	return (len(r.Orgs) == 0 || slices.Contains(r.Orgs, p.Org)) &&
+		(len(r.Users) == 0 || slices.Contains(r.Users, p.User)) &&
+		(len(r.Roles) == 0 || slices.ContainsFunc(r.Roles, p.Has))
+}
+
+// Rules are the rules of a server. Nil rules allow everything.
+type Rules struct {
+	rules   []Rule
+	sources map[string]bool // that rules are about
+}
+
+// New makes rules about the sources of the configuration; nil when there are none.
+func New(rules []Rule, sources []string) (*Rules, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	a := &Rules{rules: rules, sources: map[string]bool{}}
+	for i, r := range rules {
+		if err := r.Check(); err != nil {
+			return nil, fmt.Errorf("access rule %d: %w", i+1, err)
+		}
+	}
+	for _, name := range sources {
+		a.sources[name] = true
+	}
+	return a, nil
+}
+
+// allows reports whether a rule about p has name in the list that of gives.
+func (a *Rules) allows(p footnote.Principal, name string, of func(Rule) []string) bool {
+	if a == nil {
+		return true
+	}
+	return slices.ContainsFunc(a.rules, func(r Rule) bool {
+		return r.about(p) && slices.ContainsFunc(of(r), func(glob string) bool {
+			ok, err := path.Match(glob, name)
+			return (ok || glob == "*") && err == nil // names of models may have slashes
+		})
+	})
+}
+
+// Assistant reports whether p may use an assistant.
+func (a *Rules) Assistant(p footnote.Principal, name string) bool {
+	return a.allows(p, name, func(r Rule) []string { return r.Assistants })
+}
+
+// Source reports whether p may use a source. One that is not of the configuration is
+// an upload, and its owner's.
+func (a *Rules) Source(p footnote.Principal, name string) bool {
+	return a == nil || !a.sources[name] || a.allows(p, name, func(r Rule) []string { return r.Sources })
+}
+
+// Tool reports whether the model may use a tool for p.
+func (a *Rules) Tool(p footnote.Principal, name string) bool {
+	return a.allows(p, name, func(r Rule) []string { return r.Tools })
+}
+
+// Tier reports whether p may choose a tier.
+func (a *Rules) Tier(p footnote.Principal, name string) bool {
+	return a.allows(p, name, func(r Rule) []string { return r.Tiers })
+}
+
+// Model reports whether p may be answered by a model.
+func (a *Rules) Model(p footnote.Principal, name string) bool {
+	return a.allows(p, name, func(r Rule) []string { return r.Models })
+}
