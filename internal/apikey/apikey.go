@@ -1,5 +1,5 @@
 // Package apikey makes API keys and recognises them. A store keeps a digest of each;
-// docs/decisions/0014 says why that is enough.
+// docs/decisions/0015 says why that is enough.
 package apikey
 
 import (

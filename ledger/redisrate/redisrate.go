@@ -39,7 +39,7 @@ type Counter struct {
 	own    ledger.Counter
 	log    *slog.Logger
 	reply  time.Duration // how long Redis is waited for
-	rest   atomic.Int64 // until when Redis is not asked, in ns
+	rest   atomic.Int64  // until when Redis is not asked, in ns
 }
 
 var _ ledger.Counter = (*Counter)(nil)
