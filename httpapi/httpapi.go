@@ -26,7 +26,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/httpapi/session"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/protocol/openai"
 )
@@ -81,7 +80,7 @@ type Options struct {
 	// Workspaces are the files of conversations; nil: there are none.
 	Workspaces Workspaces
 	// Sessions keeps people signed in; nil: until the process ends.
-	Sessions *session.Keeper
+	Sessions Sessions
 	About    About
 
 	// Access says who may use what; nil: everybody everything. It is the engine's, too.

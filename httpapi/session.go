@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -25,6 +26,15 @@ type Features struct {
 	Uploads bool `json:"uploads"`
 }
 
+// Sessions keeps people signed in: a token stands for the key it was made for, until
+// its time is over or it is ended. DigestOf is what stands for a key.
+type Sessions interface {
+	DigestOf(key string) session.Digest
+	New(ctx context.Context, key session.Digest) (token string, err error)
+	Check(ctx context.Context, token string) (key session.Digest, ok bool, err error)
+	End(ctx context.Context, token string) error
+}
+
 func (s *Server) sessionRoutes() {
 	s.open("/api/session", Native, Methods{http.MethodGet: s.getSession, http.MethodPost: s.signIn, http.MethodDelete: s.signOut})
 }
@@ -41,9 +51,9 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // there is none
 	}
-	digest, ok := s.opts.Sessions.Check(c.Value)
-	if !ok {
-		return false, nil
+	digest, ok, err := s.opts.Sessions.Check(r.Context(), c.Value)
+	if !ok || err != nil {
+		return false, err
 	}
 	who, err := s.signedInBy(r.Context(), digest)
 	if footnote.CodeOf(err) == footnote.Unauthorized {
@@ -104,7 +114,10 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 		return footnote.Errorf(footnote.InvalidRequest, "A token begins no session: it would outlive the token. Send the token with each request.")
 	}
 	scopeOf(r.Context()).principal = who.principal
-	token, _ := s.opts.Sessions.New(who.signIn)
+	token, err := s.opts.Sessions.New(r.Context(), who.signIn)
+	if err != nil {
+		return err
+	}
 	http.SetCookie(w, cookie(r, token, int(session.Lifetime.Seconds())))
 	return done(w)
 }
@@ -115,7 +128,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
 	}
 	if c, err := r.Cookie(cookieName); err == nil {
-		if err := s.opts.Sessions.End(c.Value); err != nil {
+		if err := s.opts.Sessions.End(r.Context(), c.Value); err != nil {
 			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The sign-out could not be stored. Try again.", Err: err}
 		}
 	}

@@ -180,7 +180,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 // doors makes the HTTP edge.
 func (a *app) doors() (*httpapi.Server, error) {
-	sessions, err := session.Open(a.cfg.Data)
+	sessions, err := a.sessions()
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +203,14 @@ func (a *app) doors() (*httpapi.Server, error) {
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Watch: a.watch(),
 	})
+}
+
+// sessions are kept where all servers find them, or else in the data folder.
+func (a *app) sessions() (httpapi.Sessions, error) {
+	if p, ok := a.store.(*postgres.Store); ok {
+		return session.Share(p), nil
+	}
+	return session.Open(a.cfg.Data)
 }
 
 // about is what the page is told of this server.

@@ -1,11 +1,13 @@
 // Package session keeps people signed in at a page: a cookie stands for the API key
 // it was made from, until it expires, its owner signs out, or the key is taken
-// away. What a cookie says is signed with a secret of the data folder, so sessions
-// survive a restart; no key is stored anywhere.
+// away. Of one server a cookie is signed with a secret of the data folder, so sessions
+// survive a restart (Keeper); servers that share a store keep sessions there, so that
+// each of them knows all (Shared). No key is stored anywhere.
 package session
 
 import (
 	"bufio"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -127,27 +129,27 @@ func (k *Keeper) DigestOf(key string) Digest {
 	return Digest(k.mac("key", []byte(key))[:len(Digest{})])
 }
 
-// New makes the token of a new session, and says when it ends.
-func (k *Keeper) New(key Digest) (token string, ends time.Time) {
-	ends = k.now().Add(Lifetime)
+// New makes the token of a new session.
+func (k *Keeper) New(_ context.Context, key Digest) (token string, err error) {
+	ends := k.now().Add(Lifetime)
 	body := make([]byte, idSize, tokenSize)
 	_, _ = rand.Read(body) // never fails
 	body = binary.BigEndian.AppendUint64(body, uint64(ends.Unix()))
 	body = append(body, key[:]...)
-	return base64.RawURLEncoding.EncodeToString(append(body, k.mac("session", body)...)), ends
+	return base64.RawURLEncoding.EncodeToString(append(body, k.mac("session", body)...)), nil
 }
 
 // Check returns the key a token stands for. It is not ok when the token is not one
 // of ours, or its session is over.
-func (k *Keeper) Check(token string) (key Digest, ok bool) {
+func (k *Keeper) Check(_ context.Context, token string) (key Digest, ok bool, err error) {
 	id, end, key, ok := k.read(token)
 	if !ok || end <= k.now().Unix() {
-		return Digest{}, false
+		return Digest{}, false, nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, gone := k.ended[id]
-	return key, !gone
+	return key, !gone, nil
 }
 
 func (k *Keeper) read(token string) (id [idSize]byte, end int64, key Digest, ok bool) {
@@ -163,7 +165,7 @@ func (k *Keeper) read(token string) (id [idSize]byte, end int64, key Digest, ok 
 
 // End ends the session of a token, for good. One that is over already, or was
 // never ours, is left as it is.
-func (k *Keeper) End(token string) error {
+func (k *Keeper) End(_ context.Context, token string) error {
 	id, end, _, ok := k.read(token)
 	if !ok {
 		return nil

@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// Those that are over go with the next one that begins.
+	sqlAddSession = `WITH old AS (DELETE FROM footnote.sessions WHERE id IN
+			(SELECT id FROM footnote.sessions WHERE ends_at <= clock_timestamp() LIMIT 1000 FOR UPDATE SKIP LOCKED))
+		INSERT INTO footnote.sessions (id, sealed, ends_at) VALUES ($1, $2, clock_timestamp() + $3::interval) ON CONFLICT (id) DO NOTHING`
+	sqlSession    = `SELECT sealed FROM footnote.sessions WHERE id = $1 AND ends_at > clock_timestamp()`
+	sqlEndSession = `DELETE FROM footnote.sessions WHERE id = $1`
+)
+
+// AddSession keeps the session of a page for a time, by the database's clock.
+func (s *Store) AddSession(ctx context.Context, id, sealed []byte, lifetime time.Duration) error {
+	return s.do(ctx, "begin a session", func(ctx context.Context, c *pgxpool.Conn) error {
+		_, err := c.Exec(ctx, sqlAddSession, id, sealed, lifetime)
+		return err
+	})
+}
+
+// Session returns what AddSession kept; nil when there is none, or none any more.
+func (s *Store) Session(ctx context.Context, id []byte) (sealed []byte, err error) {
+	err = s.do(ctx, "look for a session", func(ctx context.Context, c *pgxpool.Conn) error {
+		err := c.QueryRow(ctx, sqlSession, id).Scan(&sealed)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return sealed, err
+}
+
+// EndSession ends a session, if there is one.
+func (s *Store) EndSession(ctx context.Context, id []byte) error {
+	return s.do(ctx, "end a session", func(ctx context.Context, c *pgxpool.Conn) error {
+		_, err := c.Exec(ctx, sqlEndSession, id)
+		return err
+	})
+}
