@@ -17,12 +17,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/internal/redistest"
 )
 
 const root = "../.."
@@ -65,7 +69,7 @@ func prepare(m *testing.M) (code int, err error) {
 	if out, err := npm.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("install the clients that the pages show: %w\n%s", err, out)
 	}
-	return m.Run(), nil
+	return pgtest.Run(m), nil
 }
 
 // pages are the files that are checked, by their path from the root.
@@ -102,12 +106,12 @@ func TestPages(t *testing.T) {
 				switch {
 				case b.lang == "console":
 					if sh == nil {
-						sh = newShell(t)
+						sh = newShell(t, list)
 					}
 					sh.play(t, name, b)
 				case b.file != "":
 					if sh == nil {
-						sh = newShell(t)
+						sh = newShell(t, list)
 					}
 					if err := os.WriteFile(filepath.Join(sh.dir, b.file), []byte(sh.real(b.text)+"\n"), 0o600); err != nil {
 						t.Fatal(err)
@@ -235,15 +239,37 @@ type shell struct {
 	addresses map[string]string
 }
 
-// The addresses that pages name, of the server and of the imitation of a model.
+// The addresses that pages name: of the server, unless its command has another, of
+// the imitation of a model, and of a Postgres and a Redis.
 const (
 	serverAddress = "127.0.0.1:8787"
 	fakeAddress   = "127.0.0.1:8790"
+	storeAddress  = "postgres://footnote:a-long-one@db.example.org/footnote"
+	redisAddress  = "redis://redis.example.org:6379/0"
 )
 
-func newShell(t *testing.T) *shell {
+var listens = regexp.MustCompile(`--listen (127\.0\.0\.1:\d+)`)
+
+// services starts those that a page names, and returns where they really are. They
+// end after the page's shell.
+func services(t *testing.T, page []block) map[string]string {
 	t.Helper()
-	s := &shell{dir: t.TempDir(), lines: make(chan string, 1024), addresses: map[string]string{}}
+	real := map[string]string{}
+	names := func(address string) bool {
+		return slices.ContainsFunc(page, func(b block) bool { return b.lang == "console" && strings.Contains(b.text, address) })
+	}
+	if names(storeAddress) {
+		real[storeAddress] = pgtest.Database(t)
+	}
+	if names(redisAddress) {
+		real[redisAddress] = redistest.New(t).URL()
+	}
+	return real
+}
+
+func newShell(t *testing.T, page []block) *shell {
+	t.Helper()
+	s := &shell{dir: t.TempDir(), lines: make(chan string, 1024), addresses: services(t, page)}
 	if err := os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(s.dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
@@ -400,6 +426,9 @@ func (s *shell) start(t *testing.T, program string) string {
 	if strings.Contains(program, "fake-model") {
 		address = fakeAddress
 		program += " --listen 127.0.0.1:0"
+	} else if m := listens.FindStringSubmatch(program); m != nil {
+		address = m[1]
+		program = strings.Replace(program, m[0], "--listen 127.0.0.1:0", 1)
 	}
 	log := fmt.Sprintf("job%d", s.n)
 	got, _ := s.run(t, fmt.Sprintf(`: >%[2]s.out; %[1]s >>%[2]s.out 2>%[2]s.err & program=$!
