@@ -120,15 +120,11 @@ func (p *pump) catchUp(ctx context.Context, upTo int64) error {
 		if upTo >= 0 && ev.Seq > upTo || upTo < 0 && len(p.rd.Wake()) > 0 {
 			break
 		}
-		p.last = ev.Seq
-		if p.buf = p.Encoder.Event(p.buf, ev); p.Encoder.Done() {
+		if p.event(ev); p.Encoder.Done() {
 			break
 		}
 	}
 	p.rd.Skip(p.last)
-	if p.out == nil && p.Encoder.Err() != nil {
-		return nil // it gets a status of its own
-	}
 	return p.write(p.buf)
 }
 
@@ -216,16 +212,12 @@ func (p *pump) show(batch hub.Batch) error {
 			p.buf = p.Encoder.Delta(p.buf, e.Delta)
 			continue
 		}
-		p.last = e.Event.Seq
-		if p.buf = p.Encoder.Event(p.buf, *e.Event); p.Encoder.Done() {
+		if p.event(*e.Event); p.Encoder.Done() {
 			if p.Encoder.Err() != nil {
 				p.s.unparked(p.r, p.Ticket, e.Event.Body)
 			}
 			break
 		}
-	}
-	if p.out == nil && p.Encoder.Err() != nil {
-		return nil // it gets a status of its own
 	}
 	if err := p.write(p.buf); err != nil {
 		return err
@@ -235,6 +227,18 @@ func (p *pump) show(batch hub.Batch) error {
 		p.s.stop(p.r, p.Ticket, agent.ByStopString)
 	}
 	return nil
+}
+
+// event adds the frames of an event. When a run fails before anything was said, its
+// error gets a status of its own, and no frames; whether the words before a failure
+// came in an earlier batch or in the same one makes no difference.
+func (p *pump) event(ev footnote.Event) {
+	p.last = ev.Seq
+	said := p.out != nil || len(p.buf) > 0
+	p.buf = p.Encoder.Event(p.buf, ev)
+	if !said && p.Encoder.Done() && p.Encoder.Err() != nil {
+		p.buf = p.buf[:0]
+	}
 }
 
 // write sends frames, with the headers if they have not been sent.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,37 @@ func TestDeltaAllocations(t *testing.T) {
 	step(t, p, topic, block)
 	if n := testing.AllocsPerRun(1000, func() { step(t, p, topic, block) }); n != 0 {
 		t.Errorf("a delta costs %v allocations, want none", n)
+	}
+}
+
+// written is a connection that keeps what it is sent.
+type written struct {
+	discard
+	text *strings.Builder
+}
+
+func (w written) Write(b []byte) (int, error) { return w.text.Write(b) }
+
+// TestAFailureTakesNoWordsBack: words that come together with the failure after them
+// are sent, and then the error; without words the error gets a status of its own.
+func TestAFailureTakesNoWordsBack(t *testing.T) {
+	for words, want := range map[string]string{"May": `"content":"May"`, "": ""} {
+		p, topic, block := newPump(t)
+		var text strings.Builder
+		p.s, p.out, p.w = &Server{}, nil, written{discard{http.Header{}}, &text}
+		block.Grow([]byte(words))
+		block.End()
+		topic.Publish(footnote.Event{Seq: 1, Run: "run_1", Body: footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."}})
+		batch, err := p.rd.Take()
+		if err == nil {
+			err = p.show(batch)
+		}
+		if err != nil || !p.Encoder.Done() {
+			t.Fatal(err)
+		}
+		if began := p.out != nil; began != (words != "") || !strings.Contains(text.String(), want) || began != strings.Contains(text.String(), "Away.") {
+			t.Errorf("%q: %s", words, text.String())
+		}
 	}
 }
 
