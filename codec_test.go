@@ -15,7 +15,7 @@ import (
 func TestEveryBodySurvivesTheCodec(t *testing.T) {
 	for _, b := range []footnote.Body{
 		footnote.Opened{Assistant: "a", Model: "m", Sources: []string{"s"}, System: "sha256:1", Tools: "sha256:2"},
-		footnote.UserMessage{Text: "<b> & é\x00", Context: "c", ID: "m"},
+		footnote.UserMessage{Text: "<b> & é\x00", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`)},
 		footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{Step: 1, Model: "m", Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<a> & 1.50"}`)}, StopReason: "end_turn"},
 		footnote.ToolResult{CallID: "c", Name: "n", Content: "x", Result: &footnote.StoredResult{ID: "r1", Columns: []footnote.Column{{Name: "a"}}}},
@@ -24,7 +24,7 @@ func TestEveryBodySurvivesTheCodec(t *testing.T) {
 		footnote.RunFinished{Reason: "end_turn"}, footnote.RunFailed{Code: footnote.Internal}, footnote.RunStopped{By: "user"}, footnote.StepFailed{Step: 1},
 		footnote.Segmented{FromSeq: 3}, footnote.Rewound{ToSeq: 2}, footnote.Answered{Text: "x", Cites: []footnote.Cite{{Text: "1"}}},
 		footnote.Titled{Title: "t"}, footnote.Feedback{Seq: 1, Good: true},
-		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", Columns: []footnote.Column{{Name: "a"}}}, Replaces: "r1", By: "u", Millis: 3}, footnote.DrawingChanged{ID: "d", Cause: "c"},
+		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", Columns: []footnote.Column{{Name: "a"}}}, Replaces: "r1", By: "u", Millis: 3}, footnote.DrawingChanged{ID: "d", By: "human"},
 		footnote.WorkspaceChanged{Path: "a/b", Op: "write", Before: "sha256:1", After: "sha256:2", Size: 3, Kept: true, Diff: "-a\n+b\n", Tool: "Edit", Conversation: "c", CallID: "t"},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 	} {

@@ -24,6 +24,7 @@ func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 		o.text("text", b.Text)
 		o.someText("context", b.Context)
 		o.someText("id", b.ID)
+		o.someRaw("where", b.Where)
 	case Imported:
 		o.imported(b.Turns)
 	case AssistantMessage:
@@ -62,7 +63,7 @@ func sizeOf(b Body) int {
 	n := 0
 	switch b := b.(type) {
 	case UserMessage:
-		n = len(b.Text) + len(b.Context)
+		n = len(b.Text) + len(b.Context) + len(b.Where)
 	case Imported:
 		for _, t := range b.Turns {
 			n += len(t.Text) + 40
@@ -188,8 +189,10 @@ func (o *object) started(b *RunStarted) {
 	o.someText("on_disconnect", b.OnDisconnect)
 	o.someText("request_id", b.RequestID)
 	o.flag("unattended", b.Unattended)
+	o.someText("key", b.Key)
 	o.texts("roles", b.Roles)
 	o.someNumber("max_tokens", int64(b.MaxTokens))
+	o.someText("trace", b.Trace)
 }
 
 func (o *object) answered(b *Answered) {

@@ -41,7 +41,7 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 	row := 0
 	for _, b := range []footnote.Body{
 		footnote.Opened{}, footnote.Opened{Assistant: odd, Model: "m", Tier: "t", Effort: "e", Sources: []string{"a", odd}, System: "s", Tools: "t"},
-		footnote.UserMessage{}, footnote.UserMessage{Text: odd, Context: odd, ID: odd},
+		footnote.UserMessage{}, footnote.UserMessage{Text: odd, Context: odd, ID: odd, Where: json.RawMessage(`{"a": 1}`)},
 		footnote.Imported{}, footnote.Imported{Turns: []footnote.TextTurn{}}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: odd}, {}}},
 		footnote.AssistantMessage{}, footnote.AssistantMessage{Blocks: []json.RawMessage{}},
 		footnote.AssistantMessage{Step: 1, Upstream: odd, Request: "r", Model: "m", StopReason: "s", Usage: usage, Cost: cost, Blocks: []json.RawMessage{

@@ -31,6 +31,7 @@ const (
 	ModelUnavailable     Code = "model_unavailable"
 	DatabaseUnavailable  Code = "database_unavailable"
 	StorageUnavailable   Code = "storage_unavailable"
+	MarketUnavailable    Code = "market_unavailable" // a part of the market data is away
 	AgentTimeout         Code = "agent_timeout"
 )
 

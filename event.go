@@ -44,6 +44,8 @@ type UserMessage struct {
 	Text    string `json:"text"`
 	Context string `json:"context,omitempty"`
 	ID      string `json:"id,omitempty"` // the client's own name for it, where it has one
+	// Where is where it was asked, in the words of the assistant's setting: which chart.
+	Where json.RawMessage `json:"where,omitempty"`
 }
 
 // Imported is what was said before a conversation came to us, as its client tells
@@ -125,11 +127,17 @@ type RunStarted struct {
 	// Unattended says that nobody can answer calls or approve them: instead of
 	// parking, the run tells the model so.
 	Unattended bool `json:"unattended,omitempty"`
+	// Key is the id of the stored API key that asked, if one did: the run ends when
+	// that is revoked, whoever drives it then.
+	Key string `json:"key,omitempty"`
 	// Roles and Attributes of who asked, as they were then: who goes on with a run
 	// whose owner died acts for the same principal.
 	Roles      []string          `json:"roles,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	MaxTokens  int               `json:"max_tokens,omitempty"` // output limit for each model call; 0: the model's own
+	// Trace is the traceparent under which later parts of the run are followed, at
+	// whichever server; empty when nobody follows it.
+	Trace string `json:"trace,omitempty"`
 }
 
 // RunParked says that a run waits for answers to Calls, at most until Deadline.
@@ -170,7 +178,7 @@ type RunFailed struct {
 // RunStopped ends a run that somebody ended: a person, a client that left, or a
 // server that was going down.
 type RunStopped struct {
-	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted", "stop_string"
+	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted", "stop_string", "revoked"
 	Steps  int    `json:"steps,omitempty"`
 	Usage  Usage  `json:"usage"`
 	Cost   Cost   `json:"cost"`
@@ -238,6 +246,8 @@ type Spent struct {
 	Usage Usage  `json:"usage"`
 	Cost  Cost   `json:"cost"`
 	Lost  bool   `json:"lost,omitempty"` // as in StepFailed
+	// Conversation is in whose balance it counts, too: its title was not taken, say.
+	Conversation string `json:"conversation,omitempty"`
 }
 
 // QueryRun is a query that a person ran beside the conversation: one of a model's,
@@ -249,13 +259,25 @@ type QueryRun struct {
 	Millis   int64        `json:"millis,omitempty"`
 }
 
-// DrawingChanged changes a document of drawings; Drawing is nil when it was
-// removed. Cause names the conversation and call, or the human, behind it.
+// DrawingChanged changes a document of drawings: the drawing with ID is as Drawing
+// says from then on. What undoes a change is a change of its own.
 type DrawingChanged struct {
 	ID      string          `json:"id"`
-	Drawing json.RawMessage `json:"drawing,omitempty"`
-	Cause   string          `json:"cause"`
+	Action  string          `json:"action"`            // "create", "update", "remove", "undo", "redo" or "import"
+	Drawing json.RawMessage `json:"drawing,omitempty"` // after the change; nil: it is gone
+	By      string          `json:"by"`                // "agent" or "human"
+	User    string          `json:"user,omitempty"`    // whose doing it was, or who asked the agent
 	Reason  string          `json:"reason,omitempty"`
+	// Conversation, Run and CallID name the call of an agent's change. CallID alone is
+	// a client's own name for a human's: a change is made once under a name.
+	Conversation string `json:"conversation,omitempty"`
+	Run          string `json:"run,omitempty"`
+	CallID       string `json:"call_id,omitempty"`
+	// Step is the sequence of the first of several events that are one change, and are
+	// undone together; 0: the event is one alone.
+	Step int64 `json:"step,omitempty"`
+	// Reverts is the step that an undo takes back, or a redo makes again.
+	Reverts int64 `json:"reverts,omitempty"`
 }
 
 // WorkspaceChanged changes a file of a workspace document. The contents before and

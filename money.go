@@ -89,3 +89,34 @@ type OverLimit struct {
 	Left   float64
 	Resets time.Time // zero: not by itself
 }
+
+// Tally is a balance as a store keeps it. The fields of its account that are empty
+// stand for all; a day is 2006-01-02, or DayDeleted.
+type Tally struct {
+	Org, User, Stream, Day string
+	Balance
+}
+
+// DayDeleted is the day of the tallies that say what a user's conversations had used
+// that have been deleted since.
+const DayDeleted = "deleted"
+
+// UsedBy is what an event says was used.
+func UsedBy(b Body) (Usage, Cost) {
+	switch b := b.(type) {
+	case AssistantMessage:
+		return b.Usage, b.Cost
+	case StepFailed:
+		return b.Usage, b.Cost
+	case ToolResult:
+		return Usage{}, b.Cost
+	case Titled:
+		return b.Usage, b.Cost
+	case Segmented:
+		return b.Usage, b.Cost
+	case Spent:
+		return b.Usage, b.Cost
+	default:
+		return Usage{}, Cost{}
+	}
+}

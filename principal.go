@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Admin is the role of who may see what others have used.
+// Admin is the role of who may see what others of the organisation have asked and used.
 const Admin = "admin"
 
 // Principal is who acts. It comes from a credential and server state, never from

@@ -132,7 +132,7 @@ func everyBody() []footnote.Body {
 	row := 0
 	return []footnote.Body{
 		footnote.Opened{Assistant: "a", Model: "m", Tier: "high", Effort: "low", Sources: []string{"s"}, System: store.DigestOf(nil), Tools: store.DigestOf(nil)},
-		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c", ID: "m"}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
+		footnote.UserMessage{Text: "<b>&amp;\u2028", Context: "c", ID: "m", Where: json.RawMessage(`{"symbol":"EURUSD"}`)}, footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: "x"}}},
 		footnote.AssistantMessage{Step: 1, Upstream: "u", Request: "r", Model: "m", StopReason: "end_turn",
 			Blocks: []json.RawMessage{json.RawMessage(`{"type":"text","text":"<&>\u00e9"}`), json.RawMessage(`{"n":12345678901234567890.10}`)},
 			Usage:  footnote.Usage{Input: 1 << 60, Output: 2}, Cost: footnote.Cost{MicroUSD: 3, Unpriced: true}},
@@ -141,7 +141,7 @@ func everyBody() []footnote.Body {
 				RowCount: 1, Chunks: []footnote.Chunk{{Digest: store.DigestOf(nil), Rows: 1}}}, Chart: json.RawMessage(`{"x":1}`), Detail: json.RawMessage(`{"diff":"+a"}`), Told: store.DigestOf(nil)},
 		footnote.ApprovalAsked{ApprovalID: "a", CallID: "c"},
 		footnote.ApprovalGiven{ApprovalID: "a", CallID: "c", Approved: true, Reason: "r", User: "u", Always: true, Tool: "t"},
-		footnote.RunStarted{Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"}, Attributes: map[string]string{"k": "v"}, MaxTokens: 9},
+		footnote.RunStarted{Door: "d", OnDisconnect: "cancel", RequestID: "r", Unattended: true, Roles: []string{"a"}, Attributes: map[string]string{"k": "v"}, MaxTokens: 9, Trace: "t"},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)},
 		footnote.RunResumed{Attempt: 2, Reason: "answered"},
 		footnote.RunFinished{Reason: "end_turn", Steps: 1, Millis: 9},
@@ -155,7 +155,7 @@ func everyBody() []footnote.Body {
 		footnote.Titled{Title: "t", Auto: true, Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 		footnote.Feedback{Seq: 1, Good: true, Words: "w"},
 		footnote.QueryRun{Result: footnote.StoredResult{ID: "r2", SQL: "SELECT 2", Columns: []footnote.Column{{Name: "n"}}}, Replaces: "r1", By: "u", Millis: 4},
-		footnote.DrawingChanged{ID: "d", Drawing: json.RawMessage(`{}`), Cause: "c", Reason: "r"},
+		footnote.DrawingChanged{ID: "d", Action: "update", Drawing: json.RawMessage(`{}`), By: "agent", User: "u", Reason: "r", Conversation: "c", Run: "n", CallID: "t", Step: 3, Reverts: 2},
 		footnote.WorkspaceChanged{Path: "a", Op: "create", After: "sha256:1", Size: 1, Kept: true, Diff: "+a\n", Tool: "Write", Conversation: "c", CallID: "t"},
 		footnote.Spent{Model: "m", Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 2}},
 	}
@@ -214,7 +214,7 @@ func testLargeText(t *testing.T, s store.Store) {
 	equal(t, "count", len(events), 12)
 	gapless(t, "c", events)
 	for i, ev := range events {
-		if want := []string{big, "small", big + "!"}[i%3]; ev.Body != (footnote.UserMessage{Text: want}) {
+		if want := []string{big, "small", big + "!"}[i%3]; ev.Body.(footnote.UserMessage).Text != want {
 			t.Fatalf("event %d is not what was written", ev.Seq)
 		}
 	}
