@@ -125,7 +125,7 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, scan: without(replacer(opts.Secrets), opts.Redact)}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, scan: without(Replacer(opts.Secrets), opts.Redact)}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
 		a.lag[name], a.at[name] = new(atomic.Int64), new(atomic.Int64)
@@ -544,10 +544,10 @@ func redactAll(list []string, clean func(string) string) {
 	}
 }
 
-// replacer takes secrets out of texts: as they are, and as they stand in JSON that
+// Replacer takes secrets out of texts: as they are, and as they stand in JSON that
 // a text quotes. The longest come first, so that of two secrets of which one begins
 // with the other nothing is left.
-func replacer(secrets []string) func(string) string {
+func Replacer(secrets []string) func(string) string {
 	var forms []string
 	for _, s := range secrets {
 		if len(s) < 4 {

@@ -20,7 +20,6 @@ import (
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/postgres"
 	"github.com/footnotehq/footnote/store/sqlite"
-	"github.com/footnotehq/footnote/usage"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -110,7 +109,7 @@ func audit(t *testing.T, log store.Store) (spent int64) {
 	}
 	var tokens int64
 	for _, ev := range events {
-		u, c := usage.Of(ev.Body)
+		u, c := footnote.UsedBy(ev.Body)
 		spent, tokens = spent+c.MicroUSD, tokens+u.Prompt()+u.Output
 	}
 	b, _, err := log.Balances(t.Context(), "acme", "ada", "")

@@ -1,6 +1,7 @@
 // Package retention deletes the conversations that an organisation no longer wants to
 // keep: whole ones, by the time of their last event, and never one that is answering.
-// Of several servers one deletes.
+// Documents of people who have no conversation any more go when they are as old. Of
+// several servers one deletes.
 package retention
 
 import (
@@ -50,6 +51,9 @@ type Options struct {
 	After func(ctx context.Context, id string) error
 	// Files removes files of people who have no conversations any more.
 	Files func(ctx context.Context, rules Rules, active map[Person]bool) error
+	// Document reports whether a stream is a person's own, and not part of a
+	// conversation: it is kept as long as the person has one. Nil: none is.
+	Document func(head store.Stream) bool
 	// Note writes down a deletion.
 	Note   func(Deleted) error
 	Logger *slog.Logger
@@ -87,6 +91,9 @@ func New(o Options) *Job {
 	}
 	if o.Files == nil {
 		o.Files = func(context.Context, Rules, map[Person]bool) error { return nil }
+	}
+	if o.Document == nil {
+		o.Document = func(store.Stream) bool { return false }
 	}
 	if o.Note == nil {
 		o.Note = func(Deleted) error { return nil }
@@ -148,6 +155,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	}
 	active := map[Person]bool{}
 	prepared := false
+	var documents []store.Stream
 	for after := ""; ; {
 		heads, err := j.opts.Log.Walk(ctx, after, page)
 		if err != nil {
@@ -156,6 +164,9 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 		for _, head := range heads {
 			after = head.ID
 			if head.Kind != store.Conversation {
+				if leads && j.opts.Document(head) && j.over(head) {
+					documents = append(documents, head)
+				}
 				continue
 			}
 			if !j.over(head) || !leads {
@@ -187,7 +198,30 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 		}
 	}
 	j.clear(ctx)
+	if err := j.outlived(ctx, documents, active); err != nil {
+		return deleted, err
+	}
 	return deleted, j.opts.Files(ctx, j.opts.Rules, active)
+}
+
+// outlived deletes old documents of people who have no conversation any more.
+func (j *Job) outlived(ctx context.Context, documents []store.Stream, active map[Person]bool) error {
+	for _, head := range documents {
+		if active[Person{head.Org, head.User}] {
+			continue
+		}
+		switch err := j.opts.Log.DeleteAt(ctx, head.ID, head.Last); footnote.CodeOf(err) {
+		case "":
+			age, _ := j.opts.Rules.Age(head.Org)
+			if err := j.opts.Note(j.deleted(head, age)); err != nil {
+				return err
+			}
+		case footnote.Conflict, footnote.NotFound:
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // over reports whether a conversation's time is over. One that is answering, or waits
@@ -209,10 +243,14 @@ func (j *Job) remove(ctx context.Context, head store.Stream) (gone bool, err err
 	j.left = append(j.left, head.ID)
 	j.clear(ctx)
 	age, _ := j.opts.Rules.Age(head.Org)
-	return true, j.opts.Note(Deleted{
+	return true, j.opts.Note(j.deleted(head, age))
+}
+
+func (j *Job) deleted(head store.Stream, age time.Duration) Deleted {
+	return Deleted{
 		Type: "retention", SessionID: head.ID, Timestamp: j.opts.Now().UTC().Format(time.RFC3339), Org: head.Org, User: head.User,
 		LastEvent: head.Updated.UTC().Format(time.RFC3339), Events: head.Last, Kept: age.String(),
-	})
+	}
 }
 
 // clear removes what is left beside logs that are gone.

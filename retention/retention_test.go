@@ -179,3 +179,32 @@ func TestWithoutAPlaceForWhatItCostNothingIsDeleted(t *testing.T) {
 		t.Errorf("deleted %d, %v", n, err)
 	}
 }
+
+// TestDocumentsStayAsLongAsTheirPerson holds that an old document goes once its person
+// has no conversation any more, and no sooner.
+func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
+	s, now := fixture(t)
+	document := store.Stream{ID: "draw_u", Kind: store.Document, Org: "acme", User: "u"}
+	if _, err := s.CreateAppend(t.Context(), document, store.Append{Bodies: []footnote.Body{footnote.DrawingChanged{ID: "d", Action: "create", By: "human"}}}); err != nil {
+		t.Fatal(err)
+	}
+	other := store.Stream{ID: "work_u", Kind: store.Document, Org: "acme", User: "u"}
+	if err := s.Create(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	*now = now.Add(40 * day)
+	open(t, s, "acme-new", "acme")
+	j := retention.New(retention.Options{
+		Log: s, Rules: retention.Rules{"acme": 30 * day}, Now: func() time.Time { return *now },
+		Document: func(head store.Stream) bool { return head.ID == "draw_u" },
+	})
+	if _, err := j.Pass(t.Context()); err != nil || len(ids(t, s)) != 3 {
+		t.Errorf("while there is a conversation: %v, %v", ids(t, s), err)
+	}
+	if err := s.Delete(t.Context(), "acme-new"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Pass(t.Context()); err != nil || !slices.Equal(ids(t, s), []string{"work_u"}) {
+		t.Errorf("afterwards: %v, %v", ids(t, s), err)
+	}
+}

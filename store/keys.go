@@ -35,6 +35,10 @@ type Keys interface {
 	// RevokeKey ends a key for good. One that was revoked stays as it is; one that
 	// does not exist is NotFound.
 	RevokeKey(ctx context.Context, id string) error
+	// Withdrawn returns the heads of the streams whose run is parked and whose user has
+	// a key that was revoked, or has expired by now. Such a run may have come with that
+	// key, or with another.
+	Withdrawn(ctx context.Context, now time.Time, limit int) ([]Stream, error)
 }
 
 // Bounds of a key.
@@ -189,4 +193,20 @@ func (m *Mem) RevokeKey(ctx context.Context, id string) error {
 		m.keys[id] = k
 	}
 	return nil
+}
+
+// Withdrawn implements Keys.
+func (m *Mem) Withdrawn(ctx context.Context, now time.Time, limit int) ([]Stream, error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	dead := map[[2]string]bool{} // by org and user
+	for _, k := range m.keys {
+		if !k.Revoked.IsZero() || !k.Expires.IsZero() && !k.Expires.After(now) {
+			dead[[2]string{k.Org, k.User}] = true
+		}
+	}
+	return m.heads(limit, func(h Stream) bool { return h.RunState == "parked" && dead[[2]string{h.Org, h.User}] }), nil
 }

@@ -379,7 +379,11 @@ func (m *Mem) Delete(ctx context.Context, id string) error {
 	}
 	m.tail = slices.DeleteFunc(m.tail, func(e memEvent) bool { return e.stream == st })
 	delete(m.byID, id)
-	delete(m.balances, Account{Org: st.head.Org, User: st.head.User, Stream: id})
+	account := Account{Org: st.head.Org, User: st.head.User, Stream: id}
+	gone := Changes{}
+	gone.Delete(st.head.Org, st.head.User, m.balances[account])
+	m.change(gone)
+	delete(m.balances, account)
 	if st.head.ClientID != "" {
 		delete(m.client, clientKey{st.head.Org, st.head.User, st.head.Kind, st.head.ClientID})
 	}
@@ -421,23 +425,24 @@ func (m *Mem) Unfinished(ctx context.Context, now time.Time, limit int) ([]Strea
 		return nil, err
 	}
 	defer unlock()
+	return m.heads(limit, func(h Stream) bool {
+		return h.RunState == "running" && !m.leases.Held(h.ID, now) || h.RunState == "parked" && h.Deadline.Before(now)
+	}), nil
+}
+
+// heads are those that keep lets through, the one that has not changed for longest
+// first. m.mu must be held.
+func (m *Mem) heads(limit int, keep func(Stream) bool) []Stream {
 	var heads []Stream
-	for id, st := range m.byID {
-		switch st.head.RunState {
-		case "running":
-			if !m.leases.Held(id, now) {
-				heads = append(heads, st.head)
-			}
-		case "parked":
-			if st.head.Deadline.Before(now) {
-				heads = append(heads, st.head)
-			}
+	for _, st := range m.byID {
+		if keep(st.head) {
+			heads = append(heads, st.head)
 		}
 	}
 	slices.SortFunc(heads, func(a, b Stream) int {
 		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.ID, b.ID))
 	})
-	return heads[:min(max(limit, 0), len(heads))], nil
+	return heads[:min(max(limit, 0), len(heads))]
 }
 
 // Tail implements Store.

@@ -132,6 +132,25 @@ func (m *Mem) Balances(ctx context.Context, org, user, stream string) (map[footn
 	return m.of(org, user, stream, now), now, nil
 }
 
+// Tallies implements Store.
+func (m *Mem) Tallies(ctx context.Context, after footnote.Tally, limit int) (out []footnote.Tally, err error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	from := Account{after.Org, after.User, after.Stream, after.Day}
+	for a, b := range m.balances {
+		if b != (footnote.Balance{}) && a.compare(from) > 0 {
+			out = append(out, footnote.Tally{Org: a.Org, User: a.User, Stream: a.Stream, Day: a.Day, Balance: b})
+		}
+	}
+	slices.SortFunc(out, func(a, b footnote.Tally) int {
+		return Account{a.Org, a.User, a.Stream, a.Day}.compare(Account{b.Org, b.User, b.Stream, b.Day})
+	})
+	return out[:min(max(limit, 0), len(out))], nil
+}
+
 // Running implements Store.
 func (m *Mem) Running(ctx context.Context, org, user string) (n int, err error) {
 	unlock, err := m.rlock(ctx)

@@ -58,6 +58,24 @@ func (c Changes) Spend(s footnote.Settle, now time.Time) {
 	}
 }
 
+// Import adds what the events of a stream say was used that comes from elsewhere,
+// each token once: what its tier counts is not in the log.
+func (c Changes) Import(s Stream, ev footnote.Event) {
+	u, cost := footnote.UsedBy(ev.Body)
+	settle := footnote.Settle{Org: s.Org, User: s.User, Stream: s.ID, Spent: footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: u.Prompt() + u.Output}}
+	if b, ok := ev.Body.(footnote.Spent); ok {
+		settle.Stream = b.Conversation
+	}
+	c.Spend(settle, ev.Time)
+}
+
+// Delete moves what a conversation has used to what its user's deleted ones have.
+func (c Changes) Delete(org, user string, b footnote.Balance) {
+	if b.Spent != (footnote.Amount{}) {
+		c.add(map[footnote.Scope]Account{"": {Org: org, User: user, Day: footnote.DayDeleted}}, footnote.Balance{Spent: b.Spent})
+	}
+}
+
 // Accounts are the accounts that change, in the order in which all transactions
 // lock them.
 func (c Changes) Accounts() []Account { return slices.SortedFunc(maps.Keys(c), Account.compare) }

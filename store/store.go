@@ -94,6 +94,11 @@ type Store interface {
 	// Balances returns what has been spent and is reserved, in every scope, and the
 	// time by the clock that says which day it is. Stream may be empty.
 	Balances(ctx context.Context, org, user, stream string) (map[footnote.Scope]footnote.Balance, time.Time, error)
+	// Tallies lists all balances that are not zero in the order of their org, user,
+	// stream and day, those after a given one, at most limit of them. What a
+	// conversation has used stays, when it is deleted, in its user's balance of
+	// footnote.DayDeleted.
+	Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error)
 	// Running counts the runs of a user that are running, or of the whole org when
 	// user is empty.
 	Running(ctx context.Context, org, user string) (int, error)

@@ -2,9 +2,11 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -114,6 +116,9 @@ func (f Frame) read(raw []byte) (*conversation, error) {
 		Messages []message `json:"messages"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its words name our types
+			err = fmt.Errorf("%s cannot be of the type %s", cmp.Or(e.Field, "the line"), e.Value)
+		}
 		return nil, fmt.Errorf("it is not a conversation: %w", err)
 	}
 	if len(in.Messages) == 0 {

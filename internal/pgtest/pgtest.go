@@ -82,6 +82,18 @@ func New(tb testing.TB, settings ...string) *Server {
 	return s
 }
 
+// Open is New for what is no test. Whoever opens it removes it.
+func Open(settings ...string) (*Server, error) { return start(settings...) }
+
+// Remove ends the server and removes all it has.
+func (s *Server) Remove() { s.remove() }
+
+// Create makes an empty database and returns its URL.
+func (s *Server) Create(ctx context.Context) (string, error) {
+	name, err := s.take(ctx)
+	return s.url(name), err
+}
+
 // Database gives a test an empty database until it ends, and returns its URL.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
@@ -249,8 +261,14 @@ func (s *Server) ready() error {
 }
 
 func (s *Server) log() []byte {
-	out, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	out := s.Log()
 	return out[max(0, len(out)-4000):]
+}
+
+// Log is what the server has written down.
+func (s *Server) Log() []byte {
+	out, _ := os.ReadFile(filepath.Join(s.dir, "log")) // none yet is an empty one
+	return out
 }
 
 // Start starts a server again that was killed or stopped.
@@ -264,6 +282,27 @@ func (s *Server) Start(tb testing.TB) {
 	}
 	if err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// Program runs one of Postgres's programs to its end, and writes its output into a
+// file, when one is named.
+func (s *Server) Program(tb testing.TB, output, name string, args ...string) {
+	tb.Helper()
+	cmd := s.command(filepath.Join(s.programs, name), args...)
+	cmd.SysProcAttr = nil // as whoever tests, whose files it reads
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if output != "" {
+		f, err := os.Create(output)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	if err := cmd.Run(); err != nil {
+		tb.Fatalf("%s: %v\n%s", name, err, errs.String())
 	}
 }
 

@@ -35,20 +35,35 @@ type Server struct {
 // command line, as in "--appendonly", "yes".
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
+	s, err := Open(settings...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.remove)
+	return s
+}
+
+// Open is New for what is no test. Whoever opens it removes it.
+func Open(settings ...string) (*Server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		tb.Fatal("this test needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
+		return nil, errors.New("this needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
 	}
 	// Not tb.TempDir: the path of a socket has a limit of about 100 bytes.
 	dir, err := os.MkdirTemp("", "footnote-redis-")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	s := &Server{dir: dir, program: program, settings: settings}
-	tb.Cleanup(s.remove)
-	s.Start(tb)
-	return s
+	if err := s.start(); err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
 }
+
+// Remove ends the server and removes all it has.
+func (s *Server) Remove() { s.remove() }
 
 // URL is the server's address, the same after a restart.
 func (s *Server) URL() string {
@@ -74,6 +89,12 @@ func (s *Server) Client(tb testing.TB) *redis.Client {
 // Start starts a server again that was killed or stopped, and waits until it answers.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
+	if err := s.start(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) start() error {
 	args := append([]string{"--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.settings...)
 	cmd := exec.Command(s.program, args...)
 	cmd.Dir = s.dir
@@ -81,12 +102,10 @@ func (s *Server) Start(tb testing.TB) {
 	ownGroup(cmd)
 	process, err := leash.Start(cmd, "TERM")
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
 	s.process = process
-	if err := s.ready(); err != nil {
-		tb.Fatal(err)
-	}
+	return s.ready()
 }
 
 func (s *Server) ready() error {
@@ -95,7 +114,10 @@ func (s *Server) ready() error {
 	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket(), MaxRetries: -1, DialerRetries: 1})
 	defer c.Close()
 	for {
-		err := c.Ping(ctx).Err()
+		_, err := os.Stat(s.Socket()) // the client would tell everybody that it is not there yet
+		if err == nil {
+			err = c.Ping(ctx).Err()
+		}
 		if err == nil {
 			return nil
 		}

@@ -133,6 +133,21 @@ func sign(t *testing.T, alg, id string, key any, claims map[string]any) string {
 	return text
 }
 
+// ownKey is a token that brings the key it is signed with.
+func ownKey(t *testing.T, claims map[string]any) string {
+	t.Helper()
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSA}, (&jose.SignerOptions{EmbedJWK: true}).WithType("JWT")))
+	return must(jwt.Signed(signer).Claims(claims).Serialize())
+}
+
+// elsewhere is a token that names where its key is shown, under the id of a true one.
+func elsewhere(t *testing.T, claims map[string]any) string {
+	t.Helper()
+	o := (&jose.SignerOptions{}).WithHeader("kid", "r1").WithHeader("jku", "http://127.0.0.1:1/keys").WithHeader("x5u", "http://127.0.0.1:1/cert")
+	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSA}, o))
+	return must(jwt.Signed(signer).Claims(claims).Serialize())
+}
+
 // claims are those of ada, with changes; nil removes one.
 func (is *issuer) claims(change map[string]any) map[string]any {
 	now := is.clock()
@@ -180,6 +195,9 @@ func TestTokens(t *testing.T) {
 		"key of another alg": {sign(t, "RS256", "e1", rsaKey, is.claims(nil)), "signature"},
 		"unknown key":        {sign(t, "RS256", "r9", otherRSA, is.claims(nil)), "does not show"},
 		"no key id":          {sign(t, "RS256", "", rsaKey, is.claims(nil)), "does not show"}, // there are two
+		"a path for an id":   {sign(t, "RS256", "../../../../dev/null", otherRSA, is.claims(nil)), "does not show"},
+		"its own key":        {ownKey(t, is.claims(nil)), "does not show"},
+		"where its keys are": {elsewhere(t, is.claims(nil)), "signature"},
 		"changed":            {parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"eve"}`)) + "." + parts[2], "signature"},
 		"no org":             {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil})), "organisation"},
 		"an org in capitals": {sign(t, "RS256", "r1", rsaKey, is.claims(map[string]any{"org": nil, "ORG": "acme"})), "organisation"},

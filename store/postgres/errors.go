@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,6 +84,20 @@ func message(err error) (string, time.Duration) {
 		return msgDamaged, 0
 	}
 	return "", 0
+}
+
+// Reason is what the database said, or the network on the way to it, for operators: without
+// the password. It is empty for an error of another kind.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Message
+	}
+	e, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return ""
+	}
+	tries := strings.Split(e.Error(), "\n") // a line for each, with TLS and without
+	return strings.TrimSpace(tries[len(tries)-1])
 }
 
 // readOnly reports whether the server at hand takes no writes, so that another one

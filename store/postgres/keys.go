@@ -18,6 +18,10 @@ const (
 	sqlAddKey = `INSERT INTO footnote.keys AS k (id, hash, org_id, user_id, grants, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET id = k.id WHERE k.hash = $2`
 	sqlRevokeKey = `UPDATE footnote.keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE id = $1`
+	// There are as many keys as somebody made by hand.
+	sqlWithdrawn = `SELECT ` + headColumns + ` FROM footnote.streams
+		WHERE run_state <> '' AND run_state = 'parked' AND (org_id, user_id) IN (SELECT org_id, user_id FROM footnote.keys WHERE revoked_at IS NOT NULL OR expires_at <= $1)
+		ORDER BY updated_at, id LIMIT $2`
 )
 
 func scanKey(row pgx.CollectableRow) (k store.Key, err error) {
@@ -109,4 +113,9 @@ func (s *Store) changeKeys(ctx context.Context, doing, sql string, args ...any) 
 		return err
 	})
 	return n, err
+}
+
+// Withdrawn implements store.Keys.
+func (s *Store) Withdrawn(ctx context.Context, now time.Time, limit int) ([]store.Stream, error) {
+	return s.heads(ctx, "list runs that wait and may have lost their key", sqlWithdrawn, now, max(limit, 0))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
 )
 
@@ -111,7 +112,7 @@ func remove(ctx context.Context, tx pgx.Tx, id string, at *int64) error {
 	if at != nil && last != *at {
 		return store.ErrMoved(id, *at, last)
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3", org, user, id); err != nil {
+	if _, err := tx.Exec(ctx, sqlForget, org, user, id, footnote.DayDeleted); err != nil {
 		return err
 	}
 	for _, sql := range []string{

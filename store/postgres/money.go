@@ -30,6 +30,16 @@ const (
 		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS u(org_id, user_id, stream, day)
 		JOIN footnote.accounts a USING (org_id, user_id, stream, day)`
 
+	sqlTallies = `SELECT org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens FROM footnote.accounts
+		WHERE (org_id, user_id, stream, day) > ($1, $2, $3, $4) AND (micro_usd, tokens, reserved_usd, reserved_tokens) <> (0, 0, 0, 0)
+		ORDER BY org_id, user_id, stream, day LIMIT $5`
+
+	// What a conversation has used moves to what its user's deleted ones have.
+	sqlForget = `WITH gone AS (DELETE FROM footnote.accounts WHERE org_id = $1 AND user_id = $2 AND stream = $3 RETURNING micro_usd, tokens)
+		INSERT INTO footnote.accounts AS a (org_id, user_id, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
+		SELECT $1, $2, '', $4, micro_usd, tokens, 0, 0 FROM gone
+		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET micro_usd = a.micro_usd + excluded.micro_usd, tokens = a.tokens + excluded.tokens`
+
 	sqlReserve = `INSERT INTO footnote.reservations (` + reservationColumns + `)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::timestamptz[])`
 
@@ -292,6 +302,22 @@ func (s *Store) Balances(ctx context.Context, org, user, stream string) (map[foo
 		return err
 	})
 	return out, store.Micros(now), err
+}
+
+// Tallies implements store.Store.
+func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (out []footnote.Tally, err error) {
+	err = s.do(ctx, "read balances", func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, err := c.Query(ctx, sqlTallies, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t footnote.Tally, err error) {
+			err = row.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD, &t.Reserved.Tokens)
+			return t, err
+		})
+		return err
+	})
+	return out, err
 }
 
 // Running implements store.Store.

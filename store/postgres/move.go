@@ -106,6 +106,9 @@ func (s *Store) Import(ctx context.Context, st store.Stream, events iter.Seq2[fo
 }
 
 func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+	if err := importUse(ctx, tx, st, events); err != nil { // accounts are locked before positions, as everywhere
+		return err
+	}
 	var page eventRows
 	last, size := int64(0), 0
 	send := func() error {
@@ -140,6 +143,22 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream, even
 		return fmt.Errorf("there are %d events of %d", last, st.Last)
 	}
 	return send()
+}
+
+// importUse counts what the events of a stream say was used.
+func importUse(ctx context.Context, tx pgx.Tx, st store.Stream, events iter.Seq2[footnote.Event, error]) error {
+	used := store.Changes{}
+	for ev, err := range events {
+		if err != nil {
+			return err
+		}
+		used.Import(st, ev)
+	}
+	if len(used) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, sqlChange, rowsOf(used).args()...)
+	return err
 }
 
 // DeleteAt implements store.Movable.

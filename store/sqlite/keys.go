@@ -16,6 +16,9 @@ const (
 	sqlAddKey   = `INSERT INTO keys (` + keyColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)
 		ON CONFLICT (id) DO UPDATE SET id = id WHERE hash = ?2`
 	sqlRevokeKey = `UPDATE keys SET revoked = CASE revoked WHEN 0 THEN ? ELSE revoked END WHERE id = ?`
+	sqlWithdrawn = `SELECT ` + headColumns + ` FROM streams INDEXED BY streams_unfinished
+		WHERE run_state <> '' AND run_state = 'parked' AND (org, user) IN (SELECT org, user FROM keys WHERE revoked > 0 OR expires BETWEEN 1 AND ?)
+		ORDER BY updated, id`
 )
 
 func scanKey(scan func(...any) error) (k store.Key, err error) {
@@ -115,3 +118,12 @@ func (s *Store) changeKeys(ctx context.Context, statement string, args ...any) (
 
 // changeTime is how long a change of the keys may take.
 const changeTime = 30 * time.Second
+
+// Withdrawn implements store.Keys.
+func (s *Store) Withdrawn(ctx context.Context, now time.Time, limit int) ([]store.Stream, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	heads, err := s.heads(ctx, limit, nil, s.reads.withdrawn, now.UnixMicro())
+	return heads, translate(ctx, "list runs that wait and may have lost their key", err)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -15,19 +16,32 @@ const reservationColumns = `id, org, user, stream, run, day, micro_usd, tokens, 
 func moneyQueries(q *statements) []query {
 	return []query{
 		{&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
-		{&q.changeBalance, `INSERT INTO accounts (org, user, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET micro_usd = micro_usd + excluded.micro_usd, tokens = tokens + excluded.tokens,
-			reserved_usd = reserved_usd + excluded.reserved_usd, reserved_tokens = reserved_tokens + excluded.reserved_tokens`},
-		{&q.deleteBalance, `DELETE FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ''`},
+		{&q.changeBalance, changeBalances(1)},
+		{&q.changeBalances, changeBalances(accountsTogether)},
+		{&q.deleteBalance, `DELETE FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
 		{&q.reservation, `SELECT ` + reservationColumns + ` FROM reservations WHERE id = ?`},
 		{&q.reserve, `INSERT INTO reservations (` + reservationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&q.unreserve, `DELETE FROM reservations WHERE id = ?`},
 	}
 }
 
+// accountsTogether is how many balances one statement changes: as many as a call counts
+// in.
+const accountsTogether = 6
+
+func changeBalances(n int) string {
+	return `INSERT INTO accounts (org, user, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens)
+		VALUES ` + strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", n)[2:] + `
+		ON CONFLICT DO UPDATE SET micro_usd = micro_usd + excluded.micro_usd, tokens = tokens + excluded.tokens,
+		reserved_usd = reserved_usd + excluded.reserved_usd, reserved_tokens = reserved_tokens + excluded.reserved_tokens`
+}
+
 func moneyReads(q *reads) []query {
 	return []query{
 		{&q.balance, `SELECT micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
+		{&q.tallies, `SELECT org, user, stream, day, micro_usd, tokens, reserved_usd, reserved_tokens FROM accounts
+			WHERE (org, user, stream, day) > (?, ?, ?, ?) AND (micro_usd, tokens, reserved_usd, reserved_tokens) <> (0, 0, 0, 0)
+			ORDER BY org, user, stream, day LIMIT ?`},
 		{&q.reserved, `SELECT ` + reservationColumns + ` FROM reservations WHERE stream = ? ORDER BY expires, id`},
 		{&q.overdue, `SELECT ` + reservationColumns + ` FROM reservations WHERE expires <= ? ORDER BY expires, id LIMIT ?`},
 		{&q.running, `SELECT count(*) FROM streams INDEXED BY streams_unfinished WHERE run_state <> '' AND run_state = 'running' AND org = ? AND user = coalesce(nullif(?, ''), user)`},
@@ -55,20 +69,50 @@ func balancesOf(ctx context.Context, stmt *sql.Stmt, org, user, stream string, n
 	return out, nil
 }
 
-// change adds to balances.
-func (w *writer) change(ctx context.Context, changes store.Changes) error {
-	for _, a := range changes.Accounts() {
-		b := changes[a]
-		if _, err := w.stmts.changeBalance.ExecContext(ctx, a.Org, a.User, a.Stream, a.Day,
-			b.Spent.MicroUSD, b.Spent.Tokens, b.Reserved.MicroUSD, b.Reserved.Tokens); err != nil {
+// pay adds to the balances what the transaction owes them so far: the appends in it have
+// most of their accounts in common. It comes before balances are read, and before the
+// commit.
+func (w *writer) pay(ctx context.Context) error {
+	accounts := w.owed.Accounts()
+	for len(accounts) > 0 {
+		stmt, n := w.stmts.changeBalance, 1
+		if len(accounts) >= accountsTogether {
+			stmt, n = w.stmts.changeBalances, accountsTogether
+		}
+		w.args = w.args[:0]
+		for _, a := range accounts[:n] {
+			b := w.owed[a]
+			w.args = append(w.args, a.Org, a.User, a.Stream, a.Day, b.Spent.MicroUSD, b.Spent.Tokens, b.Reserved.MicroUSD, b.Reserved.Tokens)
+		}
+		if _, err := stmt.ExecContext(ctx, w.args...); err != nil {
 			return err
 		}
+		accounts = accounts[n:]
 	}
+	clear(w.owed)
 	return nil
 }
 
+// forget moves what a conversation has used to what its user's deleted ones have.
+func (w *writer) forget(ctx context.Context, org, user, stream string) error {
+	if err := w.pay(ctx); err != nil {
+		return err
+	}
+	var b footnote.Balance
+	err := w.stmts.balance.QueryRowContext(ctx, org, user, stream, "").Scan(&b.Spent.MicroUSD, &b.Spent.Tokens, &b.Reserved.MicroUSD, &b.Reserved.Tokens)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.owed.Delete(org, user, b)
+	_, err = w.stmts.deleteBalance.ExecContext(ctx, org, user, stream, "")
+	return err
+}
+
 // free takes a reservation away, if it is there.
-func (w *writer) free(ctx context.Context, id string, changes store.Changes) error {
+func (w *writer) free(ctx context.Context, id string) error {
 	r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -76,7 +120,7 @@ func (w *writer) free(ctx context.Context, id string, changes store.Changes) err
 	if err != nil {
 		return err
 	}
-	changes.Free(r)
+	w.owed.Free(r)
 	_, err = w.stmts.unreserve.ExecContext(ctx, id)
 	return err
 }
@@ -100,19 +144,15 @@ func (p *pending) settleable(ctx context.Context, w *writer) error {
 
 // settle counts what the append says was used.
 func (p *pending) settle(ctx context.Context, w *writer) error {
-	if len(p.a.Settle) == 0 {
-		return nil
-	}
-	changes := store.Changes{}
 	for _, s := range p.a.Settle {
 		if s.ID != "" {
-			if err := w.free(ctx, s.ID, changes); err != nil {
+			if err := w.free(ctx, s.ID); err != nil {
 				return err
 			}
 		}
-		changes.Spend(s, p.now)
+		w.owed.Spend(s, p.now)
 	}
-	return w.change(ctx, changes)
+	return nil
 }
 
 // Reserve implements store.Store.
@@ -135,6 +175,9 @@ func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return made, err
 	}
+	if err := w.pay(ctx); err != nil {
+		return made, err
+	}
 	balances, err := balancesOf(ctx, w.stmts.balance, r.Org, r.User, r.Stream, now)
 	if err != nil {
 		return made, err
@@ -148,19 +191,14 @@ func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time)
 		made.Amount.MicroUSD, made.Amount.Tokens, made.Expires.UnixMicro()); err != nil {
 		return made, err
 	}
-	changes := store.Changes{}
-	changes.Reserve(made)
-	return made, w.change(ctx, changes)
+	w.owed.Reserve(made)
+	return made, nil
 }
 
 // Unreserve implements store.Store.
 func (s *Store) Unreserve(ctx context.Context, id string) error {
 	return s.do(ctx, "give back a reservation", &request{exec: func(ctx context.Context, w *writer) error {
-		changes := store.Changes{}
-		if err := w.free(ctx, id, changes); err != nil {
-			return err
-		}
-		return w.change(ctx, changes)
+		return w.free(ctx, id)
 	}})
 }
 
@@ -201,6 +239,26 @@ func (s *Store) Balances(ctx context.Context, org, user, stream string) (map[foo
 	now := store.Micros(s.now())
 	balances, err := balancesOf(ctx, s.reads.balance, org, user, stream, now)
 	return balances, now, translate(ctx, "read balances", err)
+}
+
+// Tallies implements store.Store.
+func (s *Store) Tallies(ctx context.Context, after footnote.Tally, limit int) (out []footnote.Tally, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := s.reads.tallies.QueryContext(ctx, after.Org, after.User, after.Stream, after.Day, max(limit, 0))
+	if err != nil {
+		return nil, translate(ctx, "read balances", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t footnote.Tally
+		if err := rows.Scan(&t.Org, &t.User, &t.Stream, &t.Day, &t.Spent.MicroUSD, &t.Spent.Tokens, &t.Reserved.MicroUSD, &t.Reserved.Tokens); err != nil {
+			return nil, translate(ctx, "read balances", err)
+		}
+		out = append(out, t)
+	}
+	return out, translate(ctx, "read balances", rows.Err())
 }
 
 // Running implements store.Store.

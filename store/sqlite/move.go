@@ -116,6 +116,7 @@ func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream, eve
 		if _, err := stmt.ExecContext(ctx, n, ev.Seq, micro(ev.Time), ev.Run, kind, string(body)); err != nil {
 			return err
 		}
+		w.owed.Import(st, ev)
 	}
 	if last != st.Last {
 		return fmt.Errorf("there are %d events of %d", last, st.Last)

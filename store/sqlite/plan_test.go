@@ -24,6 +24,9 @@ func TestPlans(t *testing.T) {
 			var id, parent, unused int
 			var detail string
 			must(t, rows.Scan(&id, &parent, &unused, &detail))
+			if strings.HasPrefix(detail, "SCAN keys") {
+				continue // there are as many as somebody made by hand
+			}
 			if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "CONSTANT ROW") && !strings.Contains(detail, "streams_unfinished") {
 				t.Errorf("%s\n%s", q.sql, detail)
 			}

@@ -21,9 +21,9 @@ const headColumns = `id, kind, org, user, client_id, assistant, title, last, run
 
 // reads are the prepared statements of the connections that read.
 type reads struct {
-	get, find, list, events, blob, exists, unfinished, tail, cursor, key *sql.Stmt
+	get, find, list, events, blob, exists, unfinished, tail, cursor, key, withdrawn *sql.Stmt
 
-	balance, reserved, overdue, running *sql.Stmt
+	balance, tallies, reserved, overdue, running *sql.Stmt
 }
 
 type query struct {
@@ -49,6 +49,7 @@ func readQueries(q *reads) []query {
 			FROM events e CROSS JOIN streams s ON s.n = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`},
 		{&q.cursor, `SELECT position FROM cursors WHERE name = ?`},
 		{&q.key, sqlKey},
+		{&q.withdrawn, sqlWithdrawn},
 	}...)
 }
 

@@ -8,14 +8,15 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Bounds of what is kept of the newest events. Those of the last seconds may be
-// larger: readers of the tail wait a little for more to read at once, and reading
-// long answers back from the file costs more than writing them did.
+// Bounds of what is kept of the newest events. Those of the last seconds may be more
+// and larger: readers of the tail wait a little for more to read at once, and reading
+// answers back from the file costs more than writing them did.
 const (
 	recentEvents = 2048
 	recentBytes  = 2 << 20 // encoded
+	freshEvents  = 16_384
 	freshBytes   = 32 << 20
-	freshTime    = 2 * time.Second
+	freshTime    = 10 * time.Second
 )
 
 // recent is the newest committed events of all streams: readers of the tail, which
@@ -54,8 +55,8 @@ func (r *recent) add(p *pending) {
 // be held.
 func (r *recent) trim(now time.Time) {
 	n := 0
-	for len(r.events)-n > recentEvents || r.bytes > freshBytes ||
-		r.bytes > recentBytes && now.Sub(r.events[n].Time) > freshTime {
+	for len(r.events)-n > freshEvents || r.bytes > freshBytes ||
+		(len(r.events)-n > recentEvents || r.bytes > recentBytes) && now.Sub(r.events[n].Time) > freshTime {
 		r.from = r.events[n].Position
 		r.bytes -= r.events[n].size
 		r.events[n] = recentEvent{} // the array stays for a while

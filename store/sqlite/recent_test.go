@@ -94,14 +94,22 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 	s.recent.mu.Unlock()
 	tails(t, s, 9)
-	short := make([]footnote.Body, recentEvents+10)
+	short := make([]footnote.Body, freshEvents/2+10)
 	for i := range short {
 		short[i] = footnote.UserMessage{}
 	}
-	_, err = s.Append(ctx, store.Append{Stream: "c", After: 9, Bodies: short})
+	for i := range 2 {
+		_, err = s.Append(ctx, store.Append{Stream: "c", After: int64(9 + i*len(short)), Bodies: short})
+		must(t, err)
+	}
+	if n := len(s.recent.events); n != freshEvents {
+		t.Errorf("%d short events are kept while they are fresh", n)
+	}
+	now = now.Add(freshTime + time.Second)
+	_, err = s.Tail(ctx, 9, 1)
 	must(t, err)
 	if n := len(s.recent.events); n != recentEvents {
-		t.Errorf("%d short events are kept", n)
+		t.Errorf("%d short events are kept for longer", n)
 	}
 }
 

@@ -23,7 +23,7 @@ type statements struct {
 	setCursor, ping                                         *sql.Stmt
 	deleteBlobs, deleteRefs, deleteEvents, deleteStream     *sql.Stmt
 
-	balance, changeBalance, deleteBalance, reservation, reserve, unreserve *sql.Stmt
+	balance, changeBalance, changeBalances, deleteBalance, reservation, reserve, unreserve *sql.Stmt
 
 	all []*sql.Stmt
 }
@@ -375,7 +375,7 @@ func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 			if at != nil && last != *at {
 				return store.ErrMoved(id, *at, last)
 			}
-			if _, err := w.stmts.deleteBalance.ExecContext(ctx, h.org, h.user, id); err != nil {
+			if err := w.forget(ctx, h.org, h.user, id); err != nil {
 				return err
 			}
 			delete(w.heads, id) // its number may be given again, in this transaction

@@ -79,11 +79,12 @@ type writer struct {
 	stmts   statements
 	heads   map[string]head // of streams that were written lately
 	args    []any           // of one statement
+	owed    store.Changes   // to balances, by the transaction; see pay
 	deleted bool            // since the last time the WAL was emptied
 }
 
 func newWriter(ctx context.Context, s *Store) (*writer, error) {
-	w := &writer{s: s, heads: map[string]head{}}
+	w := &writer{s: s, heads: map[string]head{}, owed: store.Changes{}}
 	if err := w.connect(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -195,6 +196,7 @@ func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
 			w.s.committed.Store(w.s.now().UnixNano())
 		}
 	}()
+	clear(w.owed) // by one that was undone
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
@@ -204,6 +206,10 @@ func (w *writer) transact(ctx context.Context, batch []*request) (err error) {
 			w.rollback(ctx)
 			return r.err
 		}
+	}
+	if err := w.pay(ctx); err != nil {
+		w.rollback(ctx)
+		return err
 	}
 	if _, err := w.stmts.commitTx.ExecContext(ctx); err != nil {
 		w.rollback(ctx)

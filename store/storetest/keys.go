@@ -3,6 +3,7 @@ package storetest
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,4 +121,42 @@ func testKeysRefused(t *testing.T, s store.Store) {
 	list, err := s.ListKeys(ctx, "", "", 10)
 	must(t, err)
 	equal(t, "keys that were refused", len(list), 0)
+}
+
+func testWithdrawn(t *testing.T, s store.Store) {
+	ctx := begin(t)
+	now := time.Now()
+	parked := footnote.RunParked{Deadline: now.Add(time.Hour)}
+	for id, owner := range map[string][2]string{
+		"anns": {"acme", "ann"}, "anns going": {"acme", "ann"}, "bobs": {"acme", "bob"}, "another anns": {"other", "ann"}, "cids": {"acme", "cid"},
+	} {
+		must(t, s.Create(ctx, store.Stream{ID: id, Kind: store.Conversation, Org: owner[0], User: owner[1]}))
+		write(t, s, id, 0, footnote.RunStarted{})
+		if id != "anns going" {
+			write(t, s, id, 1, parked)
+		}
+	}
+	expires := keyOf("k2", "acme", "bob")
+	expires.Expires = now.Add(time.Hour)
+	for _, k := range []store.Key{keyOf("k1", "acme", "ann"), keyOf("k1b", "acme", "ann"), expires, keyOf("k3", "other", "ann"), keyOf("k4", "acme", "cid")} {
+		must(t, s.AddKey(ctx, k))
+	}
+	ids := func(now time.Time, limit int) []string {
+		t.Helper()
+		heads, err := s.Withdrawn(ctx, now, limit)
+		must(t, err)
+		ids := []string{}
+		for _, h := range heads {
+			ids = append(ids, h.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	equal(t, "while all stand", ids(now, 10), []string{})
+	must(t, s.RevokeKey(ctx, "k1"))
+	equal(t, "one is revoked", ids(now, 10), []string{"anns"})
+	equal(t, "and one has expired", ids(now.Add(2*time.Hour), 10), []string{"anns", "bobs"})
+	equal(t, "limit", len(ids(now.Add(2*time.Hour), 1)), 1)
+	write(t, s, "anns", 2, footnote.RunStopped{})
+	equal(t, "the run has ended", ids(now, 10), []string{})
 }

@@ -100,6 +100,44 @@ func testReserve(t *testing.T, s store.Store) {
 	left := balances(t, s, "acme", "ann", "c")
 	equal(t, "after the conversation is deleted", []any{left[footnote.PerConversation], left[footnote.PerUserDay].Spent.MicroUSD},
 		[]any{footnote.Balance{}, int64(111)})
+	tally(t, s, map[string]footnote.Amount{
+		"": {MicroUSD: 1_111, Tokens: 9}, "acme": {MicroUSD: 1_111, Tokens: 9}, "acme/ann": {MicroUSD: 111, Tokens: 9}, "acme/bob": usd(1_000),
+		"acme/ann deleted": {MicroUSD: 111, Tokens: 9},
+	})
+}
+
+// tally checks the list of all balances, by whom they are of; a balance of a day must be
+// that of all days.
+func tally(t testing.TB, s store.Store, want map[string]footnote.Amount) {
+	t.Helper()
+	for _, page := range []int{1, 2, 100} {
+		got := map[string]footnote.Amount{}
+		var last footnote.Tally
+		for {
+			list, err := s.Tallies(begin(t), last, page)
+			must(t, err)
+			for _, last = range list {
+				name := last.Org
+				if last.User != "" {
+					name += "/" + last.User
+				}
+				if last.Stream != "" {
+					name += "/" + last.Stream
+				}
+				if last.Day == footnote.DayDeleted {
+					name += " deleted"
+				}
+				if before, twice := got[name]; twice && before != last.Spent {
+					t.Errorf("%s: %+v and %+v", name, before, last.Spent)
+				}
+				got[name] = last.Spent
+			}
+			if len(list) < page {
+				break
+			}
+		}
+		equal(t, fmt.Sprint("balances, in pages of ", page), got, want)
+	}
 }
 
 func testCeilings(t *testing.T, s store.Store) {

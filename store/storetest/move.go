@@ -56,7 +56,7 @@ func moved() (store.Stream, []footnote.Event, []store.Blob) {
 		Last: 4, Run: "r", RunState: "parked", Deadline: at.Add(time.Hour), Created: at, Updated: at.Add(time.Minute)}
 	var events []footnote.Event
 	for i, b := range []footnote.Body{
-		footnote.UserMessage{Text: "<b>Hi</b>\u2028"}, footnote.RunStarted{Door: "x"}, footnote.Feedback{Seq: 1, Good: true},
+		footnote.UserMessage{Text: "<b>Hi</b>\u2028"}, footnote.RunStarted{Door: "x"}, footnote.StepFailed{Step: 1, Usage: footnote.Usage{Input: 3, Output: 4}, Cost: footnote.Cost{MicroUSD: 9}},
 		footnote.RunParked{Calls: []string{"c"}, Deadline: st.Deadline},
 	} {
 		events = append(events, footnote.Event{Stream: st.ID, Seq: int64(i + 1), Time: at.Add(time.Duration(i) * time.Microsecond), Run: "r", Body: b})
@@ -122,6 +122,8 @@ func testImport(t *testing.T, s, other store.Movable) {
 		t.Fatal(err)
 	}
 	same(t, other, st, events, blobs)
+	used := footnote.Amount{MicroUSD: 9, Tokens: 7}
+	tally(t, other, map[string]footnote.Amount{"": used, "o": used, "o/u": used, "o/u/conv_m": used})
 }
 
 func same(t *testing.T, s store.Movable, st store.Stream, events []footnote.Event, blobs []store.Blob) {

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"cancelled writers", testCancelledWriters},
 		{"keys", testKeys},
 		{"keys that cannot be", testKeysRefused},
+		{"keys that are gone", testWithdrawn},
 		{"reserve and settle", testReserve},
 		{"ceilings", testCeilings},
 		{"overdue", testOverdue},

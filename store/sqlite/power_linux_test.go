@@ -1,0 +1,366 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestPowerLoss appends in a process whose every write and sync of the data file is
+// seen by ptrace, and then makes the files as a loss of power at many moments could
+// have left them: with all that was synced, and of what was not nothing, a part, or
+// everything, each write by its own luck. In none of them an event is missing that
+// had been acknowledged. FOOTNOTE_POWER is how many moments, FOOTNOTE_POWER_SEED
+// which.
+func TestPowerLoss(t *testing.T) {
+	moments, seed := 40, uint64(time.Now().UnixNano())
+	for name, set := range map[string]func(uint64){"FOOTNOTE_POWER": func(n uint64) { moments = int(n) }, "FOOTNOTE_POWER_SEED": func(n uint64) { seed = n }} {
+		if v := os.Getenv(name); v != "" {
+			n, err := strconv.ParseUint(v, 10, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set(n)
+		}
+	}
+	seed &= 1<<32 - 1
+	t.Logf("FOOTNOTE_POWER_SEED=%d", seed)
+	dir := t.TempDir()
+	ops, err := record(t, filepath.Join(dir, "footnote.db"))
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("the kernel or the container forbids ptrace, without which no write can be watched")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	writes, syncs, dropped := 0, 0, 0
+	for _, o := range ops {
+		writes, syncs = writes+count(o.kind == wrote), syncs+count(o.kind == synced)
+	}
+	if writes < 100 || syncs < 20 {
+		t.Fatalf("%d writes and %d syncs were seen", writes, syncs)
+	}
+	events := 0
+	for range moments {
+		at := rnd.IntN(len(ops))
+		left := t.TempDir()
+		acked, lost := leave(t, ops[:at+1], left, rnd)
+		dropped += lost
+		if len(acked) == 0 {
+			continue // the store was not even open
+		}
+		events = max(events, checkAfterKill(t, filepath.Join(left, "footnote.db"), acked))
+		if t.Failed() {
+			t.Fatalf("after %d of %d operations", at+1, len(ops))
+		}
+	}
+	t.Logf("%d writes, %d syncs; %d moments, in which %d writes were lost or torn; up to %d events acknowledged, none lost", writes, syncs, moments, dropped, events)
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// What a process did that matters to its files.
+const (
+	wrote   = iota
+	cut     // a file, to a size
+	removed // a file; any later sync makes it so for good, as file systems with a journal do
+	synced  // a file; what was written before upTo is on the disk
+	said    // to whoever is outside
+)
+
+type operation struct {
+	kind   int
+	file   string // its base name
+	offset int64  // or size
+	data   []byte
+	upTo   int
+}
+
+// leave makes files as they could be after a loss of power behind the last of the
+// operations, and gives what had been said.
+func leave(t *testing.T, ops []operation, dir string, rnd *rand.Rand) (acked map[string]int64, lost int) {
+	t.Helper()
+	safe, names := map[string]int{}, 0 // operations before it are on the disk
+	for _, o := range ops {
+		if o.kind == synced {
+			safe[o.file], names = max(safe[o.file], o.upTo), max(names, o.upTo)
+		}
+	}
+	files := map[string][]byte{}
+	var output bytes.Buffer
+	for i, o := range ops {
+		data := files[o.file]
+		switch o.kind {
+		case said:
+			output.Write(o.data)
+		case removed:
+			if i < names || rnd.IntN(2) == 0 {
+				delete(files, o.file)
+			}
+		case cut:
+			if i >= safe[o.file] && rnd.IntN(2) == 0 {
+				lost++
+				continue
+			}
+			files[o.file] = append(data[:min(o.offset, int64(len(data)))], make([]byte, max(0, o.offset-int64(len(data))))...)
+		case wrote:
+			part := o.data
+			if i >= safe[o.file] && rnd.IntN(2) == 0 { // disks write sectors
+				part = part[:rnd.IntN(len(part)/512+1)*512]
+				lost++
+			}
+			if end := o.offset + int64(len(part)); len(part) > 0 && end > int64(len(data)) {
+				data = append(data, make([]byte, end-int64(len(data)))...)
+			}
+			copy(data[min(o.offset, int64(len(data))):], part)
+			files[o.file] = data
+		}
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acked = map[string]int64{}
+	for line := range strings.Lines(output.String()) {
+		var id string
+		var seq int64
+		if n, _ := fmt.Sscanf(line, "%s %d\n", &id, &seq); n == 2 && strings.HasSuffix(line, "\n") { // the first line is another
+			acked[id] = max(acked[id], seq)
+		}
+	}
+	return acked, lost
+}
+
+// enough is how many bytes are recorded: so many that the log is moved into the file
+// more than once.
+const enough = 16 << 20
+
+// record lets a child append to a file until it has written enough, and gives what it
+// did.
+func record(t *testing.T, path string) ([]operation, error) {
+	t.Helper()
+	runtime.LockOSThread() // which traces
+	defer runtime.UnlockOSThread()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	pid, err := syscall.ForkExec(os.Args[0], []string{os.Args[0], "-test.run=^$"}, &syscall.ProcAttr{
+		Env: append(os.Environ(), childEnv+"="+path), Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Kill(pid, unix.SIGKILL) }()
+	r := &recorder{dir: filepath.Dir(path), pid: pid, entered: map[int]entry{}, at: map[int64]int64{}}
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil || !ws.Stopped() {
+		return nil, fmt.Errorf("the child did not stop: %v %w", ws, err)
+	}
+	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL); err != nil {
+		return nil, err
+	}
+	if err := unix.PtraceSyscall(pid, 0); err != nil {
+		return nil, err
+	}
+	err = r.run()
+	return r.ops, err
+}
+
+// sysUnlink is unlink(2) of amd64, which newer systems do not have.
+var sysUnlink = map[string]uint64{"amd64": 87}[runtime.GOARCH]
+
+// recorder follows the threads of a process.
+type recorder struct {
+	dir     string
+	pid     int
+	ops     []operation
+	size    int
+	entered map[int]entry   // by thread
+	at      map[int64]int64 // positions of open files
+}
+
+// entry is a system call that has begun.
+type entry struct {
+	nr   uint64
+	args [6]uint64
+	ops  int // that were seen before it
+}
+
+func (r *recorder) run() error {
+	end := time.Now().Add(time.Minute)
+	killed := false
+	for {
+		if !killed && (r.size > enough || time.Now().After(end)) {
+			if killed = true; unix.Kill(r.pid, unix.SIGKILL) != nil {
+				return errors.New("the child cannot be killed")
+			}
+		}
+		var ws unix.WaitStatus
+		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ECHILD):
+			return nil
+		case err != nil:
+			return err
+		case ws.Exited() || ws.Signaled():
+			if tid == r.pid {
+				return nil
+			}
+			continue
+		case !ws.Stopped():
+			continue
+		}
+		deliver := 0
+		switch sig := ws.StopSignal(); {
+		case sig == unix.SIGTRAP|0x80:
+			if err := r.stop(tid); err != nil && !killed {
+				return err
+			}
+		case sig == unix.SIGTRAP || sig == unix.SIGSTOP: // a thread begins
+		default:
+			deliver = int(sig)
+		}
+		if err := unix.PtraceSyscall(tid, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+}
+
+// info is struct ptrace_syscall_info.
+type info struct {
+	op   uint8
+	_    [3]uint8
+	_    uint32
+	_, _ uint64
+	body [8]uint64 // of an entry: number and arguments; of an exit: the result, and whether it is an error
+}
+
+// stop looks at a system call that begins or ends.
+func (r *recorder) stop(tid int) error {
+	var i info
+	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(i), uintptr(unsafe.Pointer(&i)), 0, 0)
+	if e != 0 {
+		return e
+	}
+	switch i.op {
+	case unix.PTRACE_SYSCALL_INFO_ENTRY:
+		en := entry{nr: i.body[0], args: [6]uint64(i.body[1:7]), ops: len(r.ops)}
+		if en.nr == unix.SYS_WRITE && en.args[0] == 1 { // whoever is outside may have it as soon as it begins
+			data, err := r.memory(en.args[1], int(en.args[2]))
+			if err != nil {
+				return err
+			}
+			r.ops = append(r.ops, operation{kind: said, data: data})
+		}
+		r.entered[tid] = en
+	case unix.PTRACE_SYSCALL_INFO_EXIT:
+		if result := int64(i.body[0]); result >= 0 {
+			return r.done(r.entered[tid], result)
+		}
+	}
+	return nil
+}
+
+// done notes a system call that has succeeded.
+func (r *recorder) done(en entry, result int64) error {
+	fd := int64(en.args[0])
+	if en.nr == sysUnlink && en.nr != 0 {
+		return r.unlinked(en.args[0])
+	}
+	switch en.nr {
+	case unix.SYS_CLOSE:
+		delete(r.at, fd)
+	case unix.SYS_LSEEK:
+		r.at[fd] = result
+	case unix.SYS_FSYNC, unix.SYS_FDATASYNC:
+		if name := r.file(fd); name != "" {
+			r.ops = append(r.ops, operation{kind: synced, file: name, upTo: en.ops})
+		}
+	case unix.SYS_UNLINKAT:
+		return r.unlinked(en.args[1])
+	case unix.SYS_FTRUNCATE:
+		if name := r.file(fd); name != "" {
+			r.ops = append(r.ops, operation{kind: cut, file: name, offset: int64(en.args[1])})
+		}
+	case unix.SYS_WRITE, unix.SYS_PWRITE64:
+		name := r.file(fd)
+		if name == "" {
+			return nil
+		}
+		data, err := r.memory(en.args[1], int(result))
+		if err != nil {
+			return err
+		}
+		offset := int64(en.args[3])
+		if en.nr == unix.SYS_WRITE {
+			offset = r.at[fd]
+			r.at[fd] += result
+		}
+		r.ops = append(r.ops, operation{kind: wrote, file: name, offset: offset, data: data})
+		r.size += len(data)
+	}
+	return nil
+}
+
+// unlinked notes that a file was removed.
+func (r *recorder) unlinked(address uint64) error {
+	var path []byte
+	for !bytes.ContainsRune(path, 0) {
+		next, err := r.memory(address+uint64(len(path)), 16)
+		if err != nil {
+			return err
+		}
+		path = append(path, next...)
+	}
+	name, _, _ := strings.Cut(string(path), "\x00")
+	if filepath.Dir(name) == r.dir {
+		r.ops = append(r.ops, operation{kind: removed, file: filepath.Base(name)})
+	}
+	return nil
+}
+
+// file is the name of an open file of the store, but for what is made anew at each
+// start.
+func (r *recorder) file(fd int64) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", r.pid, fd))
+	if err != nil || filepath.Dir(path) != r.dir || !strings.HasPrefix(filepath.Base(path), "footnote.db") || strings.HasSuffix(path, "-shm") {
+		return ""
+	}
+	return filepath.Base(path)
+}
+
+func (r *recorder) memory(address uint64, n int) ([]byte, error) {
+	data := make([]byte, n)
+	if n == 0 {
+		return data, nil
+	}
+	local := []unix.Iovec{{Base: &data[0], Len: uint64(n)}}
+	got, err := unix.ProcessVMReadv(r.pid, local, []unix.RemoteIovec{{Base: uintptr(address), Len: n}}, 0)
+	if err == nil && got != n {
+		err = fmt.Errorf("%d of %d bytes were read", got, n)
+	}
+	return data, err
+}
