@@ -16,7 +16,7 @@ func (r *resolver) aggregate(k int) *candidate {
 	if n.percent && r.totalRow(n) && n.readings[0].val.Cmp(ratHundred) == 0 && len(r.tables) > 0 {
 		return r.wholeShare(k)
 	}
-	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k)
+	wantSum := r.saysSentence(n, totalCues) || r.totalRow(n) || r.partOf(n) || r.ofAll(n) || r.unboundUnit(k) || len(r.bindings[k]) == 0 && r.columnsOf[k].strong
 	wantAvg := r.averaged(n) || r.perRow(k)
 	wantMax, wantMin := r.says(n, maxCues), r.says(n, minCues)
 	free := n.telling() && !n.percent && !r.boundAlone(k)
@@ -36,6 +36,9 @@ func (r *resolver) aggregate(k int) *candidate {
 		cols, bound := r.numericColumns(k, t)
 		for _, ci := range cols {
 			if n.percent && !r.tables[t].cols[ci].percent && !wantAvg {
+				continue
+			}
+			if r.superseded(k, t, ci) {
 				continue
 			}
 			conf := 0.75
@@ -136,7 +139,7 @@ func (r *resolver) perRow(k int) bool {
 		if !strings.HasPrefix(x.c.formula, "sum(") {
 			continue
 		}
-		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) || periodNames[noun] && r.series(x.c.table) {
+		if first := &r.tables[x.c.table].cols[0]; mentions(first.words, noun) || n.fractional() && !n.currency && w == "per" && len(r.denominators(n)) == 0 || periodNames[noun] && r.series(x.c.table) {
 			return true
 		}
 	}

@@ -102,13 +102,18 @@ func (t *table) aliasesOf(ci int) map[string][]string {
 
 var (
 	fromToLabel = regexp.MustCompile(`^(\d+) ?[-–] ?(\d+)$`)
+	weekLabel   = regexp.MustCompile(`^\d{4}-?[Ww](\d{2})$`)
 	openLabel   = regexp.MustCompile(`^(\d+) ?\+$`)
 )
 
-// rangeForms are the ways to say a label like 18-39 or 65+.
+// rangeForms are the ways to say a label like 18-39, 65+ or 2025-W36.
 func rangeForms(label string) []string {
 	if label == "" || len(label) > 12 || label[0] < '0' || label[0] > '9' {
 		return nil
+	}
+	if m := weekLabel.FindStringSubmatch(label); m != nil {
+		week := strings.TrimPrefix(m[1], "0")
+		return []string{"week " + week, "w" + week, "kw " + week, "semana " + week}
 	}
 	if m := fromToLabel.FindStringSubmatch(label); m != nil {
 		return []string{m[1] + " to " + m[2], m[1] + " and " + m[2]}

@@ -1,5 +1,7 @@
 package cite
 
+import "strings"
+
 // How a numeral finds its subject. Within a sentence each column of labels is
 // looked at by itself (a city, a month), and the label that the numeral belongs to
 // is, in this order: the one a preposition ties to it ("1,204 in Berlin"), the
@@ -57,6 +59,9 @@ func (r *resolver) bind(n *numeral) []binding {
 	for t := len(r.tables) - 1; t >= 0; t-- {
 		if ps := byTable[t]; len(ps) > 0 {
 			joined := r.join(n, t, ps, level)
+			if all := len(r.tables[t].rows); all > 2 && len(joined.rows) == all {
+				continue // "between 2 June and mid-September": every row
+			}
 			if level == said && len(joined.rows) > 1 && joined.group == nil {
 				r.narrow(n, &joined)
 			}
@@ -111,6 +116,12 @@ func (r *resolver) join(n *numeral, t int, ps []pick, level strength) binding {
 		}
 		out.rows = rows
 		out.by = append(out.by, p.m)
+	}
+	if d := (dim{t, ps[0].h.col}); level == said && out.by[0] == ps[0].m && len(ps) == 1 && !r.saysSentence(n, changeVerbs) {
+		if rows := r.span(ps[0].m, d); rows != nil {
+			out.rows, out.group = rows, rows
+			return out
+		}
 	}
 	if g := r.group[ps[0].m]; g != nil && level == said && out.by[0] == ps[0].m {
 		d := dim{t, ps[0].h.col}
@@ -353,6 +364,7 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 			return false
 		case r.numeralAt[i] >= 0, conjunctions[t.low]:
 			return false
+		case t.word && link != "" && linkWords[link] && extreme(t.low): // on the best Saturday
 		case t.word && !articles[t.low]:
 			words++
 			link = t.low
@@ -361,10 +373,21 @@ func (r *resolver) tied(n *numeral, m *mention) bool {
 	if words <= 2 && (link == "were" || link == "are" || link == "chose") && !r.possessiveNumber(m) {
 		return true // 896 were "Satisfied"
 	}
+	if words == 0 && articles[p.low(n.to)] && m.from == n.to+1 && r.numeralAt[m.from] >= 0 {
+		return true // "449 gave a 10 and 502 a 9"
+	}
+	if words == 1 && link == "after" && r.numeralAt[m.from] >= 0 {
+		return true // "41 % after six months"
+	}
 	if words > 5 || !linkWords[link] || r.possessiveNumber(m) {
 		return false
 	}
 	return link != "against" && (link != "to" && link != "from" || p.tokens[n.from].clause == p.tokens[m.from].clause && !m.startsOwnFigure(r))
+}
+
+// extreme: best, quietest.
+func extreme(w string) bool {
+	return maxCues[w] || minCues[w] || len(w) > 5 && strings.HasSuffix(w, "est")
 }
 
 // onlyPercents: "90 people, 3.6 %, said no": the percentage between is of the same.
@@ -422,7 +445,7 @@ func (r *resolver) numeralBetween(from, to int) bool {
 }
 
 var (
-	comparandWords = set("than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells above below")
+	comparandWords = set("than unlike behind versus vs over exceeded exceeds beats beat trails surpasses surpassed outsold outsells above below overtaken overtook overtakes overtaking outpaced outpacing")
 	comparedWords  = set("compared comparison relative")
 )
 
@@ -443,12 +466,24 @@ func (r *resolver) comparand(m *mention) bool {
 	if p.low(m.to) == "," && pronouns[p.low(m.to+1)] {
 		return false // ", which …": spoken of after all
 	}
-	return comparandWords[w] || w == "as" && i >= 2 && p.low(i-2) == "as" || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
+	return comparandWords[w] || w == "of" && r.timesThat(i) || w == "as" && i >= 2 && p.low(i-2) == "as" || w == "of" && before == "ahead" || (w == "to" || w == "with") && comparedWords[before]
+}
+
+// timesThat: the "of" at token i is that of "ten times that of Enterprise".
+func (r *resolver) timesThat(i int) bool {
+	if before := r.prose.low(i - 1); before != "that" && before != "those" {
+		return false
+	}
+	w := r.prose.low(i - 2)
+	return w == "times" || w == "twice" || w == "double" || w == "half"
 }
 
 // rightBehind: the number follows the label at once: "Hamburg (980)".
 func (r *resolver) rightBehind(m *mention, n *numeral) bool {
 	d := n.from - m.to
+	if r.prose.low(m.to) == "," && r.timesThat(m.from-1) {
+		return false // "ten times that of Enterprise, 19.5 h"
+	}
 	return (d <= 4 || d <= 7 && (r.prose.low(m.to) == "'" || r.prose.low(m.to) == "’") || d <= 9 && r.prose.low(n.from-1) == "(") && !r.numeralBetween(m.to, n.from)
 }
 

@@ -65,6 +65,13 @@ var (
 // changedBy: "shrank by 7".
 func (r *resolver) changedBy(n *numeral) bool {
 	w, before := r.wordBefore(n)
+	if n.word && before == "by" && partHedges[w] { // "by almost a quarter"
+		i := n.from - 1
+		for i >= 0 && r.prose.low(i) != "by" {
+			i--
+		}
+		w, before = "by", r.prose.low(i-1)
+	}
 	return w == "by" && byVerbs[before]
 }
 

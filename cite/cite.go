@@ -46,6 +46,7 @@ func Resolve(text string, results []Table, question string) ([]footnote.Cite, []
 	r.direct()
 	if len(r.tables) > 0 {
 		r.derived()
+		r.parallels()
 		r.doubtDates()
 		r.doubtParts()
 		r.doubtSame()
@@ -327,9 +328,9 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 		switch w {
 		case "musd", "meur", "mio", "million", "mgbp", "mm":
 			out.scale = 6
-		case "kusd", "keur", "thousand", "k":
+		case "kusd", "keur", "teur", "tsd", "thousand", "k":
 			out.scale = 3
-		case "bn", "billion":
+		case "bn", "billion", "mrd":
 			out.scale = 9
 		}
 	}

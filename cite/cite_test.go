@@ -62,6 +62,7 @@ func TestNumerals(t *testing.T) {
 		{"twenty-five of a dozen", "25 12"},
 		{"1e3 and 1e999999999", "1000 "},
 		{"−4 °C and -7.5", "4 7.5"},
+		{"10 h 10 min, 2h 05min, 3 h and 20 min, 1 h 75 min", "610 125 3 20 1 75"},
 		{"$-5 and -$5 and (€5)", "5 5 5"},
 	} {
 		var got []string
@@ -258,7 +259,7 @@ func TestHostileInputIsBounded(t *testing.T) {
 	}
 	for name, text := range hostileTexts {
 		var before time.Duration
-		for _, n := range []int{1 << 14, 1 << 17, 1 << 20} {
+		for _, n := range []int{1 << 11, 1 << 14, 1 << 17} { // as much of a text as is looked at
 			took := cost(text(n))
 			t.Logf("%-10s %7d bytes %v", name, n, took.Round(time.Millisecond))
 			if before > 0 && took > 2*time.Second && took > 24*before {

@@ -228,13 +228,13 @@ func (r *resolver) ownNoun(n *numeral) bool {
 }
 
 var (
-	moneyVerbs = set("earned earns earn generated generates grossed brought took made makes")
+	moneyVerbs = set("brings bring bringing earned earns earn generated generates grossed brought took made makes")
 	moneyWords = set("revenue sale income gross turnover amount mrr earning proceed umsatz")
 )
 
 // moneyColumns: "Berlin earned 1,204" speaks of the revenue column.
 func (r *resolver) moneyColumns(n *numeral) []colRef {
-	if !r.says(n, moneyVerbs) || n.percent || len(r.near(n)) == 0 {
+	if !r.says(n, moneyVerbs) || n.percent && !r.isChange(n) || len(r.near(n)) == 0 {
 		return nil
 	}
 	var cols []colRef

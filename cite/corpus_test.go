@@ -28,6 +28,7 @@ import (
 //	r2:Berlin.revenue         of a given result
 //	sum revenue, avg, min, max, sum:A+B.revenue, sum:r2:revenue
 //	diff X Y, ratio X Y, growth X Y, pp X Y, days X Y, share X, share2 X Y
+//	per100 X Y, a ratio for a hundred of Y
 //	count r1 [column op value or column], rank X, top, thr
 //	prod X Y, add X Y …       a product, a sum of cells of different columns
 //	q, sql                    repeats the question, the SQL
@@ -294,6 +295,8 @@ func (tr *transcript) truth(spec string) (truth, error) {
 			out.value = v[0] / all
 			return out, err
 		}
+	case "per100":
+		out.value = 100 * v[0] / v[1]
 	case "growth":
 		out.value = v[0]/v[1] - 1
 	case "prod":
@@ -389,6 +392,8 @@ func (tr *transcript) days(f []string, out *truth) error {
 	return nil
 }
 
+var hoursAndMinutes = regexp.MustCompile(`\d h \d+ min`)
+
 var plainNumber = regexp.MustCompile(`\d[\d.,'  ]*`)
 
 // TestCorpusIsTrue checks the annotations by themselves: every right numeral says
@@ -430,18 +435,18 @@ func TestCorpusIsTrue(t *testing.T) {
 // digits written, in the unit that stands there or in a header of the answer.
 func plausible(text string, want truth, answer string) bool {
 	raw := strings.TrimRight(plainNumber.FindString(text), "., ")
-	if raw == "" || math.IsNaN(want.value) || strings.ContainsAny(fmt.Sprint(want.cellV), ":") || strings.LastIndex(fmt.Sprint(want.cellV), "-") > 0 {
+	if raw == "" || math.IsNaN(want.value) || hoursAndMinutes.MatchString(text) || strings.ContainsAny(fmt.Sprint(want.cellV), ":") || strings.LastIndex(fmt.Sprint(want.cellV), "-") > 0 {
 		return true
 	}
 	scale := 1.0
-	low := strings.ToLower(text)
-	for _, unit := range []string{"times", "minutes", "min", "mwh", "gwh", "kwh"} {
+	low := strings.ToLower(strings.TrimSuffix(text, " m")) // metres, not millions
+	for _, unit := range []string{"times", "minutes", "min", "mwh", "gwh", "kwh", "km", " mm", " kredite"} {
 		low = strings.TrimSuffix(low, unit)
 	}
 	for _, s := range []struct {
 		w string
 		f float64
-	}{{"million", 1e6}, {"milh", 1e6}, {"mio", 1e6}, {"billion", 1e9}, {" mil", 1e3}, {"m", 1e6}, {"k", 1e3}} {
+	}{{"million", 1e6}, {"milh", 1e6}, {"mio", 1e6}, {"billion", 1e9}, {" mil", 1e3}, {"tsd", 1e3}, {"m", 1e6}, {"k", 1e3}} {
 		if strings.Contains(low, s.w) {
 			scale = s.f
 			break
@@ -467,6 +472,8 @@ func plausible(text string, want truth, answer string) bool {
 			unit = 1000 // about
 		} else if strings.HasSuffix(s, "00") && !strings.Contains(s, ".") {
 			unit = 100
+		} else if strings.HasSuffix(s, "0") && len(s) > 3 && !strings.Contains(s, ".") {
+			unit = 10
 		}
 		for _, f := range append([]float64{1, 100}, unitFactors(text, answer)...) {
 			if math.Abs(math.Abs(want.value)*f-x*scale) <= unit*scale*0.5000001+1e-6 {
@@ -489,7 +496,7 @@ func unitFactors(text, answer string) []float64 {
 			out = append(out, factors...)
 		}
 	}
-	if strings.Contains(answer, "(MWh)") {
+	if strings.Contains(answer, "(MWh)") || strings.Contains(answer, "| Mio. €") {
 		out = append(out, 1e-3)
 	}
 	if strings.Contains(answer, "€{"+text) || strings.Contains(answer, "€"+text) {
@@ -539,6 +546,8 @@ func (tr *transcript) judge(m mark, cites []footnote.Cite, open []footnote.Unres
 	return silent, ""
 }
 
+var conversion = regexp.MustCompile(` ([*/]) (\d+)$`)
+
 var rowRef = regexp.MustCompile(`\[([\d,]+)\]`)
 
 // same says whether a footnote is the cell or the formula that was meant, or an
@@ -558,6 +567,13 @@ func (tr *transcript) same(want truth, c footnote.Cite) bool {
 	}
 	v, _ := strconv.ParseFloat(c.Value, 64)
 	near := math.Abs(v-want.value) <= 1e-6*math.Max(1, math.Abs(want.value))
+	if m := conversion.FindStringSubmatch(c.Formula); m != nil && !near { // marks are in the unit of the cells
+		f, _ := strconv.ParseFloat(m[2], 64)
+		if m[1] == "*" {
+			f = 1 / f
+		}
+		near = math.Abs(v*f-want.value) <= 1e-6*math.Max(1, math.Abs(want.value))
+	}
 	rows := []int{}
 	for _, m := range rowRef.FindAllStringSubmatch(c.Formula, -1) {
 		for s := range strings.SplitSeq(m[1], ",") {
@@ -702,8 +718,8 @@ func TestCorpus(t *testing.T) {
 }
 
 // TestCorpusUnseen measures the transcripts written without sight of the rules.
-// The rules have since been changed for misses of blind-c, blind-f and blind-g, which
-// are listed; those of the others are not, so that they stay an estimate of answers
+// The rules have since been changed for misses of blind-c and of blind-f to blind-h,
+// which are listed; those of the others are not, so that they stay an estimate of answers
 // nobody has tuned for.
 // It holds what the last change measured less a little; README.md has the figures.
 func TestCorpusUnseen(t *testing.T) {
@@ -713,10 +729,12 @@ func TestCorpusUnseen(t *testing.T) {
 		right, over, caught float64
 	}{
 		{"blind-c", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.98, 0.015, 0.98},
-		{"blind-d", func(*testing.T) func(string) { return nil }, 0.845, 0.145, 0.945},
-		{"blind-e", func(*testing.T) func(string) { return nil }, 0.94, 0.06, 0.965},
-		{"blind-f", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.93, 0.06, 0.97},
-		{"blind-g", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.875, 0.12, 0.98},
+		{"blind-d", func(*testing.T) func(string) { return nil }, 0.865, 0.125, 0.955},
+		{"blind-e", func(*testing.T) func(string) { return nil }, 0.945, 0.055, 0.965},
+		{"blind-f", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.94, 0.055, 0.97},
+		{"blind-g", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.9, 0.095, 0.985},
+		{"blind-h", func(t *testing.T) func(string) { return func(miss string) { t.Log(miss) } }, 0.915, 0.075, 0.975},
+		{"blind-i", func(*testing.T) func(string) { return nil }, 0.85, 0.125, 0.99},
 	} {
 		t.Run(split.name, func(t *testing.T) {
 			s := scoreCorpus(t, split.name+".txtar", split.misses(t))

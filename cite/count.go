@@ -225,8 +225,8 @@ var (
 	closeWords  = set("just barely slightly marginally narrowly hair")
 	shareWords  = set("share as rate conversion converts converted")
 	reachedCues = set("met hit reached")
-	profitCues  = set("above profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded beat beats met hit reached")
-	lossCues    = set("below missed missing loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
+	profitCues  = set("above up rose risen profit profitable positive grew gained growth increase increased rose gains surplus black over overspent exceeded beat beats met hit reached")
+	lossCues    = set("below down missed missing loss losses negative fell declined decline dropped decreased shrank deficit red lost under underspent")
 )
 
 // comparison reads the words before a threshold.

@@ -27,6 +27,9 @@ func (r *resolver) daysOf(k int) *candidate {
 			dates = append(dates, cellRef{c.table, c.row, c.col})
 		}
 	}
+	if r.says(n, firstWords) && r.says(n, finalWords) {
+		dates = append(dates, r.firstAndLast()...)
+	}
 	for i, x := range dates {
 		for _, y := range dates[i+1:] {
 			a, ok1 := r.timeOf(x)
@@ -48,6 +51,39 @@ func (r *resolver) daysOf(k int) *candidate {
 		}
 	}
 	return nil
+}
+
+var (
+	firstWords = set("first oldest earliest")
+	finalWords = set("last newest latest")
+)
+
+// firstAndLast are the earliest and the latest date of each column of dates.
+func (r *resolver) firstAndLast() []cellRef {
+	var out []cellRef
+	for t := range r.tables {
+		for ci, c := range r.tables[t].cols {
+			rows := r.tables[t].rows
+			if c.role != roleDate || len(rows) < 2 || len(rows) > maxNumbered || !r.tables[t].whole || !r.spend(len(rows)) {
+				continue
+			}
+			first, last := cellRef{t, -1, ci}, cellRef{t, -1, ci}
+			var low, high int64
+			for ri := range rows {
+				at, ok := r.timeOf(cellRef{t, ri, ci})
+				if ok && (first.row < 0 || at < low) {
+					first.row, low = ri, at
+				}
+				if ok && (last.row < 0 || at > high) {
+					last.row, high = ri, at
+				}
+			}
+			if first.row >= 0 {
+				out = append(out, first, last)
+			}
+		}
+	}
+	return out
 }
 
 // timeOf is a date cell in days.

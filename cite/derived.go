@@ -39,6 +39,15 @@ func (r *resolver) derived() {
 		if c := r.found[k]; c != nil && c.conf >= 0.6 {
 			continue
 		}
+		r.better(k, r.ofBeside(k))
+		r.better(k, r.ofCounted(k))
+		if c := r.found[k]; c != nil && c.conf >= 0.6 {
+			continue
+		}
+		if c, only := r.ofSum(k); only {
+			r.better(k, c)
+			continue
+		}
 		if c, only := r.ofNext(k); only {
 			r.better(k, c)
 			continue
@@ -51,7 +60,7 @@ func (r *resolver) derived() {
 			r.better(k, c)
 			continue
 		}
-		for _, try := range []func(int) *candidate{r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told, r.remainder, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely, r.loose} {
+		for _, try := range []func(int) *candidate{r.lone, r.conditional, r.aggregate, r.groupSum, r.again, r.siblings, r.complement, r.pairwise, r.told, r.remainder, r.ofWhole, r.shareOf, r.ratioOf, r.ofTotals, r.across, r.daysOf, r.threshold, r.freely, r.loose} {
 			if r.work <= 0 {
 				return
 			}

@@ -292,6 +292,9 @@ var comparativeWords = set("more fewer less higher lower ahead behind longer sho
 // comparedWith: "five more than", "308 units behind".
 func (r *resolver) comparedWith(n *numeral) bool {
 	p := r.prose
+	if w := p.low(n.from - 1); (w == "more" || w == "less" || w == "fewer") && (p.low(n.to) == "than" || p.low(n.to+1) == "than") {
+		return true // "mais 7,9% do que"
+	}
 	return comparativeWords[p.low(n.to)] || !r.labelAt(n.to+1) && n.to+1 < len(p.tokens) && p.tokens[n.to].word && !linkWords[p.low(n.to)] && comparativeWords[p.low(n.to+1)]
 }
 
@@ -381,7 +384,7 @@ func (r *resolver) counted(k int) *candidate {
 	for t := len(r.tables) - 1; t >= 0 && t >= len(r.tables)-2; t-- {
 		tab := &r.tables[t]
 		for ci, c := range tab.cols {
-			if c.role != roleText && c.role != roleDate {
+			if c.role != roleText && c.role != roleDate && !(c.key && c.unique && !c.integerID()) {
 				continue
 			}
 			if !mentions(c.words, w) && !(c.role == roleDate && c.unique && periodNames[w] && tab.rowCount == count && r.countsAll(n)) {

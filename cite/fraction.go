@@ -40,7 +40,8 @@ func (p *prose) fraction(n *numeral, i int) bool {
 		return false
 	}
 	article := p.low(i-1) == "a" || p.low(i-1) == "by"
-	if low == "quarter" && (p.low(i-1) == "by" || p.low(i+1) != "of" && p.low(i-2) != "by") {
+	by := p.low(i-2) == "by" || partHedges[p.low(i-2)] && p.low(i-3) == "by"
+	if low == "quarter" && (p.low(i-1) == "by" || p.low(i+1) != "of" && !by) {
 		return false // of a year
 	}
 	if low == "half" {

@@ -132,7 +132,7 @@ func (r *resolver) groups(k int) []rowGroup {
 			}
 		})
 	}
-	if together || r.saysSentence(n, pairWords) {
+	if together || r.saysPair(n) {
 		r.spokenOf(k, add)
 		r.listedAbove(k, add)
 	}
@@ -152,6 +152,18 @@ func (r *resolver) groups(k int) []rowGroup {
 		}
 	}
 	return out
+}
+
+// saysPair: "these two", "both", but not the three of twenty-three.
+func (r *resolver) saysPair(n *numeral) bool {
+	p := r.prose
+	s := p.sentences[p.tokens[n.from].sentence]
+	for i := max(s.from, n.from-2*window); i < s.to && i < n.to+2*window; i++ {
+		if (i < n.from || i >= n.to) && pairWords[p.low(i)] && !p.adjacent(i-1, "-") {
+			return true
+		}
+	}
+	return false
 }
 
 // bestRows adds "the three busiest routes", "the bottom five", by a column the

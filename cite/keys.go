@@ -94,7 +94,7 @@ func (r *resolver) collectDates() {
 		if d.month == 0 && d.weekday == 0 || covered[i] {
 			continue
 		}
-		if c, _ := utf8.DecodeRuneInString(r.prose.text[t.start:]); unicode.IsUpper(c) {
+		if c, _ := utf8.DecodeRuneInString(r.prose.text[t.start:]); unicode.IsUpper(c) || smallMonths[t.low] {
 			put(d, wordKey{i, i + 1})
 		}
 	}
@@ -121,11 +121,18 @@ func (r *resolver) keyLabels(ti, ci int, found map[wordKey]*mention) {
 	if c := &r.tables[ti].cols[ci]; c.axis && slices.Contains(c.words, "hour") {
 		r.clockPlaces(places)
 	}
+	if c := &r.tables[ti].cols[ci]; c.unique && len(c.words) == 1 && monthColumns[c.words[0]] {
+		for _, d := range r.dates {
+			if d.date.month > 0 && d.date.day == 0 && d.date.year == 0 {
+				places[int64(d.date.month)] = append(places[int64(d.date.month)], d.places...)
+			}
+		}
+	}
 	for _, n := range r.numerals {
-		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word || n.to-n.from > 2 {
+		if n.kind != number || len(n.readings) == 0 || n.scaled || n.percent || n.currency || n.word && !(r.tables[ti].cols[ci].axis && (r.prose.low(n.from-1) == "after" || r.prose.low(n.from-1) == "a")) || n.to-n.from > 2 {
 			continue
 		}
-		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && n.readings[0].unit.Cmp(ratOne) == 0 && (r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
+		if v := n.readings[0].val; v.IsInt() && v.Num().IsInt64() && (n.word || n.readings[0].unit.Cmp(ratOne) == 0) && (r.tables[ti].cols[ci].key && v.Num().Int64() >= 1000 || r.numbersRow(&n, ti, ci)) {
 			places[v.Num().Int64()] = append(places[v.Num().Int64()], wordKey{n.from, n.to})
 		}
 	}
@@ -174,6 +181,8 @@ func (r *resolver) numbersRow(n *numeral, ti, ci int) bool {
 	from, to := p.headerCell(b.parent, 0)
 	return to > from && mentions(col.words, stem(p.low(from)))
 }
+
+var monthColumns = set("month monat mes mês")
 
 // clockPlaces finds the whole hours of a day: "8 a.m.", "18:00", "noon".
 func (r *resolver) clockPlaces(places map[int64][]wordKey) {

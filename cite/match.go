@@ -231,7 +231,7 @@ func (r *resolver) headerUnits(n *numeral) {
 	}
 	from, to := p.headerCell(b.parent, p.cellOf(n.from))
 	for i := from; i < to; i++ {
-		inUnit := p.low(i-1) == "(" || p.low(i-1) == "in" || p.low(i-1) == "€" || p.low(i-1) == "$" || p.low(i+1) == "€"
+		inUnit := p.low(i-1) == "(" || p.low(i-1) == "in" || p.low(i-1) == "€" || p.low(i-1) == "$" || p.low(i+1) == "€" || p.low(i+1) == "." && p.low(i+2) == "€"
 		if s := scales[p.low(i)]; s >= 3 && s <= 9 && inUnit && !n.scaled && len(n.readings) > 0 {
 			n.rescale(s)
 		} else if u := unitNamed(p.low(i)); u.factor != nil && i > from && inUnit && n.unit.factor == nil && !perCues[p.low(i+1)] && p.low(i+1) != "/" && p.low(i-1) != "/" {

@@ -93,7 +93,7 @@ func (r *resolver) indexWords() *wordIndex {
 	for i, t := range p.tokens {
 		starts[i] = int32(all.Len())
 		if t.word {
-			all.WriteString(t.low)
+			all.WriteString(p.own(i))
 			all.WriteByte(' ')
 		}
 	}
@@ -113,11 +113,12 @@ func (r *resolver) indexWords() *wordIndex {
 				continue
 			}
 			words++
-			key := text[starts[i] : int(starts[j])+len(u.low)]
+			own := p.own(j)
+			key := text[starts[i] : int(starts[j])+len(own)]
 			if len(key) > maxLabelBytes {
 				break
 			}
-			x.addForms(key, p.low(j-1), u.low, words, wordKey{i, j + 1})
+			x.addForms(key, p.low(j-1), own, words, wordKey{i, j + 1})
 		}
 	}
 	return x

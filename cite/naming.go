@@ -147,6 +147,9 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 	if m := r.periodColumn(i, byWord); m != nil {
 		return m
 	}
+	if m := r.compoundAt(i, byWord); m != nil {
+		return m
+	}
 	first := stem(p.tokens[i].low)
 	related := byWord[r.rootKey(first)]
 	if len(related) > 0 && len(byWord[first]) > 0 && !common(p.tokens[i].low) {
@@ -197,6 +200,19 @@ func (r *resolver) columnAt(i int, byWord map[string][]colRef, words map[colRef]
 		seen[w] = true
 	}
 	return r.fit(i, to, seen, cands, words)
+}
+
+// compoundAt reads "e-books" as a column ebooks, "dropped out" as dropouts.
+func (r *resolver) compoundAt(i int, byWord map[string][]colRef) *columnMention {
+	p := r.prose
+	word, to := phrasal(p.low(i), p.low(i+1)), i+2
+	if p.adjacent(i+1, "-") {
+		word, to = p.low(i)+stem(p.low(i+2)), i+3
+	}
+	if cols := byWord[word]; word != "" && len(cols) > 0 {
+		return &columnMention{from: i, to: to, cols: cols, full: true}
+	}
+	return nil
 }
 
 // rootKey is where a word's relatives among the columns are filed. A root begins

@@ -53,6 +53,7 @@ type numeral struct {
 	word       bool
 	currency   bool
 	unit       unit // of measure, as it stands behind the number
+	per        unit // of a rate: the hours of "2 hours each"
 	hash       bool // #2
 	sign       int  // as written: -1, 0, +1
 	hedge      hedge
@@ -103,11 +104,18 @@ func clip(text string) string {
 
 // scanNumerals finds the numerals; more is true when it stopped at maxNumerals.
 func scanNumerals(p *prose) (found []numeral, more bool) {
+	digits := 0
+	for i := range p.tokens {
+		if low := p.tokens[i].low; low != "" && low[0] >= '0' && low[0] <= '9' {
+			digits++
+		}
+	}
+	found = make([]numeral, 0, min(digits, maxNumerals))
 	for i := 0; i < len(p.tokens); {
 		if len(found) == maxNumerals {
 			return found, true
 		}
-		t := p.tokens[i]
+		t := &p.tokens[i]
 		if !t.word || t.code || t.low == "" {
 			i++
 			continue
@@ -136,7 +144,7 @@ func scanNumerals(p *prose) (found []numeral, more bool) {
 		}
 	}
 	p.dayRanges(found)
-	return found, false
+	return p.durations(found), false
 }
 
 // dayRanges reads the 18 of "18 to 21 July 2024" and of "18–21 July" as a day.
@@ -155,6 +163,50 @@ func (p *prose) dayRanges(found []numeral) {
 	}
 }
 
+// durations joins the two parts of "10 h 10 min" to one figure of minutes.
+func (p *prose) durations(found []numeral) []numeral {
+	kept := found[:0]
+	for _, m := range found {
+		last := len(kept) - 1
+		if last < 0 || !kept[last].hoursBefore(&m) || !p.onlyUnit(kept[last].to, m.from) {
+			kept = append(kept, m)
+			continue
+		}
+		n := &kept[last]
+		v := new(big.Rat).Mul(n.readings[0].val, big.NewRat(60, 1))
+		n.readings = []reading{{v.Add(v, m.readings[0].val), ratOne}}
+		n.unit, n.to, n.sig = m.unit, m.to, n.sig+2
+		n.end = m.end + len(p.unitText(m.end))
+		for n.to < len(p.tokens) && p.tokens[n.to].start < n.end {
+			n.to++
+		}
+	}
+	return kept
+}
+
+// hoursBefore: n is in whole hours and m in minutes below sixty.
+func (n *numeral) hoursBefore(m *numeral) bool {
+	whole := func(n *numeral) bool {
+		return n.kind == number && !n.word && len(n.readings) == 1 && n.unit.dimension == "time" && n.readings[0].val.IsInt()
+	}
+	return whole(n) && whole(m) && n.unit.factor.Cmp(big.NewRat(3600, 1)) == 0 && m.unit.factor.Cmp(big.NewRat(60, 1)) == 0 &&
+		m.hedge == exactly && m.readings[0].val.Cmp(big.NewRat(60, 1)) < 0
+}
+
+// onlyUnit: nothing but the word of the unit stands between two tokens.
+func (p *prose) onlyUnit(from, to int) bool {
+	return to-from <= 1 && (to == from || unitNamed(p.low(from)).dimension == "time")
+}
+
+// unitText is the unit behind a number, with the blank before it.
+func (p *prose) unitText(at int) string {
+	word, skip := nextWord(p.text[at:])
+	if unitNamed(word).factor == nil {
+		return ""
+	}
+	return p.text[at : at+skip+len(word)]
+}
+
 var rangeLinks = set("to and – - until through bis")
 
 // perMany: the 100 of "litres per 100 km" is a part of the unit.
@@ -162,12 +214,24 @@ func (p *prose) perMany(n *numeral) bool {
 	return n.kind == number && n.sig == 1 && !n.currency && !n.percent && (p.low(n.from-1) == "per" || p.low(n.from-1) == "every") && p.tokens[n.from].word
 }
 
+// numberWords are those that a numeral can begin with.
+var numberWords = func() *sieve {
+	s := sieveOf(cardinals, foreignCardinals, ordinals, multiples, fractionNames)
+	for w := range months {
+		s.add(w)
+	}
+	return s
+}()
+
 func (p *prose) scanAt(i int) (numeral, bool) {
 	t := p.tokens[i]
 	rest := p.text[t.start:p.blockEnd(t.blck)]
 	c := t.low[0]
 	digit := c >= '0' && c <= '9'
-	if digit || months[t.low] > 0 || c == 'q' || months[strings.TrimSuffix(t.low, ".")] > 0 {
+	if !digit && c != 'q' && !numberWords.mayHold(t.low) {
+		return numeral{}, false
+	}
+	if digit || c == 'q' || months[t.low] > 0 {
 		if d, n, ok := scanDate(rest); ok && (digit || n > len(t.low)) && !p.glued(i) {
 			return numeral{start: t.start, end: t.start + n, kind: calendar, date: d}, true
 		}
@@ -476,10 +540,15 @@ func (p *prose) unitAfter(n *numeral, rest, word string, at int) {
 	case percentWords[low] && low != "percentage":
 		n.percent = true
 		n.end += at + len(word)
-	case timesWords[low] && multiplies[second]:
+	case timesWords[low] && (multiplies[second] || low == "times" && capitalised(second)):
 		n.times = true
 		n.end += at + len(word)
 	}
+}
+
+func capitalised(w string) bool {
+	c, _ := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(c)
 }
 
 func scaleOf(w string) int {

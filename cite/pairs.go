@@ -99,6 +99,11 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 		if c := r.pairIn(k, op, row, named, named, conf); c != nil {
 			return c
 		}
+		if y := r.limitBehind(&r.numerals[k], row.table); y >= 0 && op.name == "diff" {
+			if c := r.pairIn(k, op, row, []int{y}, r.comparableWith(row.table, y, all), conf-0.1); c != nil {
+				return c
+			}
+		}
 		others := all
 		if len(all) > 4 || len(named) > 1 {
 			others = nil
@@ -111,6 +116,30 @@ func (r *resolver) pairColumns(k int, op operation, a active, conf float64) *can
 		}
 	}
 	return nil
+}
+
+// limitBehind is the column after "short of", "below", "above" behind a numeral:
+// "169 units short of its reorder point"; -1 when there is none.
+func (r *resolver) limitBehind(n *numeral, t int) int {
+	p := r.prose
+	for _, m := range r.nearColumns(n) {
+		if m.from < n.to || m.from > n.to+7 || len(m.cols) != 1 || m.cols[0].table != t || r.numeralBetween(n.to, m.from) {
+			continue
+		}
+		i := m.from - 1
+		for i > n.to && articles[p.low(i)] {
+			i--
+		}
+		switch w := p.low(i); {
+		case w == "of" && p.low(i-1) == "short", w == "below", w == "above", w == "under", w == "over":
+			return m.cols[0].col
+		}
+	}
+	return -1
+}
+
+func (r *resolver) comparableWith(t, y int, cols []int) []int {
+	return slices.DeleteFunc(slices.Clone(cols), func(x int) bool { return x == y || !r.comparableColumns(t, x, y) })
 }
 
 // wholesOf are the columns that a column can be a part of: nowhere less than it.
@@ -253,6 +282,9 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 	if n.percent && op.name == "ratio" && x.col != y.col && x.table == y.table && !r.alike(x, y) {
 		return nil
 	}
+	if n.times && x.table == y.table && x.col != y.col && !r.comparableColumns(x.table, x.col, y.col) {
+		return nil // people by years
+	}
 	if n.points && !r.pointsFit(x, y) || !r.involves(k, x, y) || op.name == "growth" && !r.comparable(n, x, y) {
 		return nil
 	}
@@ -265,6 +297,9 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 		if v != nil && !wrongWay {
 			if q, ok := r.fitsDerived(n, v, x, y); ok && !(op.name == "ratio" && n.times && !n.word && v.Cmp(ratOne) < 0) {
 				c := &candidate{table: x.table, formula: fmt.Sprintf(op.text, r.refOf(x), r.refOf(y)), value: ratText(v), conf: conf * q, rows: rowsOf(x, y)}
+				if op.name == "ratio" {
+					n.inItsUnit(c, v, &r.tables[x.table].cols[x.col], &r.tables[y.table].cols[y.col])
+				}
 				if op.name == "ratio" && x.table == y.table && x.row == y.row {
 					c.over = []int{x.col, y.col}
 				}
@@ -279,7 +314,7 @@ func (r *resolver) try(k int, op operation, x, y cellRef, conf float64) *candida
 // likely computes in floating point whether a formula can come near the text;
 // only then is it worth computing exactly.
 func (r *resolver) likely(k int, op operation, x, y cellRef) bool {
-	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].conversion(c.unit) != nil {
+	if c := &r.tables[x.table].cols[x.col]; c.scale > 0 || r.numerals[k].rateConversion(c.unit) != nil || r.numerals[k].subunit() {
 		return true
 	}
 	a, ok1 := cellFloat(r.tables[x.table].rows[x.row][x.col])
@@ -360,11 +395,14 @@ func (r *resolver) fitsDerived(n *numeral, v *big.Rat, x, y cellRef) (float64, b
 			return q, true
 		}
 	}
-	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil && u.dimension == "money" && r.tables[y.table].cols[y.col].unit.dimension != "money" {
-		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true) // 18 cents a kWh
+	if u := r.tables[x.table].cols[x.col].unit; n.rateConversion(u) != nil && r.tables[y.table].cols[y.col].unit.dimension != u.dimension {
+		return n.fits(new(big.Rat).Mul(v, n.rateConversion(u)), true) // 18 cents a kWh, 2 hours each
 	}
 	if u := r.tables[x.table].cols[x.col].unit; n.conversion(u) != nil && r.tables[y.table].cols[y.col].unit.dimension == u.dimension {
 		return n.fits(new(big.Rat).Mul(v, n.conversion(u)), true)
+	}
+	if n.subunit() && x.col != y.col {
+		return n.fits(new(big.Rat).Mul(v, ratHundred), true) // 53 cents a dollar
 	}
 	if n.scaled || r.tables[x.table].cols[x.col].scale > 0 {
 		if s := r.tables[x.table].cols[x.col].scale; s > 0 && s == r.tables[y.table].cols[y.col].scale {

@@ -23,7 +23,8 @@ type token struct {
 	low            string
 	word           bool // letters and digits
 	code           bool
-	clause         int // rises through the text
+	glossed        bool // low is the English for it
+	clause         int  // rises through the text
 	sentence, blck int
 }
 
@@ -95,6 +96,7 @@ func parse(text string) *prose {
 	}
 	p.structure()
 	p.comma = p.usesComma()
+	p.gloss()
 	return p
 }
 
@@ -274,7 +276,7 @@ func (p *prose) cutProse(s span, clause int) int {
 }
 
 func (p *prose) endsSentence(i, to int) bool {
-	t := p.tokens[i]
+	t := &p.tokens[i]
 	if t.low != "." && t.low != "!" && t.low != "?" || i+1 >= to {
 		return false
 	}
@@ -292,11 +294,14 @@ func (p *prose) endsSentence(i, to int) bool {
 	return next.code || named || !unicode.IsLower(r) || t.low != "."
 }
 
-var clauseWords = set("while whereas but although though während aber enquanto mas")
+var (
+	clauseWords = set("while whereas but although though während aber enquanto mas")
+	mayClause   = sieveOf(clauseWords)
+)
 
 func (p *prose) endsClause(i, to int) bool {
-	t := p.tokens[i]
-	if i+1 < to && clauseWords[p.tokens[i+1].low] {
+	t := &p.tokens[i]
+	if i+1 < to && mayClause.mayHold(p.tokens[i+1].low) && clauseWords[p.tokens[i+1].low] {
 		return true
 	}
 	switch t.low {
@@ -357,16 +362,21 @@ func (p *prose) endsWithColon(b int) bool {
 	return s.to > s.from && p.tokens[s.to-1].low == ":"
 }
 
+var mayStyle = sieveOf(commaStyle, dotStyle)
+
 // usesComma decides whether 1.234 means a thousand and more: by the language's
 // small words, or by numbers that can be read in one way only.
 func (p *prose) usesComma() bool {
 	score := 0
-	for i, t := range p.tokens {
-		switch {
-		case commaStyle[t.low]:
-			score++
-		case dotStyle[t.low]:
-			score--
+	for i := range p.tokens {
+		t := &p.tokens[i]
+		if mayStyle.mayHold(t.low) {
+			switch {
+			case commaStyle[t.low]:
+				score++
+			case dotStyle[t.low]:
+				score--
+			}
 		}
 		if i+2 < len(p.tokens) && t.word && isDigits(t.low) && p.tokens[i+1].start == t.end && p.tokens[i+2].start == p.tokens[i+1].end {
 			frac := p.tokens[i+2].low

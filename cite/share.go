@@ -2,6 +2,7 @@ package cite
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -99,7 +100,7 @@ func (r *resolver) ratioOf(k int) *candidate {
 		return nil
 	}
 	below := r.denominators(n)
-	if len(below) == 0 && (!r.saysSentence(n, perCues) || n.sig < 3 && !r.says(n, perCues) || n.sig < 2) && !(n.currency && r.averaged(n) && r.strictly(k)) {
+	if len(below) == 0 && (!r.saysSentence(n, perCues) || n.sig < 3 && !r.says(n, perCues) || n.sig < 2) && !((n.currency || n.unit.factor != nil) && r.averaged(n) && r.strictly(k)) {
 		return nil
 	}
 	if !r.strictly(k) {
@@ -116,6 +117,11 @@ func (r *resolver) ratioOf(k int) *candidate {
 			}
 		} else if len(xs) <= len(ys) {
 			xs = r.amounts(row.table)
+		}
+		for ci, c := range r.tables[row.table].cols[:min(len(r.tables[row.table].cols), maxColumns)] {
+			if n.per.factor != nil && c.role == roleNumber && c.unit.dimension == n.per.dimension && !slices.Contains(xs, ci) {
+				xs = append(xs, ci) // cents of a column of euros, though nothing names it
+			}
 		}
 		xs, ys = r.outdated(n, row.table, xs), r.outdated(n, row.table, ys)
 		for _, x := range xs {
@@ -215,13 +221,13 @@ func (r *resolver) oneOf(n *numeral, m *columnMention) bool {
 // after "630 of 840 finished (75 %)", "Ethics is at 90 %".
 func (r *resolver) again(k int) *candidate {
 	n := &r.numerals[k]
-	if !n.percent && (!n.currency || n.sig < 3) || r.says(n, diffCues) {
+	if !n.percent && (!n.currency || n.sig < 3) && !n.fractional() || r.says(n, diffCues) && !r.isLevel(n) {
 		return nil
 	}
 	tried := map[[3]int]bool{}
 	for j := range r.found {
 		c := r.found[j]
-		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent || r.numerals[j].currency != n.currency {
+		if j == k || c == nil || c.over == nil || r.numerals[j].percent != n.percent || r.numerals[j].currency != n.currency && !n.fractional() {
 			continue
 		}
 		for _, b := range r.bindings[k] {
@@ -237,6 +243,17 @@ func (r *resolver) again(k int) *candidate {
 		}
 	}
 	return nil
+}
+
+// isLevel: "at 7.2", "a ratio of 4.7" are no differences.
+func (r *resolver) isLevel(n *numeral) bool {
+	w, before := r.wordBefore(n)
+	return w == "at" || w == "of" && (before == "ratio" || before == "rate" || before == "average")
+}
+
+// fractional: written with a decimal point, in two digits or more.
+func (n *numeral) fractional() bool {
+	return n.kind == number && !n.points && !n.times && n.sig >= 2 && n.readings[0].unit.Sign() > 0 && n.readings[0].unit.Cmp(ratOne) < 0
 }
 
 var lackVerbs = set("lost failed missed lacked unpaid unsold empty vacant unused dropped incomplete missing outstanding open left remaining unresolved rejected unfilled absent fehlen fehlten")

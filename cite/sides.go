@@ -12,6 +12,7 @@ import (
 
 var (
 	earlierWords = set("last previous prior old before start opening prev first initial budget budgeted plan planned forecast expected vorjahr vormonat anterior")
+	seasons      = map[string]int{"spring": 4, "summer": 7, "autumn": 10}
 	plannedWords = set("budget budgeted plan planned forecast expected target")
 	laterWords   = set("this current new after end closing latest now actual actuals real spent final")
 	reachWords   = set("reached reaching hit now currently")
@@ -29,6 +30,8 @@ func columnAge(name []string) (age int, base string) {
 			age = y
 		case months[w] > 0:
 			age = months[w]
+		case seasons[w] > 0:
+			age = seasons[w]
 		case earlierWords[w]:
 			age = 1
 		case laterWords[w]:
@@ -75,7 +78,7 @@ func (t *table) sameMeasure(x, y int) bool {
 		x, y = y, x
 	}
 	u := t.cols[x].unit
-	if u.factor == nil || u.dimension == "money" || u != t.cols[y].unit || t.cols[x].age > 2 {
+	if u.factor == nil || u != t.cols[y].unit || t.cols[x].age > 2 {
 		return false
 	}
 	for _, w := range strings.Fields(t.cols[x].base) {
@@ -212,7 +215,7 @@ func (r *resolver) periodAt(i int) int {
 		}
 		return 0
 	}
-	if c := p.text[p.tokens[i].start]; c >= 'A' && c <= 'Z' {
+	if c := p.text[p.tokens[i].start]; c >= 'A' && c <= 'Z' || smallMonths[p.low(i)] {
 		return months[p.low(i)]
 	}
 	return 0
@@ -358,12 +361,12 @@ func (r *resolver) superseded(k, t, ci int) bool {
 		}
 		return !ends[1]
 	}
-	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.saysPast(n, tab.cols[ci].age)
+	return ends[1] && !hasAny(tab.cols[ci].words, plannedWords) && !r.saysPast(n, t, tab.cols[ci].age)
 }
 
-// saysPast: the sentence has a word of time, or the year a column is of; without
-// one, a figure is of the present.
-func (r *resolver) saysPast(n *numeral, age int) bool {
+// saysPast: the sentence has a word of time other than the year of the whole result,
+// or the year a column is of; without one, a figure is of the present.
+func (r *resolver) saysPast(n *numeral, t, age int) bool {
 	p := r.prose
 	if age > 0 && age < 3 && !r.inTable(n) {
 		for _, m := range r.nearColumns(n) {
@@ -377,7 +380,7 @@ func (r *resolver) saysPast(n *numeral, age int) bool {
 	sp := p.sentences[p.tokens[n.from].sentence]
 	for i := max(sp.from, n.from-2*window); i < sp.to && i < n.to+2*window; i++ {
 		low := p.low(i)
-		if k := r.numeralAt[i]; k >= 0 && (r.numerals[k].year || r.numerals[k].kind == calendar) || months[low] > 0 || pastWords[low] {
+		if k := r.numeralAt[i]; k >= 0 && (r.numerals[k].year && r.numerals[k].date.year*100 != r.tableTime(t) || r.numerals[k].kind == calendar) || months[low] > 0 || pastWords[low] {
 			return true
 		}
 		near := p.tokens[i].clause == p.tokens[n.from].clause || i < sp.from+4 || i >= n.to && i < n.to+4

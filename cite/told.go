@@ -71,17 +71,22 @@ func (r *resolver) told(k int) *candidate {
 		return nil
 	}
 	ops := r.operations(k)
-	if !n.percent && !n.times && r.perEach(n) {
+	each := !n.percent && !n.times && r.perEach(n)
+	if each {
 		ops = append(ops, ratioOp)
 	}
 	cs := r.claims(k, 0)
 	for i := range cs {
 		for j := i + 1; j < len(cs) && r.spend(1); j++ {
 			x, y := cs[i], cs[j]
-			if r.numerals[x.k].percent || r.numerals[y.k].percent || r.pairedCells(x, y) {
+			if r.numerals[x.k].percent || r.numerals[y.k].percent {
 				continue
 			}
+			paired := r.pairedCells(x, y)
 			for _, op := range ops {
+				if paired && !(each && op.name == "ratio" && x.c.row == y.c.row && r.involves(k, x.c.ref(), y.c.ref())) {
+					continue
+				}
 				if c := r.combine(k, op, x, y); c != nil {
 					return c
 				}
@@ -210,6 +215,8 @@ func (r *resolver) isRatioColumn(c, a, b *candidate) bool {
 	return true
 }
 
+func (c *candidate) ref() cellRef { return cellRef{c.table, c.row, c.col} }
+
 // pairedCells: two cells of one row or one column are for pairwise.
 func (r *resolver) pairedCells(x, y claim) bool {
 	a, b := x.c, y.c
@@ -267,8 +274,11 @@ func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
 	if x.k > y.k {
 		x, y = y, x
 	}
-	if op.name == "ratio" && n.percent && x.val.Cmp(y.val) > 0 || op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
+	if op.name == "ratio" && (n.percent && x.val.Cmp(y.val) > 0 || n.times && x.val.Cmp(y.val) < 0) || op.name == "growth" && x.k < y.k || op.name == "diff" && x.val.Cmp(y.val) < 0 {
 		x, y = y, x // the part first; the later first; the larger first
+	}
+	if dim := n.rateDimension(); op.name == "ratio" && dim != "" && measuredIn(y.c, dim) && !measuredIn(x.c, dim) {
+		x, y = y, x // hours by pieces, whichever comes first
 	}
 	v := op.eval(x.val, y.val)
 	if strings.HasPrefix(x.c.formula, "count(") != strings.HasPrefix(y.c.formula, "count(") {
@@ -282,7 +292,11 @@ func (r *resolver) combine(k int, op operation, x, y claim) *candidate {
 		return nil
 	}
 	formula := strings.Replace(strings.Replace(op.text, "%s", r.term(x.c), 1), "%s", r.term(y.c), 1)
-	return &candidate{table: x.c.table, formula: formula, value: ratText(v), conf: 0.8 * q}
+	c := &candidate{table: x.c.table, formula: formula, value: ratText(v), conf: 0.8 * q}
+	if op.name == "ratio" && x.c.measure != nil && y.c.measure != nil {
+		n.inItsUnit(c, v, x.c.measure, y.c.measure)
+	}
+	return c
 }
 
 // fitsMeasured is fitsValue for a difference of two amounts in one unit, or an
@@ -293,6 +307,10 @@ func (n *numeral) fitsMeasured(v *big.Rat, op operation, x, y *candidate) (float
 	case a == nil || b == nil || n.percent || n.points || n.times:
 	case op.name == "diff" && a.unit.dimension == b.unit.dimension && a.scale == b.scale:
 		return n.fitsColumn(v, a, true)
+	case op.name == "ratio" && n.subunit() && a.unit.factor == nil:
+		return n.fits(new(big.Rat).Mul(v, ratHundred), true)
+	case op.name == "ratio" && n.rateConversion(a.unit) != nil && b.unit.dimension != a.unit.dimension:
+		return n.fits(new(big.Rat).Mul(v, n.rateConversion(a.unit)), true) // hours each, of minutes
 	case op.name == "ratio" && a.scale > b.scale:
 		return n.fits(new(big.Rat).Mul(v, pow10(a.scale-b.scale)), true)
 	}
@@ -307,6 +325,9 @@ func (r *resolver) wrongWay(n *numeral, v *big.Rat) bool {
 
 // perEach: "60 per ticket", "earns 4.00 a ride".
 func (r *resolver) perEach(n *numeral) bool {
+	if n.subunit() && r.says(n, perCues) {
+		return true // "every dollar brought back 53 cents"
+	}
 	for i := n.to; i < n.to+5; i++ {
 		if perCues[r.prose.low(i)] {
 			return true

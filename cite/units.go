@@ -10,7 +10,7 @@ import (
 // number. "6.2 seconds" is the 6210 of p95_ms and cannot be the 6.2 of score.
 
 // unit is a measure of some dimension; factor is what one of it is worth in the
-// dimension's base. The zero unit is none.
+// dimension's base. The zero unit is none. The thousands of teur are the column's scale.
 type unit struct {
 	dimension string
 	factor    *big.Rat
@@ -25,7 +25,7 @@ var units = readUnits(map[string]string{
 	"data":   "byte 1 kb 1000 mb 1000000 gb 1000000000 tb 1000000000000",
 	"volume": "ml 1/1000 l 1 liter 1 litre 1 hl 100 m3 1000 cbm 1000",
 	"area":   "sqm 1 m2 1 ha 10000 hectare 10000 km2 1000000",
-	"money":  "cent 1/100 pence 1/100 eur 1 euro 1 usd 1 dollar 1 gbp 1 pound 1 chf 1",
+	"money":  "cent 1/100 pence 1/100 eur 1 euro 1 usd 1 dollar 1 gbp 1 pound 1 chf 1 keur 1 teur 1 meur 1 kusd 1 musd 1",
 })
 
 func readUnits(lists map[string]string) map[string]unit {
@@ -96,17 +96,67 @@ func (p *prose) unitBehind(n *numeral) {
 		n.unit = unit{}
 	}
 	if next, _ := nextWord(rest[at+len(word):]); perCues[strings.ToLower(next)] {
-		n.unit = unit{}
+		n.unit, n.per = unit{}, n.unit
 	}
 }
 
 // conversion is what a value of unit u is multiplied by to be said in the unit of
 // the numeral; nil when they are of one size, or of different kinds.
-func (n *numeral) conversion(u unit) *big.Rat {
-	if n.unit.factor == nil || u.dimension != n.unit.dimension || u.factor.Cmp(n.unit.factor) == 0 {
+func (n *numeral) conversion(u unit) *big.Rat { return convert(u, n.unit) }
+
+func convert(u, to unit) *big.Rat {
+	if to.factor == nil || u.dimension != to.dimension || u.factor.Cmp(to.factor) == 0 {
 		return nil
 	}
-	return new(big.Rat).Quo(u.factor, n.unit.factor)
+	return new(big.Rat).Quo(u.factor, to.factor)
+}
+
+// rateConversion is conversion for the upper part of a rate.
+func (n *numeral) rateConversion(u unit) *big.Rat {
+	if f := n.conversion(u); f != nil {
+		return f
+	}
+	return convert(u, n.per)
+}
+
+// rateDimension is what a rate is of: time for "2 hours each".
+func (n *numeral) rateDimension() string {
+	if n.per.dimension != "" {
+		return n.per.dimension
+	}
+	return n.unit.dimension
+}
+
+func measuredIn(c *candidate, dimension string) bool {
+	return c.measure != nil && c.measure.unit.dimension == dimension
+}
+
+// inItsUnit writes the conversion of a rate into its formula, so that what comes out is
+// what the text says: minutes by pieces over 60 are hours each.
+func (n *numeral) inItsUnit(c *candidate, v *big.Rat, x, y *column) {
+	f := n.rateConversion(x.unit)
+	switch {
+	case n.percent || n.points || n.times || x.unit.dimension == y.unit.dimension && x.unit.factor != nil:
+		return
+	case f == nil && n.subunit() && x.unit.factor == nil:
+		f = ratHundred
+	case f == nil:
+		return
+	}
+	switch inverse := new(big.Rat).Inv(f); {
+	case f.IsInt():
+		c.formula += " * " + ratText(f)
+	case inverse.IsInt():
+		c.formula += " / " + ratText(inverse)
+	default:
+		return
+	}
+	c.value = ratText(new(big.Rat).Mul(v, f))
+}
+
+// subunit: cents, pence.
+func (n *numeral) subunit() bool {
+	return n.unit.dimension == "money" && n.unit.factor.Cmp(ratOne) < 0 || n.per.dimension == "money" && n.per.factor.Cmp(ratOne) < 0
 }
 
 // conversions are those that the columns of the results ask for.

@@ -189,9 +189,12 @@ func (v *verifier) checkFormula(n *numeral, c footnote.Cite) string {
 // conversions are from the units of the columns to that of the text.
 func (v *verifier) conversions(n *numeral) []*big.Rat {
 	var out []*big.Rat
+	if n.subunit() {
+		out = append(out, ratHundred)
+	}
 	for _, t := range v.tables {
 		for ci := range t.cols {
-			if f := n.conversion(t.cols[ci].unit); f != nil {
+			if f := n.rateConversion(t.cols[ci].unit); f != nil {
 				out = append(out, f)
 			}
 			if s := t.cols[ci].scale; s > 0 {

@@ -13,6 +13,30 @@ func set(words string) map[string]bool {
 	return m
 }
 
+// A sieve tells most words that are not in a set at a glance: by their first two bytes
+// and their length. Looking each word of a text up in several tables costs more than all
+// else that is done with it.
+type sieve [1 << 10]uint32
+
+func (s *sieve) add(w string) { s[s.place(w)] |= 1 << min(len(w), 31) }
+
+// mayHold is false for words that are in none of the sets.
+func (s *sieve) mayHold(w string) bool {
+	return len(w) > 1 && s[s.place(w)]>>min(len(w), 31)&1 != 0
+}
+
+func (s *sieve) place(w string) int { return int(w[0]&31)<<5 | int(w[1]&31) }
+
+func sieveOf[T any](sets ...map[string]T) *sieve {
+	s := new(sieve)
+	for _, set := range sets {
+		for w := range set {
+			s.add(w)
+		}
+	}
+	return s
+}
+
 var cardinals = map[string]int64{
 	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
 	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
@@ -69,6 +93,10 @@ var months = map[string]int{
 	"setembro": 9, "outubro": 10, "novembro": 11, "dezembro": 12,
 }
 
+// smallMonths are written with a small letter where they are at home, and mean
+// nothing else.
+var smallMonths = set("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro")
+
 var weekdays = map[string]int{"monday": 1, "tuesday": 2, "wednesday": 3, "thursday": 4, "friday": 5, "saturday": 6, "sunday": 7}
 
 var (
@@ -89,9 +117,9 @@ var (
 	maxCues     = set("highest maximum max peak peaked peaks peaking most largest biggest greatest best top record strongest busiest höchste maior longest")
 	minCues     = set("lowest minimum min smallest fewest weakest worst cheapest quietest bottomed shortest niedrigste menor")
 
-	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans lift uplift boost too few back dropping falling rising growing increasing overrun excess surplus missed outsold outpaced outperformed overshot undershot swing shortfall overspend savings saving saved slipped slid surged soared plunged sank shrank shrunk crept expanded contracted collapsed")
+	diffCues = set("more less fewer higher lower ahead behind difference gap band spread distance width by increase increased decrease decreased grew grow growth rose rise risen fell fall dropped drop drops declined decline gain gained gains lost loss margin above below short exceed exceeded exceeds exceeding trailing trails trail added lead leads leading improved improvement difference longer shorter older younger cheaper change changed up down extra additional over under mehr weniger missing beats beat surplus deficit reduction reduced jump jumped narrower wider climbed climb faster slower quicker spanning spans lift uplift boost too few back dropping falling rising growing increasing overrun excess surplus missed outsold outpaced outperformed overshot undershot swing shortfall overspend savings saving saved jumping climbing dropping gaining losing slipping surging soaring slipped slid surged soared plunged sank shrank shrunk crept expanded contracted collapsed")
 	leftCues = set("leaves leaving leave left remaining remain remains free available spare")
-	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped ahead surplus rising growing increasing mehr")
+	upCues   = set("more higher above increase increased grew growth rose rise gain gained up exceeded exceeds exceed improved longer climbed climb jump jumped jumping climbing gaining surging soaring ahead surplus rising growing increasing mehr")
 	downCues = set("less fewer lower below decrease decreased fell fall falls dropped drop drops declined decline declines falling dropping declining saving savings saved weniger lost loss losses down shrank shrunk shrinking negative deficit reduction reduced minus behind under shorter loses lose losing decreasing declining cut short slipped worse cheaper slower gesunken caiu trailing trails shrinks underspent underspend undershot undershoots underran shortfall missed owed refunded overdrawn")
 
 	perCues   = set("per each pro por every je")
@@ -123,7 +151,7 @@ var vague = set("average rate share percent")
 var expansions = map[string]string{
 	"avg": "average", "mean": "average", "pct": "percent", "percentage": "percent", "num": "number", "cnt": "count", "nr": "number",
 	"qty": "quantity", "amt": "amount", "rev": "revenue", "cust": "customer", "ytd": "year", "min": "minimum",
-	"max": "maximum", "hrs": "hour", "mins": "minute", "temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
+	"kilometre": "km", "kilometer": "km", "max": "maximum", "hrs": "hour", "mins": "minute", "temperatur": "temperature", "temp": "temperature", "std": "standard", "stddev": "stddev", "deviation": "stddev",
 }
 
 // percentNames make a column one of percents or ratios; ratioNames do unless its

@@ -1,0 +1,99 @@
+package cite_test
+
+import (
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/cite"
+)
+
+func salesTable() cite.Table {
+	return cite.Table{ID: "r1", SQL: "SELECT channel, orders, revenue FROM sales", RowCount: 4, Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "channel", Kind: footnote.KindText}, {Name: "orders", Kind: footnote.KindInteger}, {Name: "revenue", Kind: footnote.KindNumber}},
+		Rows: [][]any{
+			{"Web", int64(8204), 612838.80}, {"App", int64(9911), 581775.70}, {"Store", int64(4120), 370388.00}, {"Phone", int64(610), 79910.00},
+		},
+	}}
+}
+
+func formulas(t *testing.T, text string, table cite.Table) map[string]string {
+	t.Helper()
+	cites, _ := cite.Resolve(text, []cite.Table{table}, "")
+	out := map[string]string{}
+	for _, c := range cites {
+		out[c.Text] = c.Formula
+	}
+	if problems := cite.Verify(text, cites, []cite.Table{table}); len(problems) > 0 {
+		t.Errorf("Verify(%q) = %v, want no problem", text, problems)
+	}
+	return out
+}
+
+func TestParallelFigures(t *testing.T) {
+	const list = "Per order:\n\n- Web: €74.70\n- App: €58.70\n- Store: €89.90\n- Phone: €131\n\nOver all channels it is €72.00."
+	got := formulas(t, list, salesTable())
+	for text, want := range map[string]string{
+		"€58.70": "r1[1].revenue / r1[1].orders",
+		"€131":   "r1[3].revenue / r1[3].orders",
+		"€72.00": "sum(r1.revenue) / sum(r1.orders)",
+	} {
+		if got[text] != want {
+			t.Errorf("formula of %s = %q, want %q", text, got[text], want)
+		}
+	}
+}
+
+// A figure of another row does not fit the formula of its own, and two figures are
+// not enough to believe in one.
+func TestParallelFiguresOfOtherRows(t *testing.T) {
+	got := formulas(t, "Per order:\n\n- Web: €74.70\n- App: €89.90\n- Store: €89.90\n- Phone: €131", salesTable())
+	if got["€74.70"] == "" || len(got) != 3 {
+		t.Errorf("formulas = %v, want three, without one for the App", got)
+	}
+	got = formulas(t, "Some figures:\n\n- Web: 74.70\n- App: 58.70", salesTable())
+	if len(got) != 0 {
+		t.Errorf("formulas of two figures = %v, want none", got)
+	}
+}
+
+func TestPercentagesBesideTheirParts(t *testing.T) {
+	table := cite.Table{ID: "r1", SQL: "SELECT line, trips, on_time FROM lines", RowCount: 3, Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "line", Kind: footnote.KindText}, {Name: "trips", Kind: footnote.KindInteger}, {Name: "on_time", Kind: footnote.KindInteger}},
+		Rows:    [][]any{{"S1", int64(4120), int64(3831)}, {"S5", int64(2110), int64(1561)}, {"S7", int64(1655), int64(1572)}},
+	}}
+	for text, want := range map[string]string{
+		"On S5 549 of 2,110 trips (about 26%) were late.": "(r1[1].trips - r1[1].on_time) / r1[1].trips",
+		"On S5 549 of 2,110 trips (about 28%) were late.": "",
+	} {
+		cites, _ := cite.Resolve(text, []cite.Table{table}, "")
+		got := ""
+		for _, c := range cites {
+			if c.Text == "26%" || c.Text == "28%" {
+				got = c.Formula
+			}
+		}
+		if got != want {
+			t.Errorf("%q: formula = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestRatesAreInTheUnitOfTheText(t *testing.T) {
+	table := cite.Table{ID: "r1", SQL: "SELECT plant, downtime_min, incidents, cost_eur FROM plants", RowCount: 2, Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "plant", Kind: footnote.KindText}, {Name: "downtime_min", Kind: footnote.KindInteger},
+			{Name: "incidents", Kind: footnote.KindInteger}, {Name: "cost_eur", Kind: footnote.KindNumber}},
+		Rows: [][]any{{"Gdansk", int64(4980), int64(41), 20.5}, {"Porto", int64(3312), int64(58), 19.1}},
+	}}
+	if f := formulas(t, "Gdansk's 41 incidents took about 2 hours each (83 hours of downtime).", table)["2"]; f != "r1[0].downtime_min / r1[0].incidents / 60" {
+		t.Errorf("formula of 2 = %q", f)
+	}
+	got := formulas(t, "Gdansk had 83 hours of downtime over 41 incidents, i.e. about 2 hours each, or 50 cents per incident.", table)
+	for text, want := range map[string]string{
+		"2":  "r1[0].downtime_min / r1[0].incidents / 60",
+		"50": "r1[0].cost_eur / r1[0].incidents * 100",
+	} {
+		if got[text] != want {
+			t.Errorf("formula of %s = %q, want %q", text, got[text], want)
+		}
+	}
+}

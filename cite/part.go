@@ -1,0 +1,139 @@
+package cite
+
+import (
+	"math/big"
+	"strings"
+)
+
+// Percentages of figures that stand beside them: "356 of its 990 tickets (about
+// 36 %)", "one in four trips (549 of 2,110)", "71,240, 57 % of the fleet's 124,655".
+
+// ofBeside is the ratio of the two figures "A of B" before or behind a percentage,
+// whether they are cells or worked out.
+func (r *resolver) ofBeside(k int) *candidate {
+	n := &r.numerals[k]
+	if !n.percent {
+		return nil
+	}
+	if k >= 2 && r.opensBracket(n) && r.isPart(k-2, k-1) && n.from-r.numerals[k-1].to <= 6 {
+		return r.ratioOfFound(k, k-2, k-1)
+	}
+	if k+2 < len(r.numerals) && r.isPart(k+1, k+2) && r.opensBracket(&r.numerals[k+1]) && r.numerals[k+1].from-n.to <= 10 {
+		return r.ratioOfFound(k, k+1, k+2)
+	}
+	return nil
+}
+
+// opensBracket: the numeral is the first word in a bracket, but for a hedge.
+func (r *resolver) opensBracket(n *numeral) bool {
+	i := n.from - 1
+	if partHedges[r.prose.low(i)] || r.prose.low(i) == "~" {
+		i--
+	}
+	return r.prose.low(i) == "("
+}
+
+// isPart: numerals j and k are "A of B" in one sentence.
+func (r *resolver) isPart(j, k int) bool {
+	n, m := &r.numerals[j], &r.numerals[k]
+	t := r.prose.tokens
+	return t[n.from].sentence == t[m.from].sentence && !n.percent && !m.percent && n.kind == number && m.kind == number && m.from-n.to <= 4 && r.partOf(m)
+}
+
+// ratioOfFound divides the figures of two numerals that are resolved already.
+func (r *resolver) ratioOfFound(k, i, j int) *candidate {
+	a, b := r.found[i], r.found[j]
+	if r.isOpen(i) || r.isOpen(j) || a.table < 0 || b.table < 0 {
+		return nil
+	}
+	x, ok1 := parseRat(a.value)
+	y, ok2 := parseRat(b.value)
+	if !ok1 || !ok2 || y.Sign() == 0 || x.Cmp(y) > 0 {
+		return nil
+	}
+	v := new(big.Rat).Quo(x, y)
+	q, ok := r.numerals[k].fitsValue(v)
+	if !ok {
+		return nil
+	}
+	return &candidate{table: a.table, formula: r.term(a) + " / " + r.term(b), value: ratText(v), conf: 0.85 * q}
+}
+
+// ofSum: in "71,240, 57 % of the fleet's 124,655" the whole is the sum that follows;
+// only is true when the part is known too, and nothing else will do.
+func (r *resolver) ofSum(k int) (c *candidate, only bool) {
+	n := &r.numerals[k]
+	if !n.percent || k+1 >= len(r.numerals) || r.prose.low(n.to) != "of" || r.speaksOfGroup(k) || r.saysSentence(n, groupCues) {
+		return nil, false
+	}
+	m := &r.numerals[k+1]
+	if m.percent || !r.plainFigure(m) || m.from-n.to > 7 || r.prose.tokens[m.from].clause != r.prose.tokens[n.from].clause {
+		return nil, false
+	}
+	if r.isOpen(k + 1) {
+		r.better(k+1, r.aggregate(k+1)) // the whole first
+	}
+	w := r.found[k+1]
+	if r.isOpen(k+1) || !strings.HasPrefix(w.formula, "sum(") || w.measure == nil {
+		return nil, false
+	}
+	j := r.amountBefore(k)
+	if j < 0 || r.isOpen(j) {
+		return nil, j >= 0 && r.ofOneRow(k)
+	}
+	if r.found[j].measure != w.measure || r.found[j].formula != "" {
+		return nil, false
+	}
+	return r.ratioOfFound(k, j, k+1), true
+}
+
+// amountBefore is the numeral before that is no percentage and no year, within a few
+// words in the sentence, or -1.
+func (r *resolver) amountBefore(k int) int {
+	n := &r.numerals[k]
+	for j := k - 1; j >= 0 && j >= k-2; j-- {
+		m := &r.numerals[j]
+		if r.prose.tokens[m.from].sentence != r.prose.tokens[n.from].sentence || n.from-m.to > 8 {
+			break
+		}
+		if r.plainFigure(m) && !m.percent && !m.year && !m.points && !m.times {
+			return j
+		}
+	}
+	return -1
+}
+
+// ofWhole: "264 MWh, or 43 %, were fed in": a sum as a percentage of the one column
+// it can be a part of.
+func (r *resolver) ofWhole(k int) *candidate {
+	n := &r.numerals[k]
+	if k == 0 || !n.percent || r.isOpen(k-1) || r.isChange(n) {
+		return nil
+	}
+	m, c := &r.numerals[k-1], r.found[k-1]
+	if w := r.prose.low(n.from - 1); w != "or" && w != "(" || n.from-m.to > 4 || m.percent || c.measure == nil || !strings.HasPrefix(c.formula, "sum(") || !r.tables[c.table].whole {
+		return nil
+	}
+	for x := range r.tables[c.table].cols {
+		if &r.tables[c.table].cols[x] != c.measure {
+			continue
+		}
+		if wholes := r.wholesOf(c.table, x, r.amounts(c.table)); len(wholes) == 1 && c.formula == "sum("+r.ref(c.table, -1, c.measure.name)+")" {
+			return r.divideTotals(k, ratioOp, c.table, x, wholes[0])
+		}
+	}
+	return nil
+}
+
+// ofCounted: the 6 of "three of 6", when the three are rows and there are six.
+func (r *resolver) ofCounted(k int) *candidate {
+	n := &r.numerals[k]
+	if k == 0 || n.percent || r.isOpen(k-1) || !strings.HasPrefix(r.found[k-1].formula, "count(") || !r.isPart(k-1, k) {
+		return nil
+	}
+	t := r.found[k-1].table
+	if v := n.readings[0].val; t < 0 || r.truncated(t) || !v.IsInt() || v.Cmp(big.NewRat(int64(r.tables[t].rowCount), 1)) != 0 {
+		return nil
+	}
+	return r.countOf(t, 0.85)
+}
