@@ -332,31 +332,44 @@ func (c *Catalog) Remove(p footnote.Principal, name string) error {
 // Expire deletes the uploads that are older than age says of their owner, who is named
 // as Digest names an org and a user; a negative age keeps them.
 func (c *Catalog) Expire(now time.Time, age func(org, user string) time.Duration) error {
+	_, err := c.removeAll(func(u *upload) bool {
+		most := age(u.owner.org, u.owner.user)
+		if most < 0 {
+			return false
+		}
+		info, err := os.Stat(filepath.Join(u.folder, aboutFile))
+		return err == nil && now.Sub(info.ModTime()) > most // no error: it was not removed meanwhile
+	})
+	return err
+}
+
+// Forget deletes all uploads of a principal, and returns how many there were.
+func (c *Catalog) Forget(p footnote.Principal) (int, error) {
+	return c.removeAll(func(u *upload) bool { return u.owner == ownerOf(p) })
+}
+
+// removeAll deletes the uploads that are meant, but for those that are still coming.
+func (c *Catalog) removeAll(meant func(*upload) bool) (n int, err error) {
 	c.mu.Lock()
-	var old []*upload
+	var all []*upload
 	for _, u := range c.uploads {
 		if !u.pending {
-			old = append(old, u)
+			all = append(all, u)
 		}
 	}
 	c.mu.Unlock()
-	var errs []error
-	for _, u := range old {
-		most := age(u.owner.org, u.owner.user)
-		if most < 0 {
+	for _, u := range all {
+		if !meant(u) {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(u.folder, aboutFile))
-		if err != nil || now.Sub(info.ModTime()) <= most {
-			continue // one that was removed meanwhile, too
-		}
-		if err := u.remove(); err != nil {
-			errs = append(errs, err)
+		if rerr := u.remove(); rerr != nil {
+			err = errors.Join(err, rerr)
 			continue
 		}
 		c.drop(u)
+		n++
 	}
-	return errors.Join(errs...)
+	return n, err
 }
 
 // Digest is how an org or a user is named in the folder of uploads.

@@ -62,6 +62,14 @@ type Informer interface {
 // with the child; it is the only writable place beside Options.Write.
 type OpenFunc func(ctx context.Context, config json.RawMessage) (Engine, error)
 
+type attachedKey struct{}
+
+// Attached is what came along with the query that an engine runs; see Options.Attach.
+func Attached(ctx context.Context) []byte {
+	data, _ := ctx.Value(attachedKey{}).([]byte)
+	return data
+}
+
 // What a child may do.
 type Profile string
 
@@ -100,6 +108,9 @@ type Options struct {
 	// put files into temp, the child's private directory, and returns the config
 	// the engine is opened with.
 	Prepare func(ctx context.Context, temp string) (config any, err error)
+	// Attach, when set, gives what goes along with a query beside its text: what
+	// follows from who asks. The engine reads it with Attached.
+	Attach func(ctx context.Context) ([]byte, error)
 	// Limits bound every query; zero fields take source.DefaultLimits.
 	Limits source.Limits
 	// Concurrency is how many queries run at once; the others wait. Default 4.

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -194,8 +196,19 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// Query implements source.Source.
+// Query implements source.Source. An engine of our own has no log beside ours: that a
+// statement ran, and for whom, stands there, on the level debug.
 func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	sum, err := c.ask(ctx, q, each)
+	if c.opts.Logger.Enabled(ctx, slog.LevelDebug) {
+		from := footnote.OriginOf(ctx)
+		c.opts.Logger.DebugContext(ctx, "statement", "engine", c.opts.Dialect, "run", from.Run, "request", from.Request,
+			"rows", sum.Rows, "took_ms", sum.Elapsed.Milliseconds(), "failed", err != nil)
+	}
+	return sum, err
+}
+
+func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	begun := time.Now()
 	q.Limits = q.Limits.Within(c.opts.Limits)
 	limit := q.Limits.Time
@@ -204,6 +217,13 @@ func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any)
 	}
 	if len(q.SQL) > 1<<20 {
 		return source.Summary{}, source.Refusef("The statement is longer than 1 MB.")
+	}
+	var attached []byte
+	if c.opts.Attach != nil {
+		var err error
+		if attached, err = c.opts.Attach(ctx); err != nil {
+			return source.Summary{}, err
+		}
 	}
 	release, err := c.slot(ctx, limit)
 	if err != nil {
@@ -215,7 +235,7 @@ func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any)
 	for again := true; ; again = false {
 		m := &meter{limits: q.Limits}
 		q.Limits.Time = max(limit-time.Since(begun), time.Millisecond)
-		sum, err := c.query(ctx, q, limit, m, each)
+		sum, err := c.query(ctx, q, attached, limit, m, each)
 		sum.Elapsed = time.Since(begun)
 		victim, ok := errors.AsType[*errVictim](err)
 		if !ok {
@@ -251,7 +271,7 @@ func busy(limit time.Duration) *source.Error {
 }
 
 // query makes one attempt. Limit is the time to speak of when it runs out.
-func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration, m *meter, each func(row []any) error) (source.Summary, error) {
+func (c *Client) query(ctx context.Context, q source.Query, attached []byte, limit time.Duration, m *meter, each func(row []any) error) (source.Summary, error) {
 	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	p, err := c.acquire(actx)
 	stop()
@@ -262,7 +282,7 @@ func (c *Client) query(ctx context.Context, q source.Query, limit time.Duration,
 		return source.Summary{}, err
 	}
 	defer p.release()
-	payload, err := appendQuery(make([]byte, 0, 64+len(q.SQL)), q)
+	payload, err := appendQuery(make([]byte, 0, 64+len(q.SQL)+len(attached)), q, attached)
 	if err != nil {
 		return source.Summary{}, err
 	}

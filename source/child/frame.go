@@ -186,33 +186,38 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 	return v, b[n:], nil
 }
 
-func appendQuery(dst []byte, q source.Query) ([]byte, error) {
+func appendQuery(dst []byte, q source.Query, attached []byte) ([]byte, error) {
 	l := q.Limits
 	for _, v := range [...]uint64{uint64(l.Time), uint64(l.Rows), uint64(l.Bytes), uint64(l.Cell), uint64(l.Memory), uint64(len(q.SQL))} {
 		dst = binary.AppendUvarint(dst, v)
 	}
-	return appendRow(append(dst, q.SQL...), q.Args)
+	dst = binary.AppendUvarint(append(dst, q.SQL...), uint64(len(attached)))
+	return appendRow(append(dst, attached...), q.Args)
 }
 
-func takeQuery(b []byte) (source.Query, error) {
+func takeQuery(b []byte) (q source.Query, attached []byte, err error) {
 	var v [5]int64
 	for i := range v {
 		n, rest, err := takeUvarint(b)
 		if err != nil || n == 0 || n > math.MaxInt64 {
-			return source.Query{}, errFrame
+			return q, nil, errFrame
 		}
 		v[i], b = int64(n), rest
 	}
 	sql, b, err := takeString(b)
 	if err != nil {
-		return source.Query{}, err
+		return q, nil, err
+	}
+	extra, b, err := takeString(b)
+	if err != nil {
+		return q, nil, err
 	}
 	args, b, err := takeRow(b)
 	if err != nil || len(b) != 0 {
-		return source.Query{}, errFrame
+		return q, nil, errFrame
 	}
 	limits := source.Limits{Time: duration(v[0]), Rows: int(v[1]), Bytes: v[2], Cell: int(v[3]), Memory: v[4]}
-	return source.Query{SQL: sql, Args: args, Limits: limits}, nil
+	return source.Query{SQL: sql, Args: args, Limits: limits}, []byte(extra), nil
 }
 
 // launch is what a child is told before it gives up its rights.

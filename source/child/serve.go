@@ -238,9 +238,12 @@ func (s *server) call(ctx context.Context, f frame) reply {
 // query runs a query and streams its rows. What it returns as tail, at most one
 // batch, is sent together with the reply.
 func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte, r reply) {
-	q, err := takeQuery(f.payload)
+	q, attached, err := takeQuery(f.payload)
 	if err != nil {
 		return nil, reply{Error: &wireError{Text: err.Error()}}
+	}
+	if len(attached) > 0 {
+		ctx = context.WithValue(ctx, attachedKey{}, attached)
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	defer stop()

@@ -54,6 +54,12 @@ type Options struct {
 	// each table, from one goroutine.
 	Progress func(table string, rows int64)
 
+	// Filters, when there are any, are conditions by the names of tables and views of
+	// the schema main, as internal/rowfilter reads them. A query sees of a table the
+	// rows for which its condition holds for the principal that acts; of other tables
+	// nothing.
+	Filters map[string]string
+
 	Concurrency int           // queries at once; default 4
 	Idle        time.Duration // how long a child stays unused; default 5 minutes
 	Pool        *child.Pool   // shared by the sources of a process

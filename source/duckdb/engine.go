@@ -18,6 +18,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -28,6 +29,11 @@ type config struct {
 	Memory int64     `json:"memory"`
 	Conns  int       `json:"conns"`
 	Load   *loadPlan `json:"load,omitempty"`
+
+	// Filters, when set, are the tables that may be read, and whether without a
+	// condition. Each query brings its conditions; Blank are some to check.
+	Filters map[string]bool      `json:"filters,omitempty"`
+	Blank   rowfilter.Conditions `json:"blank,omitempty"`
 }
 
 // OpenEngine opens the engine inside a child; it is a child.OpenFunc.
@@ -48,6 +54,7 @@ type engine struct {
 	data    *sql.DB // the database
 	grammar *sql.DB // an engine without data that parses for the gate
 	gate    *gate
+	guard   *guard // nil: everybody sees every row
 }
 
 const maxSpill = 1 << 30 // bytes of temporary files
@@ -57,6 +64,13 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 	var err error
 	if e.grammar, err = open(ctx, "", 128<<20, 1); err != nil {
 		return nil, err
+	}
+	if cfg.Filters != nil {
+		if err := e.openGuarded(ctx, cfg); err != nil {
+			e.Close()
+			return nil, err
+		}
+		return e, nil
 	}
 	if e.data, err = open(ctx, cfg.Path, cfg.Memory, max(cfg.Conns, 1)); err != nil {
 		e.Close()
@@ -75,7 +89,7 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 // open opens a database file read-only, or an empty one in memory, and takes away
 // all it does not need. Path is not escaped by the driver: checkPath must have
 // seen it.
-func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, error) {
+func open(ctx context.Context, path string, memory int64, conns int, first ...string) (*sql.DB, error) {
 	params := url.Values{
 		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
 		"allow_persistent_secrets": {"false"}, "allow_unsigned_extensions": {"false"},
@@ -91,7 +105,7 @@ func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, e
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	for _, set := range []string{
+	for _, set := range append(first,
 		"SET GLOBAL TimeZone = 'UTC'",
 		// Below the working directory. A generated column of the database may read
 		// settings, so none of them tells a path of this machine.
@@ -102,7 +116,7 @@ func open(ctx context.Context, path string, memory int64, conns int) (*sql.DB, e
 		"SET GLOBAL allocator_bulk_deallocation_flush_threshold = '64MiB'",
 		"SET GLOBAL enable_external_access = false",
 		"SET GLOBAL lock_configuration = true",
-	} {
+	) {
 		if _, err := db.ExecContext(ctx, set); err != nil {
 			db.Close()
 			return nil, fmt.Errorf("%s: %w", set, err)
@@ -137,7 +151,16 @@ func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
 
 // distinct implements gate.distinct.
 func (e *engine) distinct(ctx context.Context, text string) ([]string, error) {
-	rows, err := e.data.QueryContext(ctx, text)
+	return e.distinctOn(ctx, e.data, text)
+}
+
+// querier is a database, or one connection to it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (e *engine) distinctOn(ctx context.Context, on querier, text string) ([]string, error) {
+	rows, err := on.QueryContext(ctx, text)
 	if err != nil {
 		return nil, e.explain(err)
 	}
@@ -155,7 +178,15 @@ func (e *engine) distinct(ctx context.Context, text string) ([]string, error) {
 
 // Query implements child.Engine.
 func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	admitted, err := e.gate.admit(ctx, q.SQL, q.Limits.Rows+1)
+	if e.guard != nil {
+		return e.guarded(ctx, q, each)
+	}
+	return e.admitAndRun(ctx, e.gate, e.data, q, each)
+}
+
+// admitAndRun runs a statement that passes a gate.
+func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.Query, each func(row []any) error) (source.Summary, error) {
+	admitted, err := g.admit(ctx, q.SQL, q.Limits.Rows+1)
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -171,12 +202,12 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
 		}
 	}
-	return e.run(ctx, admitted.text, args, each)
+	return e.run(ctx, on, admitted.text, args, each)
 }
 
 // run runs an admitted text.
-func (e *engine) run(ctx context.Context, text string, args []any, each func(row []any) error) (source.Summary, error) {
-	rows, err := e.data.QueryContext(ctx, text, args...)
+func (e *engine) run(ctx context.Context, on querier, text string, args []any, each func(row []any) error) (source.Summary, error) {
+	rows, err := on.QueryContext(ctx, text, args...)
 	if err != nil {
 		return source.Summary{}, e.explain(err)
 	}
@@ -234,6 +265,9 @@ func (e *engine) hide(text string) string {
 	if e.path != "" {
 		text = strings.ReplaceAll(text, e.path, "the database")
 		text = strings.ReplaceAll(text, filepath.Dir(e.path), "…")
+	}
+	if e.guard != nil {
+		text = e.guard.hide(text)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		text = strings.ReplaceAll(text, dir, "…")

@@ -54,6 +54,9 @@ type catalog struct {
 	macros    map[string]error  // lower-case names of the database's own, and why one may not be called
 	functions map[string]bool   // what the engine has, to tell "unknown" from "not allowed"
 	names     map[string]string // lower-case name to the one declared, of relations in main
+	// filtered says that these relations are all there is: what tells of others is
+	// refused, and so is what tells of rows that a filter leaves out.
+	filtered bool
 }
 
 // gate decides what a statement may be. It does not change and may be used by
@@ -87,6 +90,9 @@ func (g *gate) admit(ctx context.Context, sql string, rows int) (admitted, error
 	}
 	switch list[0].word {
 	case "EXPLAIN":
+		if g.catalog.filtered {
+			return admitted{}, source.Refusef("EXPLAIN is not allowed here: plans tell of rows that you may not see.")
+		}
 		return g.admitExplain(ctx, text, list)
 	case "PRAGMA":
 		if text, err = g.rewritePragma(text, list); err != nil {
@@ -342,6 +348,11 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 		return nil
 	case strings.EqualFold(schema, "recurring") && database == "" && s.has(low):
 		return nil // the earlier rows of a recursion with keys
+	case g.catalog.filtered:
+		if schema == "" && database == "" && g.catalog.relations["."+lower(name)] {
+			return nil
+		}
+		return source.Refusef("There is no table %q. Tables are named without schema or database. %s", name, g.catalog.hint())
 	case strings.EqualFold(database, g.catalog.database), database == "":
 		if g.catalog.has(schema, name) {
 			return nil
@@ -387,6 +398,9 @@ func (g *gate) show(m map[string]any, s *scope) error {
 	name, _ := m["table_name"].(string)
 	switch strings.ToLower(strings.Trim(name, `"`)) {
 	case "tables", "databases", "schemas", "__show_tables_expanded", "alltables":
+		if g.catalog.filtered {
+			return source.Refusef("SHOW is not allowed here. %s", g.catalog.hint())
+		}
 		return nil
 	}
 	schema, _ := m["schema_name"].(string)
@@ -407,7 +421,7 @@ func (g *gate) function(m map[string]any) error {
 	if err, ok := g.catalog.macros[low]; ok {
 		return err
 	}
-	if allowed[low] {
+	if allowed[low] && !(g.catalog.filtered && strings.HasPrefix(low, "enum_")) { // an enum's values may be those of others
 		return nil
 	}
 	return g.unknown(low)
@@ -508,7 +522,7 @@ func (g *gate) tableFunction(m map[string]any, s *scope) error {
 		if err := g.tableInfo(call); err != nil {
 			return err
 		}
-	case !tableFunctions[low]:
+	case !tableFunctions[low], g.catalog.filtered && strings.HasPrefix(low, "duckdb_"):
 		if !g.catalog.functions[low] {
 			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no table function %s.", low)}
 		}
@@ -555,4 +569,15 @@ func (c *catalog) named(text string) bool {
 func withoutSet(message string) string {
 	before, _, _ := strings.Cut(message, ` Use "SET `)
 	return before
+}
+
+// lower is a name as DuckDB compares it: letters beyond ASCII are told apart.
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/plainfile"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -44,7 +46,8 @@ type Source struct {
 	name  string
 	path  string // absolute
 	opts  Options
-	input *input // nil for a database that is served where it is
+	rules *rowfilter.Rules // nil: everybody sees every row
+	input *input           // nil for a database that is served where it is
 
 	mu     sync.Mutex // held while loading; guards below
 	stamp  string     // of the files as they were loaded
@@ -79,7 +82,11 @@ func Open(ctx context.Context, name, address string, o Options) (source.Source, 
 	if o.Pool == nil {
 		o.Pool = child.NewPool(0)
 	}
-	s := &Source{name: name, path: path, opts: o}
+	rules, err := rowfilter.Parse(o.Filters)
+	if err != nil {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
+	}
+	s := &Source{name: name, path: path, opts: o, rules: rules}
 	if err := s.open(ctx); err != nil {
 		if s.Client != nil {
 			s.Client.Close()
@@ -98,9 +105,14 @@ func (s *Source) open(ctx context.Context) error {
 	opts := child.Options{
 		Dialect: "duckdb", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle, Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger,
 		MaxFile: maxSpill, Read: system, Stamp: s.generation, Version: func(context.Context) (string, error) { return s.version() },
+		Attach: s.conditions,
 	}
 	serve := func(path string) config {
-		return config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
+		cfg := config{Path: path, Memory: s.Limits().Memory, Conns: o.Concurrency}
+		if s.rules != nil {
+			cfg.Filters, cfg.Blank = s.rules.Opened(), s.rules.Blank()
+		}
+		return cfg
 	}
 	if database {
 		real, err := filepath.EvalSymlinks(s.path)
@@ -582,7 +594,29 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 	if err := s.refresh(ctx); err != nil {
 		return source.Schema{}, err
 	}
-	return s.Client.Schema(ctx)
+	schema, err := s.Client.Schema(ctx)
+	if err == nil && s.rules != nil {
+		schema.Version += " " + s.rules.For(ctx).Digest()
+	}
+	return schema, err
+}
+
+// Version implements source.Source. Where rows are not the same for everybody it
+// holds whose they are.
+func (s *Source) Version(ctx context.Context) (string, error) {
+	v, err := s.Client.Version(ctx)
+	if err == nil && s.rules != nil {
+		v += " " + s.rules.For(ctx).Digest()
+	}
+	return v, err
+}
+
+// conditions are what goes along with each query: the filters for who asks.
+func (s *Source) conditions(ctx context.Context) ([]byte, error) {
+	if s.rules == nil {
+		return nil, nil
+	}
+	return json.Marshal(s.rules.For(ctx))
 }
 
 // Probe implements source.Source.

@@ -71,6 +71,9 @@ func (e *engine) Probe(ctx context.Context) error {
 			return err
 		}
 	}
+	if e.guard != nil { // past the gate the database has a name, and must be as read-only
+		list = append(writes(target, e.guard.table(table)), "CREATE TABLE "+e.guard.table("footnote_probe")+" (a INTEGER)")
+	}
 	for _, text := range list {
 		_, err := e.data.ExecContext(ctx, text)
 		if err := probed(ctx, text, err, target, "past the gate"); err != nil {

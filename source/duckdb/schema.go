@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,6 +176,9 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	if err != nil {
 		return source.Schema{}, e.explain(err)
 	}
+	if e.guard != nil {
+		tables = slices.DeleteFunc(tables, func(t source.Table) bool { return t.Schema != "" })
+	}
 	index := make(map[string]*source.Table, len(tables))
 	for i := range tables {
 		index[tables[i].Schema+"\x00"+tables[i].Name] = &tables[i]
@@ -184,6 +188,10 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	if err := e.keys(ctx, index); err != nil {
 		return source.Schema{}, e.explain(err)
+	}
+	if e.guard != nil {
+		e.guard.redact(tables)
+		return source.Schema{Tables: tables}, nil // how many rows there are is not for everybody
 	}
 	cctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
@@ -201,6 +209,14 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	return source.Schema{Tables: tables}, nil
 }
 
+// database is the one of the source, as SQL.
+func (e *engine) database() string {
+	if e.guard != nil {
+		return literal(e.guard.base)
+	}
+	return "current_database()"
+}
+
 // schemaOf is the name of a schema as source.Table has it.
 func schemaOf(name string) string {
 	if name == "main" {
@@ -211,10 +227,10 @@ func schemaOf(name string) string {
 
 func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
 	var tables []source.Table
-	err := e.each(ctx, fmt.Sprintf(`SELECT schema_name, table_name, 'table', comment FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal
-		UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
-		ORDER BY 1, 2 LIMIT %d`, maxTables), func(s []string) error {
-		if e.gate.catalog.has(s[0], s[1]) {
+	err := e.each(ctx, fmt.Sprintf(`SELECT schema_name, table_name, 'table', comment FROM duckdb_tables() WHERE database_name = %[1]s AND NOT internal
+		UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views() WHERE database_name = %[1]s AND NOT internal
+		ORDER BY 1, 2 LIMIT %[2]d`, e.database(), maxTables), func(s []string) error {
+		if schemaOf(s[0]) == "" && e.gate.catalog.has("", s[1]) || e.gate.catalog.has(s[0], s[1]) {
 			tables = append(tables, source.Table{Schema: schemaOf(s[0]), Name: s[1], View: s[2] == "view", Comment: s[3], Rows: -1})
 		}
 		return nil
@@ -224,7 +240,7 @@ func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
 
 func (e *engine) columns(ctx context.Context, index map[string]*source.Table) error {
 	return e.each(ctx, `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
-		WHERE database_name = current_database() AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
+		WHERE database_name = `+e.database()+` AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
 		if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
 			t.Columns = append(t.Columns, source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]})
 		}
@@ -238,7 +254,7 @@ func (e *engine) keys(ctx context.Context, index map[string]*source.Table) error
 	const sep = "\x1f"
 	return e.each(ctx, `SELECT schema_name, table_name, constraint_type, array_to_string(constraint_column_names, chr(31)),
 			referenced_table, array_to_string(referenced_column_names, chr(31))
-		FROM duckdb_constraints() WHERE database_name = current_database() AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
+		FROM duckdb_constraints() WHERE database_name = `+e.database()+` AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
 		ORDER BY table_oid, constraint_index`, func(s []string) error {
 		t := index[schemaOf(s[0])+"\x00"+s[1]]
 		switch {

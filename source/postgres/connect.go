@@ -41,6 +41,7 @@ type engine struct {
 	pool    *pgxpool.Pool
 	grammar *Grammar
 	allowed []string // Options.Functions
+	version string   // the statement that gives the version of the data
 
 	mu  sync.Mutex // guards below
 	cat *catalog
@@ -71,7 +72,10 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 		pc.Frontend().SetMaxBodyLen(maxMessage)
 		return nil
 	}
-	e := &engine{name: name, grammar: o.Grammar, allowed: o.Functions}
+	e := &engine{name: name, grammar: o.Grammar, allowed: o.Functions, version: versionSQL}
+	if o.VersionSQL != "" {
+		e.version = "SELECT concat_ws('-', (" + strings.TrimRight(o.VersionSQL, "; \t\r\n") + "\n), " + shapeSQL + ")"
+	}
 	if e.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, bad
 	}
@@ -79,7 +83,32 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 		e.pool.Close()
 		return nil, err
 	}
+	if o.VersionSQL == "" {
+		return e, nil
+	}
+	if err := e.checkVersion(ctx); err != nil {
+		e.pool.Close()
+		return nil, err
+	}
 	return e, nil
+}
+
+// checkVersion runs the configured statement once: what is wrong with it is better said
+// at the start.
+func (e *engine) checkVersion(ctx context.Context) error {
+	s, err := e.begin(ctx, connectTime)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	if _, err := s.rows(ctx, e.version); err != nil {
+		s.foul = true
+		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+			return &footnote.Error{Code: footnote.InvalidRequest, Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message, Err: err}
+		}
+		return e.away(ctx, err)
+	}
+	return nil
 }
 
 // Close implements child.Engine.
@@ -92,7 +121,8 @@ func (e *engine) Close() error {
 type session struct {
 	conn *pgxpool.Conn
 	pc   *pgconn.PgConn
-	foul bool // it is not to be used again
+	mark string // what each statement begins with: on whose behalf it runs
+	foul bool   // it is not to be used again
 }
 
 // begin starts a read-only transaction for whoever acts in ctx.
@@ -106,7 +136,7 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 		if err != nil {
 			return nil, e.away(ctx, err)
 		}
-		s := &session{conn: conn, pc: conn.Conn().PgConn()}
+		s := &session{conn: conn, pc: conn.Conn().PgConn(), mark: footnote.OriginOf(ctx).Comment()}
 		if err = s.start(ctx, limit, set); err == nil {
 			return s, nil
 		}
@@ -119,7 +149,7 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 }
 
 func (s *session) start(ctx context.Context, limit time.Duration, set [][2]string) error {
-	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = %d", (limit + time.Second).Milliseconds())
+	begin := fmt.Sprintf("%sBEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = %d", s.mark, (limit + time.Second).Milliseconds())
 	if _, err := s.pc.Exec(ctx, begin).ReadAll(); err != nil {
 		return err
 	}
@@ -131,7 +161,7 @@ func (s *session) start(ctx context.Context, limit time.Duration, set [][2]strin
 		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
 		values = append(values, []byte(kv[0]), []byte(kv[1]))
 	}
-	return s.pc.ExecParams(ctx, "SELECT "+strings.Join(calls, ", "), values, nil, nil, nil).Read().Err
+	return s.pc.ExecParams(ctx, s.mark+"SELECT "+strings.Join(calls, ", "), values, nil, nil, nil).Read().Err
 }
 
 // end ends the transaction and makes the connection what it was. One that cannot be
@@ -181,7 +211,7 @@ func claims(ctx context.Context) ([][2]string, error) {
 
 // rows runs a statement of our own in a transaction and returns its rows as text.
 func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
-	r := s.pc.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+	r := s.pc.ExecParams(ctx, s.mark+sql, nil, nil, nil, nil).Read()
 	if r.Err != nil {
 		return nil, r.Err
 	}
@@ -232,7 +262,7 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer s.end()
-	rows, err := s.rows(ctx, versionSQL)
+	rows, err := s.rows(ctx, e.version)
 	if err != nil || len(rows) != 1 {
 		s.foul = true
 		return "", e.away(ctx, err)
@@ -251,3 +281,6 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 const versionSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text ELSE
 	(SELECT concat_ws('-', sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del), count(*)) FROM pg_stat_user_tables)
 	|| '-' || (SELECT coalesce(max(oid), 0) FROM pg_class) || '-' || (SELECT count(*) FROM pg_attribute) END`
+
+// shapeSQL changes with the tables and columns that there are.
+const shapeSQL = `(SELECT coalesce(max(oid)::bigint, 0) FROM pg_class), (SELECT count(*) FROM pg_attribute)`

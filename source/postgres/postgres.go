@@ -32,8 +32,11 @@ type Options struct {
 	// Functions are those of the database itself that queries may call, as
 	// schema.name, beside the harmless ones of Postgres and of known extensions.
 	Functions []string
-	Grammar   *Grammar     // shared by the sources of a process; default: one of its own
-	Logger    *slog.Logger // default: discards
+	// VersionSQL gives one value that changes with the data, instead of the count of what
+	// was written; it runs as every query does, for nobody in particular.
+	VersionSQL string
+	Grammar    *Grammar     // shared by the sources of a process; default: one of its own
+	Logger     *slog.Logger // default: discards
 }
 
 // Source is an open database: a source.Source.

@@ -304,3 +304,30 @@ func ExampleOpen() {
 	fmt.Println(footnote.MessageOf(err))
 	// Output: database shop: The database cannot be reached.
 }
+
+// Whoever looks at the database sees for whom it works; the gate, and what the model
+// reads of an error, know nothing of it.
+func TestStatementsSayForWhomTheyRun(t *testing.T) {
+	owner, reader := shop(t)
+	admin, src := dial(t, owner), open(t, reader, Options{})
+	ctx := footnote.WithOrigin(t.Context(), footnote.Origin{Run: "run_7", Request: "req_9"})
+	const sql = "SELECT name FROM customers ORDER BY name -- by name"
+	var seen string
+	_, err := src.Query(ctx, source.Query{SQL: sql}, func([]any) error {
+		return admin.QueryRow(t.Context(), "SELECT query FROM pg_stat_activity WHERE usename = 'reader' AND datname = current_database()").Scan(&seen)
+	})
+	if want := "/* footnote run=run_7 request=req_9 */ " + sql; err != nil || seen != want {
+		t.Errorf("pg_stat_activity has %q, want %q (%v)", seen, want, err)
+	}
+	for _, bad := range []string{"SELECT nowhere FROM customers", "DELETE FROM customers", "/* footnote run=x */ DROP TABLE customers", "SELECT 1; SELECT 2"} {
+		_, with := src.Query(ctx, source.Query{SQL: bad}, func([]any) error { return nil })
+		_, without := src.Query(t.Context(), source.Query{SQL: bad}, func([]any) error { return nil })
+		if with == nil || without == nil || with.Error() != without.Error() {
+			t.Errorf("%s: %v with a mark, %v without", bad, with, without)
+		}
+	}
+	before, err := src.Version(t.Context())
+	if after, aerr := src.Version(ctx); err != nil || aerr != nil || after != before {
+		t.Errorf("the version is %q with a mark, %q without (%v, %v)", after, before, err, aerr)
+	}
+}

@@ -38,11 +38,12 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	return s.query(ctx, q.SQL, values, types, cat, each)
 }
 
-// query runs a statement, of which the extended protocol takes one only.
+// query runs a statement, of which the extended protocol takes one only. It was
+// admitted as it is: the mark before it is ours, and comes after the gate.
 func (s *session) query(ctx context.Context, sql string, values [][]byte, types []uint32, cat *catalog, each func(row []any) error) (source.Summary, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r := s.pc.ExecParams(ctx, sql, values, types, nil, nil)
+	r := s.pc.ExecParams(ctx, s.mark+sql, values, types, nil, nil)
 	cols := newColumns(r.FieldDescriptions(), cat)
 	sum := func() source.Summary { return source.Summary{Columns: cols.describe()} }
 	for r.NextRow() {

@@ -29,6 +29,8 @@ type conn struct {
 	denied string
 	// modules are the virtual table modules that may not be read by their name.
 	modules map[string]bool
+	// guard, when set, holds statements to the rows of who asks.
+	guard *guard
 }
 
 // sqliteError is a result code of SQLite with its message.
@@ -102,9 +104,8 @@ func (c *conn) open(uri string, authorize bool) error {
 		return c.err(rc)
 	}
 	for _, o := range connConfig {
-		args := libc.VaList(c.scratch, o.value, uintptr(0))
-		if rc := sqlite3.Xsqlite3_db_config(c.tls, c.db, o.option, args); rc != sqlite3.SQLITE_OK {
-			return fmt.Errorf("configure the connection (%d): %w", o.option, c.err(rc))
+		if err := c.configure(o.option, o.value); err != nil {
+			return err
 		}
 	}
 	for id, n := range connLimits {
@@ -122,6 +123,14 @@ func (c *conn) open(uri string, authorize bool) error {
 		if rc := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, authorizerPointer, c.db); rc != sqlite3.SQLITE_OK {
 			return c.err(rc)
 		}
+	}
+	return nil
+}
+
+func (c *conn) configure(option, value int32) error {
+	args := libc.VaList(c.scratch, value, uintptr(0))
+	if rc := sqlite3.Xsqlite3_db_config(c.tls, c.db, option, args); rc != sqlite3.SQLITE_OK {
+		return fmt.Errorf("configure the connection (%d): %w", option, c.err(rc))
 	}
 	return nil
 }
@@ -240,6 +249,9 @@ func (s *stmt) close() {
 		libc.Xfree(s.c.tls, p)
 	}
 }
+
+// explains reports whether the statement is an EXPLAIN.
+func (s *stmt) explains() bool { return sqlite3.Xsqlite3_stmt_isexplain(s.c.tls, s.p) != 0 }
 
 // readOnly reports what SQLite itself says of the statement.
 func (s *stmt) readOnly() bool { return sqlite3.Xsqlite3_stmt_readonly(s.c.tls, s.p) != 0 }
@@ -388,13 +400,18 @@ var authorizerPointer = *(*uintptr)(unsafe.Pointer(&struct {
 	f func(*libc.TLS, uintptr, int32, uintptr, uintptr, uintptr, uintptr) int32
 }{authorizer}))
 
-func authorizer(_ *libc.TLS, db uintptr, action int32, a1, a2, database, trigger uintptr) int32 {
+func authorizer(_ *libc.TLS, db uintptr, action int32, a1, a2, database, accessor uintptr) int32 {
 	v, ok := authorizers.Load(db)
 	if !ok {
 		return sqlite3.SQLITE_DENY
 	}
 	c := v.(*conn)
-	reason := c.judge(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database))
+	reason := ""
+	if c.guard == nil {
+		reason = c.judge(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database))
+	} else {
+		reason = c.judgeGuarded(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database), libc.GoString(accessor))
+	}
 	if reason == "" {
 		return sqlite3.SQLITE_OK
 	}

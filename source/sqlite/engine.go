@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -22,6 +23,11 @@ type config struct {
 	Path      string `json:"path"` // absolute, without symbolic links
 	Immutable bool   `json:"immutable"`
 	Conns     int    `json:"conns"`
+
+	// Filters, when set, are the tables that may be read, and whether without a
+	// condition. Each query brings its conditions; Blank are some to check.
+	Filters map[string]bool      `json:"filters,omitempty"`
+	Blank   rowfilter.Conditions `json:"blank,omitempty"`
 }
 
 // engine is one database file inside the child.
@@ -29,6 +35,8 @@ type engine struct {
 	way   way
 	uri   string
 	slots chan struct{} // one for each connection in use
+
+	filters map[string]bool // of config
 
 	mu   sync.Mutex // guards below
 	idle []*conn    // the last one used is at the end, and used next: its cache is warm
@@ -49,15 +57,18 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 			return nil, err
 		}
 	}
-	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1))}
+	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters}
 	c, err := e.take(ctx)
 	if err != nil {
 		return nil, openError(err)
 	}
 	defer e.give(c)
 	// The file is only read now: a wrong or damaged one shows here.
-	if _, err := c.all("SELECT count(*) FROM sqlite_schema"); err != nil {
+	if err := c.own(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err != nil {
 		return nil, openError(err)
+	}
+	if c.guard != nil {
+		return e, c.checkFilters(cfg.Blank)
 	}
 	return e, nil
 }
@@ -85,10 +96,18 @@ func (e *engine) take(ctx context.Context) (*conn, error) {
 		<-e.slots
 		return nil, err
 	}
+	if e.filters != nil {
+		c.guard = &guard{filters: e.filters}
+	}
 	return c, nil
 }
 
 func (e *engine) give(c *conn) {
+	if c.guard != nil && c.guard.foul {
+		c.close()
+		<-e.slots
+		return
+	}
 	e.mu.Lock()
 	e.idle = append(e.idle, c)
 	e.mu.Unlock()
@@ -120,6 +139,9 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, takeError(err)
 	}
 	defer e.give(c)
+	if e.filters != nil {
+		return c.guarded(ctx, q, each)
+	}
 	stop := c.interruptOn(ctx)
 	defer stop()
 	return c.query(q, each)
@@ -142,6 +164,9 @@ func (c *conn) query(q source.Query, each func(row []any) error) (source.Summary
 	defer st.close()
 	if !blank(tail) {
 		return source.Summary{}, source.Refusef("Only one statement is allowed; there is more after the first semicolon.")
+	}
+	if c.guard != nil && st.explains() {
+		return source.Summary{}, source.Refusef("EXPLAIN is not allowed here: plans tell of rows that you may not see.")
 	}
 	if !st.readOnly() {
 		return source.Summary{}, source.Refusef("The statement is not allowed: the database is read-only.")
@@ -201,7 +226,7 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_CANTOPEN:
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be opened.", Err: err}
 	default:
-		return &source.Error{Kind: source.Failed, Reason: e.text + instead(e.text)}
+		return &source.Error{Kind: source.Failed, Reason: c.hide(e.text) + instead(e.text)}
 	}
 }
 

@@ -24,13 +24,18 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
 
 // Options of a source; the zero value is good.
 type Options struct {
-	Limits      source.Limits // zero fields take source.DefaultLimits
+	Limits source.Limits // zero fields take source.DefaultLimits
+	// Filters, when there are any, are conditions by the names of tables and views,
+	// as internal/rowfilter reads them. A query sees of a table the rows for which
+	// its condition holds for the principal that acts; of other tables nothing.
+	Filters     map[string]string
 	Concurrency int           // queries at once; default 4
 	Idle        time.Duration // how long a child stays unused; default 5 minutes
 	Pool        *child.Pool   // shared by the sources of a process
@@ -41,8 +46,9 @@ type Options struct {
 // Source is an open database: a source.Source.
 type Source struct {
 	*child.Client
-	name string
-	file file
+	name  string
+	file  file
+	rules *rowfilter.Rules // nil: everybody sees every row
 }
 
 const maxTemp = 1 << 30 // bytes of one temporary file, and of a copied database
@@ -67,7 +73,11 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	if o.Concurrency <= 0 {
 		o.Concurrency = 4
 	}
-	s := &Source{name: name, file: f}
+	rules, err := rowfilter.Parse(o.Filters)
+	if err != nil {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "filters.%s: %v", name, err)
+	}
+	s := &Source{name: name, file: f, rules: rules}
 	s.Client = child.New(Kind, nil, child.Options{
 		Dialect: "sqlite", Limits: o.Limits, Concurrency: o.Concurrency, Idle: o.Idle,
 		Pool: o.Pool, TempDir: o.TempDir, Logger: o.Logger, MaxFile: maxTemp,
@@ -75,9 +85,14 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 		Same:    f.same,
 		Version: func(context.Context) (string, error) { return f.version() },
 		Grant:   f.readable,
+		Attach:  s.conditions,
 		Prepare: func(context.Context, string) (any, error) {
 			real, err := filepath.EvalSymlinks(f.path)
-			return config{Path: real, Immutable: f.immutable, Conns: o.Concurrency}, err
+			cfg := config{Path: real, Immutable: f.immutable, Conns: o.Concurrency}
+			if rules != nil {
+				cfg.Filters, cfg.Blank = rules.Opened(), rules.Blank()
+			}
+			return cfg, err
 		},
 	})
 	if _, err := s.Status(ctx); err != nil {
@@ -85,6 +100,33 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 		return nil, named(name, err)
 	}
 	return s, nil
+}
+
+// conditions are what goes along with each query: the filters for who asks.
+func (s *Source) conditions(ctx context.Context) ([]byte, error) {
+	if s.rules == nil {
+		return nil, nil
+	}
+	return json.Marshal(s.rules.For(ctx))
+}
+
+// Version implements source.Source. Where rows are not the same for everybody it
+// holds whose they are.
+func (s *Source) Version(ctx context.Context) (string, error) {
+	v, err := s.Client.Version(ctx)
+	if err == nil && s.rules != nil {
+		v += " " + s.rules.For(ctx).Digest()
+	}
+	return v, err
+}
+
+// Schema implements source.Source.
+func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
+	schema, err := s.Client.Schema(ctx)
+	if err == nil && s.rules != nil {
+		schema.Version += " " + s.rules.For(ctx).Digest()
+	}
+	return schema, err
 }
 
 // named puts the name of the database before the message of an error.

@@ -64,10 +64,17 @@ func (e *engine) Probe(ctx context.Context) error {
 		return takeError(err)
 	}
 	table := "sqlite_schema"
-	if rows, err := c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1"); err == nil && len(rows) == 1 {
-		table = quote(text(rows[0][0]))
-	}
+	err = c.own(func() error {
+		rows, err := c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
+		if err == nil && len(rows) == 1 {
+			table = quote(text(rows[0][0]))
+		}
+		return err
+	})
 	e.give(c)
+	if err != nil {
+		return openError(err)
+	}
 	list := attempts(target, table)
 	limits := source.DefaultLimits()
 	for _, sql := range slices.Concat(list, idleAttempts, sessionAttempts) {

@@ -1,0 +1,243 @@
+// Package rowfilter says which rows of a source a principal may see, for engines
+// without row-level security of their own. A filter is a condition in SQL with
+// places for what is known of the principal; the engines put it below everything a
+// statement can say.
+//
+// It fails closed: a table without a filter cannot be read, and a place for which a
+// principal has nothing makes the whole condition false.
+package rowfilter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Open is the filter of a table that everybody may see whole.
+const Open = "all"
+
+// Nothing is the condition of a table of which nothing may be seen, in every
+// engine's SQL.
+const Nothing = "1 = 0"
+
+// Rules are the filters of one source. Nil rules filter nothing.
+type Rules struct{ tables map[string][]part }
+
+// part is a piece of a condition: text as it was written, or a place.
+type part struct {
+	text  string
+	place string // org, user, roles, or an attribute's name behind "attributes."
+	list  bool   // all values of it, separated by commas
+}
+
+// Parse reads filters by the names of tables. No filters give nil rules.
+func Parse(filters map[string]string) (*Rules, error) {
+	if len(filters) == 0 {
+		return nil, nil
+	}
+	r := &Rules{tables: make(map[string][]part, len(filters))}
+	folded := map[string]string{}
+	for _, table := range slices.Sorted(maps.Keys(filters)) {
+		low := strings.ToLower(table)
+		if other, twice := folded[low]; twice {
+			return nil, fmt.Errorf("%s and %s are one table", other, table)
+		}
+		folded[low] = table
+		if table == "" || !utf8.ValidString(table) || strings.IndexByte(table, 0) >= 0 {
+			return nil, fmt.Errorf("%q is no name of a table", table)
+		}
+		if strings.EqualFold(strings.TrimSpace(filters[table]), Open) {
+			r.tables[table] = nil
+			continue
+		}
+		parts, err := parse(filters[table])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", table, err)
+		}
+		r.tables[table] = parts
+	}
+	return r, nil
+}
+
+var placeName = regexp.MustCompile(`^(org|user|roles|attributes\.[A-Za-z_][A-Za-z0-9_.-]{0,60})(\[\])?$`)
+
+// parse splits a condition at its places. A place stands for whole values, so that
+// none may be inside quotes; and what engines read in different ways, or what would
+// end the condition, is not taken at all.
+func parse(text string) ([]part, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, fmt.Errorf("the filter is empty; for a table that everybody may see write %s", Open)
+	}
+	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00;\\$`") {
+		return nil, errors.New("the filter has a character that it must not have: one of ; \\ $ ` or NUL")
+	}
+	for _, mark := range []string{"--", "/*"} {
+		if strings.Contains(text, mark) {
+			return nil, fmt.Errorf("the filter has a comment (%s)", mark)
+		}
+	}
+	var parts []part
+	depth, from := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\'', '"':
+			end := strings.IndexByte(text[i+1:], c)
+			if end < 0 {
+				return nil, errors.New("the filter has a quote that is not closed")
+			}
+			if inner := text[i+1 : i+1+end]; strings.ContainsAny(inner, "{}") {
+				return nil, fmt.Errorf("the filter has a brace inside quotes: write %s without them, it becomes a whole value", strings.Trim(inner, " "))
+			}
+			i += end + 1
+		case '[', ']':
+			return nil, errors.New("the filter has a square bracket outside a place; quote names with double quotes")
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				return nil, errors.New("the filter closes a parenthesis that it did not open")
+			}
+		case '{':
+			end := strings.IndexByte(text[i:], '}')
+			if end < 0 {
+				return nil, errors.New("the filter has a brace that is not closed")
+			}
+			m := placeName.FindStringSubmatch(text[i+1 : i+end])
+			if m == nil {
+				return nil, fmt.Errorf("the filter has {%.60s}; it must be {org}, {user}, {roles[]}, {attributes.NAME} or {attributes.NAME[]}", text[i+1:i+end])
+			}
+			if m[1] == "roles" && m[2] == "" {
+				return nil, errors.New("the filter has {roles}; a user may have several: write {roles[]}, as in x IN ({roles[]})")
+			}
+			parts = append(parts, part{text: text[from:i]}, part{place: m[1], list: m[2] != ""})
+			i += end
+			from = i + 1
+		case '}':
+			return nil, errors.New("the filter closes a brace that it did not open")
+		}
+	}
+	if depth != 0 {
+		return nil, errors.New("the filter has a parenthesis that is not closed")
+	}
+	return append(parts, part{text: text[from:]}), nil
+}
+
+// Opened are the tables that may be read, and whether everybody may see them whole.
+func (r *Rules) Opened() map[string]bool {
+	open := make(map[string]bool, len(r.tables))
+	for table, parts := range r.tables {
+		open[table] = parts == nil
+	}
+	return open
+}
+
+// Asks reports whether a filter looks at a place.
+func (r *Rules) Asks(place string) bool {
+	if r == nil {
+		return false
+	}
+	for _, parts := range r.tables {
+		if slices.ContainsFunc(parts, func(p part) bool { return p.place == place }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Conditions are those of the tables with a filter, for one principal.
+type Conditions map[string]string
+
+// For gives the conditions for whoever acts in ctx. Where nobody does, nothing of
+// the tables with a filter may be seen.
+func (r *Rules) For(ctx context.Context) Conditions {
+	p, known := footnote.ActingPrincipal(ctx)
+	c := Conditions{}
+	for table, parts := range r.tables {
+		if parts == nil {
+			continue
+		}
+		c[table] = Nothing
+		if text, ok := render(parts, func(place part) string { return value(p, place) }); ok && known {
+			c[table] = text
+		}
+	}
+	return c
+}
+
+// Blank gives the conditions with NULL in every place: what an engine can check
+// before anybody asks.
+func (r *Rules) Blank() Conditions {
+	c := Conditions{}
+	for table, parts := range r.tables {
+		if parts != nil {
+			c[table], _ = render(parts, func(part) string { return "NULL" })
+		}
+	}
+	return c
+}
+
+// Digest names conditions in a few characters; other conditions have another.
+func (c Conditions) Digest() string {
+	h := sha256.New()
+	for _, table := range slices.Sorted(maps.Keys(c)) {
+		fmt.Fprintf(h, "%d %s%d %s", len(table), table, len(c[table]), c[table])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+func render(parts []part, value func(part) string) (string, bool) {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.place == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		v := value(p)
+		if v == "" {
+			return "", false
+		}
+		b.WriteString(v)
+	}
+	return b.String(), true
+}
+
+// value is what a place becomes: a literal, several with commas between them, or
+// nothing where the principal has nothing.
+func value(p footnote.Principal, place part) string {
+	var values []string
+	switch name, isAttribute := strings.CutPrefix(place.place, "attributes."); {
+	case isAttribute && place.list:
+		values = strings.Split(p.Attributes[name], ",")
+	case isAttribute:
+		values = []string{p.Attributes[name]}
+	case name == "org":
+		values = []string{p.Org}
+	case name == "user":
+		values = []string{p.User}
+	default:
+		values = p.Roles
+	}
+	var literals []string
+	for _, v := range values {
+		if place.list {
+			v = strings.TrimSpace(v)
+		}
+		if v == "" {
+			continue
+		}
+		if !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0 {
+			return "" // no literal can hold it
+		}
+		literals = append(literals, "'"+strings.ReplaceAll(v, "'", "''")+"'")
+	}
+	return strings.Join(literals, ", ")
+}

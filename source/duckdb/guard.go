@@ -1,0 +1,283 @@
+//go:build cgo
+
+package duckdb
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/rowfilter"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/child"
+)
+
+// DuckDB has no row-level security. A source with filters gets it so: the database
+// that is open is an empty one, and the real one is attached under a name that nobody
+// can know. Each statement has a connection of its own, with a temporary view for each
+// table that a filter names:
+//
+//	orders (temp) → 0f3c….main.orders WHERE (org = 'acme') LIMIT 9223372036854775807
+//
+// A name in a statement finds such a view or nothing. The gate refuses names with a
+// schema or a database before, and all that tells of the catalogue. The LIMIT is a
+// barrier: the optimizer moves no condition of the statement below it, where the words
+// of its errors would quote rows that are hidden. Columns of an ENUM are text in the
+// views, since their type is a list of values; macros of the database may not be called.
+
+// guard is what a filtered engine knows of its database.
+type guard struct {
+	base    string          // the name it is attached under
+	filters map[string]bool // of config
+	views   []guardView     // in an order in which they can be made
+	types   map[string]bool // "table\x00column", of those that are text in the views
+}
+
+// guardView is a view of a table, or of a view of the database.
+type guardView struct {
+	name    string // as it is declared
+	key     string // as it is configured
+	columns []string
+	from    string // a query in parentheses, or a table
+}
+
+const endless = "9223372036854775807" // rows
+
+// table is a table of the database, past all views.
+func (g *guard) table(name string) string {
+	return quote(g.base) + ".main." + quote(strings.Trim(name, `"`))
+}
+
+// hide takes the database's name out of a message, and advice that holds it.
+func (g *guard) hide(text string) string {
+	if before, after, ok := strings.Cut(text, "\nDid you mean "); ok {
+		_, rest, _ := strings.Cut(after, "\n")
+		text = strings.TrimSpace(before + "\n" + rest)
+	}
+	return strings.ReplaceAll(text, g.base, "…")
+}
+
+// redact leaves out of the tables what they tell of others.
+func (g *guard) redact(tables []source.Table) {
+	listed := map[string]bool{}
+	for _, t := range tables {
+		listed[lower(t.Name)] = true
+	}
+	for i := range tables {
+		t := &tables[i]
+		t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(k source.ForeignKey) bool { return !listed[lower(k.RefTable)] })
+		for j := range t.Columns {
+			if c := &t.Columns[j]; g.types[lower(t.Name)+"\x00"+lower(c.Name)] || t.View && strings.Contains(c.Type, "ENUM(") {
+				c.Type, c.Kind = "VARCHAR", footnote.KindText
+			}
+		}
+	}
+}
+
+// openGuarded opens the database of a source with filters.
+func (e *engine) openGuarded(ctx context.Context, cfg config) error {
+	e.guard = &guard{base: "d" + strings.ToLower(rand.Text()), filters: cfg.Filters, types: map[string]bool{}}
+	empty, err := filepath.Abs("empty.duckdb")
+	if err != nil {
+		return err
+	}
+	if err := makeEmpty(ctx, empty); err != nil {
+		return fmt.Errorf("make an empty database: %w", err)
+	}
+	attach := fmt.Sprintf("ATTACH %s AS %s (READ_ONLY)", literal(cfg.Path), quote(e.guard.base))
+	if e.data, err = open(ctx, empty, cfg.Memory, max(cfg.Conns, 1), attach); err != nil {
+		return openError(err)
+	}
+	e.data.SetMaxIdleConns(0) // each connection is used once
+	c := &catalog{relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{}, names: map[string]string{}, filtered: true}
+	for configured := range cfg.Filters {
+		c.relations["."+lower(configured)], c.names[lower(configured)] = true, configured
+	}
+	e.gate = &gate{catalog: c, parse: e.parse}
+	err = e.each(ctx, "SELECT DISTINCT lower(function_name) FROM duckdb_functions()", func(s []string) error {
+		c.functions[s[0]] = true
+		return nil
+	})
+	if err != nil {
+		return openError(err)
+	}
+	found, err := e.findViews(ctx)
+	if err != nil {
+		return err
+	}
+	return e.orderViews(ctx, found, cfg.Blank)
+}
+
+// makeEmpty makes a database without tables.
+func makeEmpty(ctx context.Context, path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	db, err := sql.Open("duckdb", path)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "CHECKPOINT")
+	if cerr := db.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// findViews reads what the database has of what the filters name.
+func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
+	g := e.guard
+	own := map[string]bool{} // types of the database's own
+	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+e.database(), func(s []string) error {
+		own[lower(s[0])] = true
+		return nil
+	})
+	if err != nil {
+		return nil, openError(err)
+	}
+	columns, casts := map[string][]string{}, map[string][]string{}
+	err = e.each(ctx, `SELECT table_name, column_name, data_type FROM duckdb_columns()
+		WHERE database_name = `+e.database()+` AND schema_name = 'main' AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
+		cast := quote(s[1])
+		if listsValues(s[2], own) {
+			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
+			g.types[lower(s[0])+"\x00"+lower(s[1])] = true
+		}
+		columns[s[0]], casts[s[0]] = append(columns[s[0]], quote(s[1])), append(casts[s[0]], cast)
+		return nil
+	})
+	if err != nil {
+		return nil, openError(err)
+	}
+	var found []guardView
+	add := func(name, from string) {
+		if key := g.configured(name); key != "" {
+			found = append(found, guardView{name: name, key: key, columns: columns[name], from: from})
+		}
+	}
+	err = e.each(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = "+e.database()+" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
+		add(s[0], fmt.Sprintf("(SELECT %s FROM %s)", strings.Join(casts[s[0]], ", "), g.table(s[0])))
+		return nil
+	})
+	if err != nil {
+		return nil, openError(err)
+	}
+	err = e.each(ctx, "SELECT view_name, sql FROM duckdb_views() WHERE database_name = "+e.database()+" AND schema_name = 'main' AND NOT internal ORDER BY 1", func(s []string) error {
+		if g.configured(s[0]) == "" {
+			return nil
+		}
+		body := strings.TrimRight(viewQuery(s[1]), "; \n\t")
+		if _, err := e.gate.one(ctx, body); err != nil {
+			return cannotHold(s[0], err)
+		}
+		add(s[0], "("+body+")")
+		return nil
+	})
+	return found, err
+}
+
+// listsValues reports whether the name of a type is, or has in it, a list of values.
+func listsValues(declared string, own map[string]bool) bool {
+	if strings.Contains(strings.ToUpper(declared), "ENUM(") {
+		return true
+	}
+	words := strings.FieldsFunc(declared, func(r rune) bool { return strings.ContainsRune(` "(),[]`, r) })
+	return own[lower(declared)] || slices.ContainsFunc(words, func(w string) bool { return own[lower(w)] })
+}
+
+func cannotHold(table string, err error) error {
+	reason := err.Error()
+	if bad, ok := err.(*source.Error); ok {
+		reason = bad.Reason
+	}
+	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, reason)
+}
+
+// configured is the configured spelling of a table's name, empty when no filter names
+// it.
+func (g *guard) configured(name string) string {
+	for key := range g.filters {
+		if lower(key) == lower(name) {
+			return key
+		}
+	}
+	return ""
+}
+
+// orderViews finds an order in which the views can be made: one may read another, and
+// a condition may ask another. What cannot be made at all stops the opening.
+func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfilter.Conditions) error {
+	g := e.guard
+	for _, key := range slices.Sorted(maps.Keys(g.filters)) {
+		if !slices.ContainsFunc(found, func(v guardView) bool { return v.key == key }) {
+			return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: there is no such table in the schema main.", key)
+		}
+	}
+	conn, err := e.data.Conn(ctx)
+	if err != nil {
+		return openError(err)
+	}
+	defer conn.Close()
+	for len(found) > 0 {
+		var left []guardView
+		var last error
+		for _, v := range found {
+			if _, err := conn.ExecContext(ctx, v.create(g, blank)); err != nil {
+				left, last = append(left, v), cannotHold(v.name, e.explain(err))
+				continue
+			}
+			g.views = append(g.views, v)
+		}
+		if len(left) == len(found) {
+			return last
+		}
+		found = left
+	}
+	return nil
+}
+
+// create is the statement that makes a view for somebody.
+func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
+	name, columns := quote(v.name), strings.Join(v.columns, ", ")
+	text := fmt.Sprintf("CREATE TEMP VIEW %[1]s (%[2]s) AS SELECT * FROM %[3]s AS %[1]s (%[2]s)", name, columns, v.from)
+	if g.filters[v.key] {
+		return text
+	}
+	condition, ok := conditions[v.key]
+	if !ok {
+		condition = rowfilter.Nothing
+	}
+	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", condition, endless)
+}
+
+// guarded runs a statement that sees what the conditions that came with it allow, on
+// a connection of its own.
+func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
+	var conditions rowfilter.Conditions
+	if data := child.Attached(ctx); len(data) > 0 { // without them, nothing is seen
+		if err := json.Unmarshal(data, &conditions); err != nil {
+			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
+		}
+	}
+	conn, err := e.data.Conn(ctx)
+	if err != nil {
+		return source.Summary{}, e.explain(err)
+	}
+	defer conn.Close()
+	for _, v := range e.guard.views {
+		if _, err := conn.ExecContext(ctx, v.create(e.guard, conditions)); err != nil {
+			return source.Summary{}, e.explain(err)
+		}
+	}
+	g := *e.gate
+	g.distinct = func(ctx context.Context, text string) ([]string, error) { return e.distinctOn(ctx, conn, text) }
+	return e.admitAndRun(ctx, &g, conn, q, each)
+}

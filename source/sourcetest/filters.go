@@ -1,0 +1,185 @@
+package sourcetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+// Filters are those of the tables that FilterSetup makes, for Filtered.
+var Filters = map[string]string{
+	"orders":     "org = {org}",
+	"accounts":   "org = {org} AND region IN ({attributes.regions[]})",
+	"tickets":    "account IN (SELECT id FROM accounts) AND person = {user}",
+	"keyed":      "org = {org}",
+	"products":   "all",
+	"totals":     "all",
+	"large":      "amount > 25",
+	"öffentlich": "org = {org}",
+}
+
+// canary is in every text of the rows that nobody of these tests may see.
+const canary = "canary"
+
+// FilterSetup makes tables of which acme may see some rows, in SQL that the engines
+// share. The rows of others depend on the variant: there are other ones, and more or
+// fewer, with larger and smaller values, before and behind acme's own.
+func FilterSetup(variant int) []string {
+	list := []string{
+		`CREATE TABLE products (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL)`,
+		`INSERT INTO products VALUES (1, 'lamp'), (2, 'pen')`,
+		`CREATE TABLE accounts (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, region VARCHAR(80), name VARCHAR(80), age INTEGER)`,
+		`CREATE TABLE orders (id INTEGER PRIMARY KEY, org VARCHAR(80) NOT NULL, account_id INTEGER, product_id INTEGER, amount INTEGER, note VARCHAR(200))`,
+		`CREATE TABLE members (account INTEGER, person VARCHAR(80))`,
+		`CREATE TABLE tickets (id INTEGER PRIMARY KEY, account INTEGER, person VARCHAR(80), note VARCHAR(80))`,
+		`CREATE TABLE payroll (org VARCHAR(80), person VARCHAR(80), salary INTEGER)`,
+		`CREATE TABLE "öffentlich" (id INTEGER, org VARCHAR(80))`,
+	}
+	foreign := func(from, n int) {
+		for i := from; i < from+n; i++ {
+			org := fmt.Sprintf("%s-%d", []string{"globex", "initech"}[variant%2], i%3)
+			mark := fmt.Sprintf("%s-%s", canary, org)
+			list = append(list,
+				fmt.Sprintf(`INSERT INTO accounts VALUES (%d, '%s', 'north', '%s-name-%d', %d)`, i, org, mark, i, i),
+				fmt.Sprintf(`INSERT INTO orders VALUES (%d, '%s', %d, 1, %d, '%s-note-%d')`, i, org, 1+i%2, i, mark, i),
+				fmt.Sprintf(`INSERT INTO tickets VALUES (%d, %d, '%s-person', '%s')`, i, i, mark, mark),
+				fmt.Sprintf(`INSERT INTO members VALUES (%d, '%s-person')`, i, mark),
+				fmt.Sprintf(`INSERT INTO payroll VALUES ('%s', '%s-person', %d)`, org, mark, i*1000),
+				fmt.Sprintf(`INSERT INTO "öffentlich" VALUES (%d, '%s')`, i, mark),
+			)
+		}
+	}
+	foreign(-300-100*variant, 3+40*variant)
+	list = append(list,
+		`INSERT INTO accounts VALUES (1, 'acme', 'north', 'Ada', 5), (2, 'acme', 'south', 'Bob', 6)`,
+		fmt.Sprintf(`INSERT INTO accounts VALUES (3, 'acme', 'asia', '%s-of-asia-%d', %d)`, canary, variant, variant),
+		`INSERT INTO orders VALUES (1, 'acme', 1, 1, 10, 'own note 1'), (2, 'acme', 2, 1, 20, 'own note 2'), (3, 'acme', 1, 1, 30, 'own note 3'), (4, 'acme', 9, 2, 40, 'own note 4')`,
+		`INSERT INTO tickets VALUES (1, 1, 'ada', 'own'), (2, 1, 'canary-bob', 'canary'), (3, 2, 'ada', 'own'), (4, 3, 'ada', 'canary')`,
+		`INSERT INTO members VALUES (1, 'ada'), (2, 'ada')`,
+	)
+	foreign(900+variant, 9-7*variant)
+	return append(list,
+		`CREATE VIEW totals AS SELECT a.region, sum(o.amount) AS total FROM orders o JOIN accounts a ON a.id = o.account_id GROUP BY a.region`,
+		`CREATE VIEW large AS SELECT id, org, amount, note FROM orders`,
+		`CREATE VIEW leaky AS SELECT * FROM orders`,
+		`CREATE INDEX orders_note ON orders (note)`,
+	)
+}
+
+// RunFiltered is the contract of filters. Open opens a source with Filters over the
+// tables of FilterSetup and of the engine's own, for a variant.
+//
+// What a statement gives, rows, columns and words, must be the same over all
+// variants: then nothing of the rows of others is in it.
+func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant int) source.Source) {
+	sources := []source.Source{open(t, 0), open(t, 1)}
+	ada := footnote.Principal{Org: "acme", User: "ada", Attributes: map[string]string{"regions": "north,south"}}
+	hostile := append(Statements(t, "filters", "common"), Statements(t, "filters", engine)...)
+	honest := Statements(t, "filters", "honest", Executed)
+	if len(hostile) < 80 {
+		t.Errorf("there are %d hostile statements only", len(hostile))
+	}
+	for pass := range 2 { // a connection that was used is as good as a fresh one
+		for _, st := range append(hostile, honest...) {
+			var seen []string
+			for _, src := range sources {
+				seen = append(seen, sight(t, src, ada, st.SQL, len(st.Want) == 0))
+			}
+			if seen[0] != seen[1] {
+				t.Errorf("pass %d, %s: it depends on the rows of others:\n%.600s\n%.600s", pass, st.Name, seen[0], seen[1])
+			}
+			if hit := strings.ReplaceAll(seen[0], "canary-globex-1-note-901", ""); strings.Contains(hit, canary) {
+				t.Errorf("pass %d, %s: it shows rows of others:\n%.600s", pass, st.Name, seen[0])
+			}
+			if len(st.Want) > 0 && !strings.HasPrefix(seen[0], st.Want[0]) || st.Rows != "" && !strings.HasSuffix(seen[0], " "+compact(st.Rows)) {
+				t.Errorf("pass %d, %s: %.600s, want %s", pass, st.Name, seen[0], compact(st.Rows))
+			}
+		}
+	}
+	t.Logf("%d hostile and %d honest statements, 2 passes over 2 variants", len(hostile), len(honest))
+	filteredByWhom(t, sources[0])
+	filteredSchema(t, sources)
+}
+
+// sight is all that somebody sees of a statement, the order of rows aside where they
+// are to be sorted: an engine may give them in any.
+func sight(t *testing.T, src source.Source, p footnote.Principal, sql string, sorted bool) string {
+	ctx := footnote.WithPrincipal(t.Context(), p)
+	r, sum, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: 10 * time.Second}})
+	if sorted {
+		slices.SortFunc(r.Rows, func(a, b []any) int { return strings.Compare(text([][]any{a}), text([][]any{b})) })
+	}
+	if err == nil {
+		return Executed + fmt.Sprint(" ", sum.Columns, " ", sum.Rows, " ") + text(r.Rows)
+	}
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		return bad.Kind + " " + bad.Reason
+	}
+	t.Errorf("%s: %v", sql, err)
+	return err.Error()
+}
+
+// filteredByWhom asks one source as several people, in turns.
+func filteredByWhom(t *testing.T, src source.Source) {
+	const all = "SELECT count(*), count(DISTINCT org), min(org) FROM orders"
+	for _, c := range []struct {
+		p    footnote.Principal
+		sql  string
+		rows string
+	}{
+		{footnote.Principal{Org: "acme"}, all, `[[4,1,"acme"]]`},
+		{footnote.Principal{Org: "globex-1"}, all, `[[3,1,"globex-1"]]`},
+		{footnote.Principal{Org: "ACME"}, all, `[[0,0,null]]`},
+		{footnote.Principal{}, all, `[[0,0,null]]`},
+		{footnote.Principal{Org: "x' OR '1'='1"}, all, `[[0,0,null]]`},
+		{footnote.Principal{Org: "x') OR (1=1) --"}, all, `[[0,0,null]]`},
+		{footnote.Principal{Org: `x\' OR 1=1 --`}, all, `[[0,0,null]]`},
+		{footnote.Principal{Org: "acme"}, "SELECT count(*) FROM accounts", `[[0]]`},
+		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": "south"}}, "SELECT name FROM accounts", `[["Bob"]]`},
+		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": "north') OR ('1'='1"}}, "SELECT count(*) FROM accounts", `[[0]]`},
+		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": ""}}, "SELECT count(*) FROM accounts", `[[0]]`},
+		{footnote.Principal{Org: "acme", User: "bob", Attributes: map[string]string{"regions": "north"}}, "SELECT count(*) FROM tickets", `[[0]]`},
+	} {
+		if got := sight(t, src, c.p, c.sql, false); !strings.HasSuffix(got, " "+c.rows) {
+			t.Errorf("%+v: %s gave %s, want %s", c.p, c.sql, got, c.rows)
+		}
+	}
+	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: all})
+	if err != nil || text(r.Rows) != `[[0,0,null]]` {
+		t.Errorf("nobody sees %v, %v", r.Rows, err)
+	}
+}
+
+// filteredSchema looks at what is told of the tables before anybody asks.
+func filteredSchema(t *testing.T, sources []source.Source) {
+	acme := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
+	other := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "globex-1"})
+	var texts []string
+	for _, src := range sources {
+		s, err := src.Schema(acme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, fmt.Sprintf("%+v", s.Tables))
+		if len(s.Tables) != len(Filters) {
+			t.Errorf("the schema has %d tables, want %d: %s", len(s.Tables), len(Filters), texts[0])
+		}
+		mine, err1 := src.Version(acme)
+		theirs, err2 := src.Version(other)
+		if err1 != nil || err2 != nil || mine == theirs || mine != s.Version {
+			t.Errorf("versions %q and %q, of the schema %q: %v, %v", mine, theirs, s.Version, err1, err2)
+		}
+		if err := src.Probe(t.Context()); err != nil {
+			t.Errorf("probe: %v", err)
+		}
+	}
+	if texts[0] != texts[1] || strings.Contains(texts[0], canary) {
+		t.Errorf("the schema depends on the rows of others:\n%s\n%s", texts[0], texts[1])
+	}
+}

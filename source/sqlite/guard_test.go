@@ -1,0 +1,89 @@
+//go:build linux
+
+package sqlite
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/sourcetest"
+)
+
+// tenants makes the tables of the filters' suite, and what only SQLite has.
+func tenants(t testing.TB, variant int) string {
+	path := filepath.Join(t.TempDir(), "shop.db")
+	write(t, path, sourcetest.FilterSetup(variant)...)
+	write(t, path,
+		`CREATE TABLE keyed (k TEXT PRIMARY KEY, org TEXT, name TEXT, shout TEXT GENERATED ALWAYS AS (upper(name))) WITHOUT ROWID`,
+		`INSERT INTO keyed (k, org, name) VALUES ('m', 'acme', 'own')`,
+		fmt.Sprintf(`INSERT INTO keyed (k, org, name) SELECT note, org, note FROM orders WHERE org <> 'acme' AND %d = 0`, variant),
+		`CREATE TABLE "ÖFFENTLICH" (id INTEGER, org TEXT)`, `INSERT INTO "ÖFFENTLICH" SELECT id, note FROM orders WHERE org <> 'acme'`,
+		`CREATE VIRTUAL TABLE docs USING fts5(body)`, `INSERT INTO docs SELECT note FROM orders`, `CREATE VIRTUAL TABLE docs_words USING fts5vocab('docs', 'row')`,
+		`CREATE VIRTUAL TABLE searched USING fts5(note, content='orders', content_rowid='id')`, `INSERT INTO searched (searched) VALUES ('rebuild')`,
+		`CREATE VIRTUAL TABLE places USING rtree(id, x0, x1)`, `INSERT INTO places SELECT abs(id), 0, amount FROM orders WHERE id > 900`,
+		`CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, n)`, `INSERT INTO counted (n) SELECT id FROM orders`,
+		`ANALYZE`,
+	)
+	return path
+}
+
+func TestFilters(t *testing.T) {
+	sourcetest.RunFiltered(t, "sqlite", func(t testing.TB, variant int) source.Source {
+		return open(t, tenants(t, variant), Options{Filters: sourcetest.Filters})
+	})
+}
+
+// TestFiltersThatCannotBeHeld: the source does not open.
+func TestFiltersThatCannotBeHeld(t *testing.T) {
+	path := tenants(t, 0)
+	for table, c := range map[string][2]string{
+		"nothing": {"org = {org}", "no such table"}, "orders": {"orgg = {org}", "no such column"}, "accounts": {`"orgg" = {org}`, "no such column"},
+		"docs": {"body = {org}", "neither a table nor a view"}, "searched": {"note = {org}", "neither a table"}, "sqlite_stat1": {"all", "neither a table"},
+		"leaky": {"nowhere = {org}", "no such column"}, "payroll": {"load_extension({org})", "load_extension"}, "products": {"{orgs}", "must be {org}"}, "tickets": {"org = {org", "brace"},
+		"keyed": {"org = {org} LIMIT 1", "syntax error"},
+	} {
+		filters := map[string]string{"orders": "all"}
+		maps.Copy(filters, map[string]string{table: c[0]})
+		s, err := Open(t.Context(), "shop", path, Options{Filters: filters})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), table) || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%s: %q gave %v, want %q", table, c[0], err, c[1])
+		}
+	}
+	// A view over what no filter names cannot be held either.
+	if s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"totals": "all", "accounts": "all"}}); err == nil || !strings.Contains(err.Error(), "totals") {
+		s.Close()
+		t.Errorf("a view over a hidden table: %v", err)
+	}
+}
+
+// TestOpenSearch: a search index that everybody may use works beside filters.
+func TestOpenSearch(t *testing.T) {
+	s := open(t, tenants(t, 0), Options{Filters: map[string]string{"docs": "all", "orders": "org = {org}", "places": "all"}})
+	rows, _ := collect(t, s, "SELECT snippet(docs, 0, '[', ']', '…', 5) FROM docs WHERE docs MATCH 'own' ORDER BY rank LIMIT 1")
+	if len(rows) != 1 || !strings.Contains(rows[0][0].(string), "[own]") {
+		t.Error(rows)
+	}
+	if rows, _ := collect(t, s, "SELECT count(*) > 0 FROM places WHERE x1 > 900"); rows[0][0] != int64(1) {
+		t.Error(rows)
+	}
+}
+
+// BenchmarkFilters is a small query with and without filters on eight tables.
+func BenchmarkFilters(b *testing.B) {
+	path := tenants(b, 0)
+	for name, filters := range map[string]map[string]string{"none": nil, "eight": sourcetest.Filters} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, path, Options{Filters: filters})
+			for b.Loop() {
+				collect(b, s, "SELECT count(*) FROM orders WHERE amount > 10")
+			}
+		})
+	}
+}
