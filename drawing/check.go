@@ -1,0 +1,381 @@
+package drawing
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/strictjson"
+)
+
+// Bounds of a drawing, and of a document.
+const (
+	MostDrawings = 10_000
+	MostReason   = 1_000 // characters, as the next ones
+	mostNotes    = 4_000
+	mostText     = 1_000
+	mostLabel    = 200
+	mostTag      = 50
+	mostTags     = 20
+	mostLevels   = 30
+	mostBytes    = 64 << 10 // of a drawing's JSON
+	mostPrice    = 1e12
+)
+
+// FutureBars is how many bars of its timeframe a drawing may reach beyond the newest
+// bar: a trendline is carried on and a position has an end, both where no bar is yet.
+const FutureBars = 500
+
+var (
+	symbolForm = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
+	idForm     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	colorForm  = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|rgba?\([0-9., %]{1,40}\))$`)
+)
+
+// CheckSymbol says what is wrong with the name of a symbol.
+func CheckSymbol(symbol string) error {
+	if !symbolForm.MatchString(symbol) {
+		return invalid("A symbol is 1 to 32 capital letters, digits, dots, - and _, such as EURUSD.")
+	}
+	return nil
+}
+
+// Parse reads a drawing: a JSON object without unknown keys. What is left out or is for
+// the document to say is not looked at; Check does that.
+func Parse(data []byte) (Drawing, error) {
+	var d Drawing
+	if len(data) > mostBytes {
+		return d, invalid("A drawing has at most %d bytes.", mostBytes)
+	}
+	if err := strictjson.Closed(data, &d); err != nil {
+		return d, err
+	}
+	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
+	return d, nil
+}
+
+// Check says what is wrong with a drawing by itself, and completes what its type leaves
+// no choice about: the risk and reward of a position, the levels of a Fibonacci.
+func (d *Drawing) Check() error {
+	if !slices.Contains(Types, d.Type) {
+		return invalid("There is no drawing of type %.40q; the types are %s.", d.Type, strings.Join(Types, ", "))
+	}
+	if err := CheckSymbol(d.Symbol); err != nil {
+		return err
+	}
+	if !slices.Contains(Timeframes, d.Timeframe) {
+		return invalid("The timeframe is one of %s.", strings.Join(Timeframes, ", "))
+	}
+	if d.ID != "" && !idForm.MatchString(d.ID) {
+		return invalid("The id of a drawing is 1 to 64 letters, digits, - and _.")
+	}
+	if err := d.words(); err != nil {
+		return err
+	}
+	if err := d.style(); err != nil {
+		return err
+	}
+	if err := d.anchors(); err != nil {
+		return err
+	}
+	return d.ofType()
+}
+
+// words checks the texts.
+func (d *Drawing) words() error {
+	for _, f := range []struct {
+		name, text string
+		most       int
+	}{{"text", d.Text, mostText}, {"label", d.Label, mostLabel}, {"notes", d.Notes, mostNotes}} {
+		if n := utf8.RuneCountInString(f.text); n > f.most || !utf8.ValidString(f.text) {
+			return invalid("%s has %d characters; at most %d are taken.", f.name, n, f.most)
+		}
+	}
+	if len(d.Tags) > mostTags {
+		return invalid("A drawing has at most %d tags.", mostTags)
+	}
+	for _, t := range d.Tags {
+		if n := utf8.RuneCountInString(t); n == 0 || n > mostTag || !utf8.ValidString(t) {
+			return invalid("A tag has 1 to %d characters.", mostTag)
+		}
+	}
+	return nil
+}
+
+// style checks what it looks like and where it is shown.
+func (d *Drawing) style() error {
+	for _, f := range []struct{ name, value string }{{"color", d.Color}, {"fillColor", d.FillColor}} {
+		if f.value != "" && !colorForm.MatchString(f.value) {
+			return invalid("%s is a color such as #2962ff.", f.name)
+		}
+	}
+	for _, f := range []struct {
+		name, value string
+		of          []string
+	}{{"lineStyle", d.LineStyle, LineStyles}, {"importance", d.Importance, Importances}} {
+		if f.value != "" && !slices.Contains(f.of, f.value) {
+			return invalid("%s is one of %s.", f.name, strings.Join(f.of, ", "))
+		}
+	}
+	for _, tf := range d.Visibility {
+		if !slices.Contains(Timeframes, tf) {
+			return invalid(`visibility is "all" or a list of timeframes: %s.`, strings.Join(Timeframes, ", "))
+		}
+	}
+	if len(d.Visibility) > len(Timeframes) {
+		return invalid("visibility names a timeframe twice.")
+	}
+	if d.LineWidth != 0 && !within(d.LineWidth, 0.5, 20) {
+		return invalid("lineWidth is from 0.5 to 20.")
+	}
+	if d.Size != 0 && !within(d.Size, 0.1, 100) {
+		return invalid("size is from 0.1 to 100.")
+	}
+	return nil
+}
+
+func within(v, least, most float64) bool { return v >= least && v <= most } // false for NaN
+
+// anchorsOf is how many anchors a type has.
+func anchorsOf(kind string) int {
+	switch kind {
+	case HorizontalLine:
+		return 0
+	case HorizontalRay, VerticalLine, Text, Marker:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// lastTime bounds times: the end of the year 9999.
+const lastTime = 253402300799
+
+func (d *Drawing) anchors() error {
+	if d.IsPosition() && d.Entry != nil {
+		for i := range d.Anchors {
+			d.Anchors[i].Price = *d.Entry // they only say when
+		}
+	}
+	if n := anchorsOf(d.Type); len(d.Anchors) != n {
+		return invalid("A %s has %d anchors, not %d.", d.Type, n, len(d.Anchors))
+	}
+	if d.Anchors == nil {
+		d.Anchors = []Anchor{}
+	}
+	for i, a := range d.Anchors {
+		if a.Time <= 0 || a.Time > lastTime {
+			return invalid("The time of anchor %d is no time: unix seconds are wanted.", i+1)
+		}
+		if d.Type == VerticalLine && a.Price == 0 {
+			continue // it has no price
+		}
+		if err := checkPrice(fmt.Sprintf("The price of anchor %d", i+1), a.Price); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPrice(what string, p float64) error {
+	if math.IsNaN(p) || math.IsInf(p, 0) || p <= 0 || p > mostPrice {
+		return invalid("%s must be a number above 0 and at most %g.", what, float64(mostPrice))
+	}
+	return nil
+}
+
+// ofType checks the fields that only some types have.
+func (d *Drawing) ofType() error {
+	if (d.Price != nil) != (d.Type == HorizontalLine) {
+		return invalid("A horizontal_line, and nothing else, has a price of its own.")
+	}
+	if d.Price != nil {
+		if err := checkPrice("The price", *d.Price); err != nil {
+			return err
+		}
+	}
+	switch d.Type {
+	case Trendline:
+		if d.Extend != "" && !slices.Contains(Extends, d.Extend) {
+			return invalid("extend is one of %s.", strings.Join(Extends, ", "))
+		}
+	case Fibonacci:
+		if err := d.fibonacci(); err != nil {
+			return err
+		}
+	case Text:
+		if strings.TrimSpace(d.Text) == "" {
+			return invalid("A text has words in text.")
+		}
+	case Marker:
+		if d.MarkerType == "" {
+			d.MarkerType = "circle"
+		}
+		if !slices.Contains(MarkerTypes, d.MarkerType) {
+			return invalid("markerType is one of %s.", strings.Join(MarkerTypes, ", "))
+		}
+	}
+	if d.Extend != "" && d.Type != Trendline || len(d.Levels) > 0 && d.Type != Fibonacci || d.MarkerType != "" && d.Type != Marker {
+		return invalid("extend belongs to a trendline, levels to a fibonacci, markerType to a marker; this is a %s.", d.Type)
+	}
+	if d.Type != HorizontalLine && len(d.Anchors) == 2 && d.Anchors[0] == d.Anchors[1] {
+		return invalid("The two anchors are the same place.")
+	}
+	return d.position()
+}
+
+func (d *Drawing) fibonacci() error {
+	if len(d.Levels) == 0 {
+		d.Levels = slices.Clone(FibonacciLevels)
+	}
+	if len(d.Levels) > mostLevels {
+		return invalid("A fibonacci has at most %d levels.", mostLevels)
+	}
+	for _, l := range d.Levels {
+		if !within(l, -10, 10) {
+			return invalid("A level of a fibonacci is a share of its height, from -10 to 10, such as 0.618.")
+		}
+	}
+	if d.Anchors[0].Price == d.Anchors[1].Price {
+		return invalid("The anchors of a fibonacci have different prices.")
+	}
+	return nil
+}
+
+// position checks a position, whose stop and target stand on the right sides of its
+// entry, and computes its risk and reward.
+func (d *Drawing) position() error {
+	d.RiskReward = 0
+	if !d.IsPosition() {
+		if d.Entry != nil || d.TakeProfit != nil || d.StopLoss != nil || d.Status != "" {
+			return invalid("entry, takeProfit, stopLoss and status belong to positions; this is a %s.", d.Type)
+		}
+		return nil
+	}
+	if d.Entry == nil || d.TakeProfit == nil || d.StopLoss == nil {
+		return invalid("A position has an entry, a takeProfit and a stopLoss.")
+	}
+	entry, target, stop := *d.Entry, *d.TakeProfit, *d.StopLoss
+	for name, p := range map[string]float64{"entry": entry, "takeProfit": target, "stopLoss": stop} {
+		if err := checkPrice("The "+name, p); err != nil {
+			return err
+		}
+	}
+	if d.Type == LongPosition && !(stop < entry && entry < target) {
+		return invalid("A long position has its stopLoss below its entry and its takeProfit above: %s, %s, %s are not so.", num(stop), num(entry), num(target))
+	}
+	if d.Type == ShortPosition && !(target < entry && entry < stop) {
+		return invalid("A short position has its takeProfit below its entry and its stopLoss above: %s, %s, %s are not so.", num(target), num(entry), num(stop))
+	}
+	if d.Status == "" {
+		d.Status = Signal
+	}
+	if !slices.Contains(Statuses, d.Status) {
+		return invalid("status is one of %s.", strings.Join(Statuses, ", "))
+	}
+	if d.Anchors[1].Time < d.Anchors[0].Time {
+		d.Anchors[0], d.Anchors[1] = d.Anchors[1], d.Anchors[0]
+	}
+	d.RiskReward = RiskReward(entry, target, stop)
+	return nil
+}
+
+// RiskReward is how many times the risk of a position its reward is, to two places.
+func RiskReward(entry, target, stop float64) float64 {
+	risk := math.Abs(entry - stop)
+	if risk == 0 {
+		return 0
+	}
+	r := math.Round(math.Abs(target-entry)/risk*100) / 100
+	if math.IsNaN(r) || math.IsInf(r, 0) {
+		return 0
+	}
+	return r
+}
+
+// becomes says what is wrong with one drawing taking the place of another. Its type
+// stays. A position goes signal, pending, open, closed, may leave states out, and never
+// goes back, unless an earlier state of the chart is put back.
+func becomes(from, to *Drawing, back bool) error {
+	if from.Type != to.Type {
+		return invalid("A %s cannot become a %s. Remove it, and draw a new one.", from.Type, to.Type)
+	}
+	if !from.IsPosition() || back {
+		return nil
+	}
+	if slices.Index(Statuses, to.Status) < slices.Index(Statuses, from.Status) {
+		return invalid("A position goes %s; this one is %s and cannot become %s again. Undo takes a change back.", strings.Join(Statuses, " → "), from.Status, to.Status)
+	}
+	return nil
+}
+
+// Data is where there are prices of a symbol.
+type Data struct {
+	First, Last int64   // unix seconds: when its first and its last bar begin
+	Low, High   float64 // of all its prices; 0 when they are not known
+	Digits      int     // of a price
+}
+
+// Within says which anchor of a drawing lies outside of the data: before the first bar,
+// more than FutureBars bars after the last one, or far from every price there was. What
+// marks a bar lies on one that is there.
+func (d *Drawing) Within(data Data) error {
+	if data.Last == 0 {
+		return nil
+	}
+	end := data.Last + int64(FutureBars*Bar(d.Timeframe)/time.Second)
+	if d.Type == Marker {
+		end = data.Last + int64(Bar(d.Timeframe)/time.Second)
+	}
+	for i, a := range d.Anchors {
+		switch {
+		case a.Time < data.First-int64(Bar(d.Timeframe)/time.Second):
+			return invalid("Anchor %d is at %s, before the first bar of %s (%s).", i+1, clock(a.Time), d.Symbol, clock(data.First))
+		case a.Time > end:
+			return invalid("Anchor %d is at %s, too far behind the last bar of %s (%s).", i+1, clock(a.Time), d.Symbol, clock(data.Last))
+		}
+	}
+	if data.High <= 0 {
+		return nil
+	}
+	least, most := data.Low/2, data.High*2
+	for _, p := range d.prices() {
+		if p < least || p > most {
+			return invalid("The price %s is far from every price of %s: they are from %s to %s.", num(p), d.Symbol, num(data.Low), num(data.High))
+		}
+	}
+	return nil
+}
+
+// prices are the prices that a drawing names.
+func (d *Drawing) prices() (all []float64) {
+	for _, p := range []*float64{d.Price, d.Entry, d.TakeProfit, d.StopLoss} {
+		if p != nil {
+			all = append(all, *p)
+		}
+	}
+	for _, a := range d.Anchors {
+		if d.Type != VerticalLine {
+			all = append(all, a.Price)
+		}
+	}
+	return all
+}
+
+// content is the JSON of a drawing without what the document says of it.
+func (d Drawing) content() (json.RawMessage, error) {
+	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d); err != nil {
+		return nil, fmt.Errorf("encode a drawing: %w", err) // a number that is none
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,223 @@
+package drawing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// num is Number.
+func num(v float64) string { return Number(v) }
+
+// Number is a price as people write it.
+func Number(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1e10)/1e10, 'f', -1, 64)
+}
+
+// Line is a text on one line and in one direction, so that what somebody wrote cannot look
+// like a line of ours to the model.
+func Line(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
+}
+
+// clock is a time as the model reads it.
+func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04") }
+
+// Words describes a drawing in one sentence, with its id.
+func (d *Drawing) Words() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s] %s", d.ID, strings.ReplaceAll(d.Type, "_", " "))
+	if d.Label != "" {
+		fmt.Fprintf(&b, " %q", d.Label)
+	}
+	b.WriteString(d.place())
+	var more []string
+	if d.Version > 0 {
+		more = append(more, fmt.Sprintf("version %d", d.Version))
+	}
+	more = append(more, "drawn on "+d.Timeframe)
+	if d.Importance != "" {
+		more = append(more, d.Importance+" importance")
+	}
+	if len(d.Tags) > 0 {
+		more = append(more, "tags "+Line(strings.Join(d.Tags, ", ")))
+	}
+	if len(d.Visibility) > 0 {
+		more = append(more, "shown on "+strings.Join(d.Visibility, ", "))
+	}
+	if d.Hidden {
+		more = append(more, "hidden")
+	}
+	if d.Locked {
+		more = append(more, "locked")
+	}
+	if who := map[string]string{Agent: "you", Human: "the user"}; d.Created.By != "" {
+		more = append(more, "by "+who[d.Created.By])
+		if d.Changed.By != "" && d.Changed.By != d.Created.By {
+			more = append(more, "last changed by "+who[d.Changed.By])
+		}
+	}
+	if len(more) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(more, "; "))
+	}
+	if d.Notes != "" {
+		fmt.Fprintf(&b, ": %s", clip(Line(d.Notes), 200))
+	}
+	return b.String()
+}
+
+// place says where it is.
+func (d *Drawing) place() string {
+	at := func(i int) string {
+		if i >= len(d.Anchors) {
+			return "?"
+		}
+		return num(d.Anchors[i].Price) + " at " + clock(d.Anchors[i].Time)
+	}
+	switch d.Type {
+	case HorizontalLine:
+		return " at " + num(d.level())
+	case VerticalLine:
+		return " at " + clock(d.Anchors[0].Time)
+	case HorizontalRay, Marker:
+		return " from " + at(0)
+	case Text:
+		return fmt.Sprintf(" %q at %s", clip(d.Text, 80), at(0))
+	case LongPosition, ShortPosition:
+		return fmt.Sprintf(" %s: entry %s, target %s, stop %s, reward/risk %s, from %s to %s",
+			d.Status, num(*d.Entry), num(*d.TakeProfit), num(*d.StopLoss), num(d.RiskReward), clock(d.Anchors[0].Time), clock(d.Anchors[1].Time))
+	default:
+		words := " from " + at(0) + " to " + at(1)
+		if d.Extend != "" && d.Extend != "none" {
+			words += ", " + d.Extend
+		}
+		return words
+	}
+}
+
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}
+
+// Describe lists drawings in words, at most so many, and says how many there are. Those
+// that mark prices come first, those that are hidden or closed last, and then the newest
+// change counts: where not all can be told, a level matters more than an old remark.
+func Describe(all []Drawing, most int) string {
+	if len(all) == 0 {
+		return "There are no drawings."
+	}
+	list := slices.Clone(all)
+	slices.SortStableFunc(list, func(a, b Drawing) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Version, a.Version))
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "There are %d drawings:", len(list))
+	for i := range list {
+		if i == most {
+			fmt.Fprintf(&b, "\n- and %d others, which are not told here; a call that would draw one of them again says so", len(list)-most)
+			break
+		}
+		b.WriteString("\n- " + list[i].Words())
+	}
+	return b.String()
+}
+
+// rank says which drawings are told first.
+func (d *Drawing) rank() int {
+	switch {
+	case d.Hidden || d.Status == Closed:
+		return 2
+	case d.Type == Text || d.Type == Marker || d.Type == Circle || d.Type == VerticalLine:
+		return 1
+	}
+	return 0
+}
+
+// Level is a price that drawings mark.
+type Level struct {
+	Price     float64
+	What      string
+	ID        string // of the drawing
+	Timeframe string // on which it was drawn
+}
+
+// KeyLevels are the prices that visible drawings mark, the highest first.
+func KeyLevels(all []Drawing) []Level {
+	var levels []Level
+	for i := range all {
+		d := &all[i]
+		if d.Hidden || d.Status == Closed {
+			continue
+		}
+		add := func(p float64, what string) {
+			if d.Label != "" {
+				what = strconv.Quote(d.Label) + " (" + what + ")"
+			}
+			levels = append(levels, Level{p, what, d.ID, d.Timeframe})
+		}
+		switch d.Type {
+		case HorizontalLine, HorizontalRay:
+			add(d.level(), strings.ReplaceAll(d.Type, "_", " "))
+		case Fibonacci:
+			from, to := d.Anchors[0].Price, d.Anchors[1].Price
+			for _, l := range d.Levels {
+				add(to+(from-to)*l, "fibonacci "+num(l))
+			}
+		case Rectangle:
+			add(max(d.Anchors[0].Price, d.Anchors[1].Price), "top of a zone")
+			add(min(d.Anchors[0].Price, d.Anchors[1].Price), "bottom of a zone")
+		case LongPosition, ShortPosition:
+			add(*d.Entry, "entry")
+			add(*d.TakeProfit, "target")
+			add(*d.StopLoss, "stop")
+		}
+	}
+	slices.SortStableFunc(levels, func(a, b Level) int { return cmp.Compare(b.Price, a.Price) })
+	return levels
+}
+
+// near reports whether two prices are the same level: they differ by less than a
+// ten-thousandth, which is about one pip.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Max(math.Abs(a), math.Abs(b)) }
+
+// Duplicate finds a drawing that marks what d marks already.
+func Duplicate(all []Drawing, d Drawing) (id string, found bool) {
+	for i := range all {
+		if o := &all[i]; o.ID != d.ID && same(o, &d) {
+			return o.ID, true
+		}
+	}
+	return "", false
+}
+
+func same(a, b *Drawing) bool {
+	if a.IsLevel() && b.IsLevel() {
+		return near(a.level(), b.level())
+	}
+	if a.Type != b.Type {
+		return false
+	}
+	if a.IsPosition() {
+		return a.Status != Closed && near(*a.Entry, *b.Entry) && near(*a.TakeProfit, *b.TakeProfit) && near(*a.StopLoss, *b.StopLoss)
+	}
+	if a.Text != b.Text || a.MarkerType != b.MarkerType || len(a.Anchors) != len(b.Anchors) {
+		return false
+	}
+	for i := range a.Anchors {
+		if a.Anchors[i].Time != b.Anchors[i].Time || a.Type != VerticalLine && !near(a.Anchors[i].Price, b.Anchors[i].Price) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,367 @@
+// Package feed follows a stream of prices at an address: server-sent events by http and
+// https, messages by ws and wss. It connects again by itself when the stream ends or is
+// silent, and keeps the newest price of each symbol.
+//
+// A message is a JSON object, or an array of them:
+//
+//	{"symbol": "EURUSD", "bid": 1.1041, "ask": 1.1043, "time": "2026-11-19T15:42:07Z"}
+//
+// The time is RFC 3339, or Unix seconds or milliseconds; without one it is when the message
+// came. Other keys are passed over, and so are messages that are no price.
+package feed
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+)
+
+// The bounds of a stream.
+const (
+	mostMessage = 64 << 10 // bytes of one message
+	mostSymbols = 10_000   // that are kept
+	ahead       = time.Minute
+)
+
+// Options say which stream is followed. Zero fields take the defaults.
+type Options struct {
+	URL string // required: http, https, ws or wss
+	// Silence is how long the stream may say nothing before it is connected anew; a
+	// comment of server-sent events is something. Default 2 min.
+	Silence time.Duration
+	// Grace is how long a stream that ended may take to come back before the feed is
+	// down. Default 5 s.
+	Grace time.Duration
+	// Pause is how long it waits before it connects again; it doubles up to 30 s. Default
+	// 1 s.
+	Pause  time.Duration
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+const longestPause = 30 * time.Second
+
+// connectTime is how long a connection may take.
+const connectTime = 10 * time.Second
+
+// Feed is a market.Feed that follows a stream until it is closed.
+type Feed struct {
+	o      Options
+	cancel context.CancelFunc
+	done   chan struct{}
+	moved  chan struct{} // holds a token after something changed that Price says
+
+	mu     sync.Mutex // guards below
+	prices map[string]market.Price
+	lost   time.Time // since when there is no connection; zero: there is one
+	why    string    // of a connection that was lost, safe to show
+}
+
+var _ market.Feed = (*Feed)(nil)
+
+// Open begins to follow a stream. It does not wait for it.
+func Open(o Options) (*Feed, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || !strings.Contains(" http https ws wss ", " "+u.Scheme+" ") {
+		return nil, footnote.Errorf(footnote.InvalidRequest, "The address of the price feed must begin with http, https, ws or wss.")
+	}
+	if o.Silence <= 0 {
+		o.Silence = 2 * time.Minute
+	}
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
+	if o.Pause <= 0 {
+		o.Pause = time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &Feed{o: o, cancel: cancel, done: make(chan struct{}), moved: make(chan struct{}, 1), prices: map[string]market.Price{}, lost: o.Now(), why: "it has not been reached yet"}
+	go func() { defer close(f.done); f.follow(ctx, u.Scheme == "ws" || u.Scheme == "wss") }()
+	return f, nil
+}
+
+// Close ends the connection. It may be called twice.
+func (f *Feed) Close() error {
+	f.cancel()
+	<-f.done
+	return nil
+}
+
+// Now implements market.Feed.
+func (f *Feed) Now() time.Time { return f.o.Now() }
+
+// Price implements market.Feed. While there is no connection the feed is down, and the
+// last price is said with its age; it is not given as a price.
+func (f *Feed) Price(_ context.Context, symbol string) (market.Price, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, known := f.prices[symbol]
+	now := f.o.Now()
+	switch {
+	case !f.lost.IsZero() && (!known || now.Sub(f.lost) >= f.o.Grace):
+		last := fmt.Sprintf("There was no price of %s yet.", symbol)
+		if known {
+			last = fmt.Sprintf("The last price of %s was %v / %v, %s ago.", symbol, p.Bid, p.Ask, now.Sub(p.Time).Round(time.Second))
+		}
+		return market.Price{}, market.Down(market.PriceFeed, fmt.Sprintf("%s. %s", f.why, last), nil)
+	case !known:
+		return market.Price{}, market.Down(market.PriceFeed, fmt.Sprintf("it is connected, but has not said a price of %s yet.", symbol), nil)
+	}
+	return p, nil
+}
+
+// follow connects again and again until ctx ends.
+func (f *Feed) follow(ctx context.Context, socket bool) {
+	read := f.events
+	if socket {
+		read = f.messages
+	}
+	for pause := f.o.Pause; ; {
+		err := read(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if f.disconnected(err) {
+			pause = f.o.Pause // it had been there
+		}
+		wait := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// reason is an error of the stream in words that may be shown.
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+// disconnected notes that the stream has ended, and reports whether it had been there.
+func (f *Feed) disconnected(err error) bool {
+	why := "the connection was lost"
+	if r, ok := errors.AsType[reason](err); ok {
+		why = string(r)
+	}
+	f.o.Logger.Warn("the price feed is not connected", "reason", why) // the error may hold the address, and that a key
+	defer f.signal()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.why = why
+	was := f.lost.IsZero()
+	if was {
+		f.lost = f.o.Now()
+	}
+	return was
+}
+
+func (f *Feed) connected() {
+	f.o.Logger.Info("the price feed is connected")
+	defer f.signal()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost = time.Time{}
+}
+
+func (f *Feed) signal() {
+	select {
+	case f.moved <- struct{}{}:
+	default: // there is one already
+	}
+}
+
+// quiet is a context that ends when it is not called for as long as a stream may be
+// silent.
+func (f *Feed) quiet(ctx context.Context) (_ context.Context, heard, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(f.o.Silence, func() { cancel(reason(fmt.Sprintf("it said nothing for %s", f.o.Silence))) })
+	return ctx, func() { timer.Reset(f.o.Silence) }, func() { timer.Stop(); cancel(nil) }
+}
+
+// ended prefers the reason for which a stream was given up to the error that followed.
+func ended(ctx context.Context, err error) error {
+	if r, ok := errors.AsType[reason](context.Cause(ctx)); ok {
+		return r
+	}
+	return err
+}
+
+// events follows server-sent events until they end.
+func (f *Feed) events(parent context.Context) error {
+	ctx, heard, stop := f.quiet(parent)
+	defer stop()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.o.URL, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Cache-Control", "no-cache")
+	slow := time.AfterFunc(connectTime, stop)
+	answer, err := http.DefaultClient.Do(r)
+	slow.Stop()
+	if err != nil {
+		return ended(ctx, errors.Join(reason("it cannot be reached"), err))
+	}
+	defer answer.Body.Close()
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+		return reason(fmt.Sprintf("it answered with status %d and no event stream", answer.StatusCode))
+	}
+	f.connected()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, mostMessage)
+	lines.Split(splitLines)
+	var data []byte
+	for lines.Scan() {
+		heard()
+		line := lines.Bytes()
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			if len(data)+len(value) > mostMessage {
+				return reason("it sent a message that is too long")
+			}
+			data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+		} else if len(line) == 0 && len(data) > 0 {
+			f.take(data)
+			data = data[:0]
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return reason("it sent a message that is too long")
+	}
+	return ended(ctx, errors.Join(reason("it ended the stream"), lines.Err()))
+}
+
+// splitLines ends lines at \n, \r\n and, as server-sent events may, \r.
+func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0 && atEOF && len(data) > 0:
+		return len(data), data, nil
+	case i < 0:
+		return 0, nil, nil
+	case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
+		return i + 2, data[:i], nil
+	}
+	return i + 1, data[:i], nil
+}
+
+// messages follows a WebSocket until it ends.
+func (f *Feed) messages(parent context.Context) error {
+	ctx, heard, stop := f.quiet(parent)
+	defer stop()
+	dial, cancel := context.WithTimeout(ctx, connectTime)
+	conn, answer, err := websocket.Dial(dial, f.o.URL, nil)
+	cancel()
+	if answer != nil && answer.Body != nil {
+		_ = answer.Body.Close() // nothing of it is read
+	}
+	if err != nil {
+		return ended(ctx, errors.Join(reason("it cannot be reached"), err))
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(mostMessage)
+	f.connected()
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			if websocket.CloseStatus(err) == websocket.StatusMessageTooBig || strings.Contains(err.Error(), "read limited") {
+				return reason("it sent a message that is too long")
+			}
+			if errors.Is(err, io.EOF) || websocket.CloseStatus(err) >= 0 {
+				err = errors.Join(reason("it ended the stream"), err)
+			}
+			return ended(ctx, err)
+		}
+		heard()
+		f.take(data)
+	}
+}
+
+// tick is a message.
+type tick struct {
+	Symbol string          `json:"symbol"`
+	Bid    float64         `json:"bid"`
+	Ask    float64         `json:"ask"`
+	Time   json.RawMessage `json:"time"`
+}
+
+// take keeps the prices of a message. What is no price is passed over: streams say other
+// things, too.
+func (f *Feed) take(data []byte) {
+	data = bytes.TrimSpace(data)
+	var list []tick
+	if bytes.HasPrefix(data, []byte("[")) {
+		if json.Unmarshal(data, &list) != nil {
+			return
+		}
+	} else {
+		var one tick
+		if json.Unmarshal(data, &one) != nil {
+			return
+		}
+		list = []tick{one}
+	}
+	now := f.o.Now()
+	defer f.signal()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range list {
+		p, ok := t.price(now)
+		old, known := f.prices[p.Symbol]
+		if !ok || known && p.Time.Before(old.Time) || !known && len(f.prices) >= mostSymbols {
+			continue
+		}
+		f.prices[p.Symbol] = p
+	}
+}
+
+// price is a tick that can be: a symbol, a bid that is not above the ask, and a time
+// that is not in the future.
+func (t tick) price(now time.Time) (market.Price, bool) {
+	p := market.Price{Symbol: strings.ToUpper(strings.ReplaceAll(t.Symbol, "/", "")), Bid: t.Bid, Ask: t.Ask, Time: now.UTC()}
+	if (market.Symbol{Symbol: p.Symbol}).Check() != nil || !(t.Bid > 0) || t.Ask < t.Bid || math.IsInf(t.Ask, 0) {
+		return p, false
+	}
+	var text string
+	var unix float64
+	switch {
+	case len(t.Time) == 0 || string(t.Time) == "null":
+		return p, true
+	case json.Unmarshal(t.Time, &text) == nil:
+		at, err := time.Parse(time.RFC3339, text)
+		p.Time = at.UTC()
+		return p, err == nil && !at.After(now.Add(ahead))
+	case json.Unmarshal(t.Time, &unix) == nil && math.Abs(unix) < 1e14:
+		if math.Abs(unix) < 1e11 {
+			unix *= 1000
+		}
+		p.Time = time.UnixMilli(int64(unix)).UTC()
+		return p, !p.Time.After(now.Add(ahead))
+	}
+	return p, false
+}

@@ -1,0 +1,77 @@
+package market_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+)
+
+// broken is data that cannot be read while it is away.
+type broken struct {
+	market.Data
+	away  bool
+	asked int
+}
+
+func (b *broken) Symbols(ctx context.Context) ([]market.Symbol, error) {
+	b.asked++
+	if b.away {
+		return nil, market.Down(market.Database, "it cannot be read.", nil)
+	}
+	return []market.Symbol{{Symbol: "EURUSD", To: utc("2026-11-19 10:00")}}, nil
+}
+
+// TestNowOfAReplay holds that data which is away is not asked by everybody who wants to
+// know the time, and that the time is what it was.
+func TestNowOfAReplay(t *testing.T) {
+	clock := utc("2026-11-21 12:00")
+	data := &broken{away: true}
+	r := &market.Replay{Data: data, Clock: func() time.Time { return clock }}
+	now := func(want string, asked int) {
+		t.Helper()
+		if got := r.Now(); !got.Equal(utc(want)) || data.asked != asked {
+			t.Errorf("it is %s after %d questions; want %s after %d", got, data.asked, want, asked)
+		}
+	}
+	now("2026-11-21 12:00", 1)
+	now("2026-11-21 12:00", 1)
+	clock, data.away = clock.Add(time.Second), false
+	now("2026-11-19 10:00", 2)
+	clock, data.away = clock.Add(5*time.Second), true
+	now("2026-11-19 10:00", 3)
+	now("2026-11-19 10:00", 3)
+}
+
+// ended is data of which each time frame has one candle.
+type ended struct {
+	market.Data
+	last map[market.Timeframe]market.Candle
+}
+
+func (e ended) Candles(_ context.Context, q market.CandleQuery) ([]market.Candle, error) {
+	return []market.Candle{e.last[q.Timeframe]}, nil
+}
+
+func (ended) Symbols(context.Context) ([]market.Symbol, error) {
+	return []market.Symbol{{Symbol: "EURUSD", Digits: 5, To: utc("2026-11-18 00:00"), Timeframes: []market.Timeframe{market.M1, market.H1, market.D1}}, {Symbol: "XAUUSD", To: utc("2026-11-19 10:00")}}, nil
+}
+
+// TestReplayOfTheNewest plays a day that goes on behind the minutes, and says that its price
+// is older than the market is: the data of another symbol goes on.
+func TestReplayOfTheNewest(t *testing.T) {
+	c := func(when string, price float64, partial bool) market.Candle {
+		return market.Candle{Time: utc(when), Open: price, High: price, Low: price, Close: price, Partial: partial}
+	}
+	r := &market.Replay{Data: ended{last: map[market.Timeframe]market.Candle{
+		market.M1: c("2026-10-01 09:59", 1, false), market.H1: c("2026-11-18 00:00", 2, true), market.D1: c("2026-11-17 00:00", 3, false)}}}
+	p, err := r.Price(t.Context(), "EURUSD")
+	if err != nil || p.Bid != 2.99995 || !p.Time.Equal(utc("2026-11-18 00:00")) || !r.Now().Equal(utc("2026-11-19 10:00")) {
+		t.Errorf("%+v, %v, %v", p, err, r.Now())
+	}
+	if _, err := r.Price(t.Context(), "XAUUSD"); footnote.CodeOf(err) != footnote.MarketUnavailable {
+		t.Errorf("without candles: %v", err)
+	}
+}

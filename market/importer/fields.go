@@ -1,0 +1,252 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/market"
+)
+
+// mostRecord is how long a row may be, in bytes. A quote that is never closed would take
+// the rest of the file for one field.
+const mostRecord = 128 << 10
+
+var errLong = refuse("it is longer than %d KiB, as where a quote is not closed; the rest of the file cannot be read", mostRecord>>10)
+
+// lines passes a file on by lines, so that it is known in which one a row begins, and ends
+// a row that is too long.
+type lines struct {
+	in    *bufio.Reader
+	rest  []byte // of the line that is being passed on
+	over  int    // lines that were passed on
+	begin int    // the line in which the row begins; 0: only empty ones came of it
+	left  int    // bytes that the row may have still
+}
+
+// row begins a row.
+func (l *lines) row() { l.begin, l.left = 0, mostRecord }
+
+// Read implements io.Reader.
+func (l *lines) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		return 0, errLong
+	}
+	if len(l.rest) == 0 {
+		var err error
+		if l.rest, err = l.in.ReadSlice('\n'); len(l.rest) == 0 {
+			return 0, err
+		}
+		if l.begin == 0 && len(bytes.Trim(l.rest, "\r\n")) > 0 {
+			l.begin = l.over + 1
+		}
+	}
+	n := copy(p, l.rest[:min(len(l.rest), l.left)])
+	if l.rest[n-1] == '\n' {
+		l.over++
+	}
+	if l.rest = l.rest[n:]; l.begin > 0 {
+		l.left -= n
+	}
+	return n, nil
+}
+
+// peek finds out what separates the fields, and leaves out a byte order mark.
+func peek(file io.Reader) (*lines, rune, error) {
+	in := bufio.NewReaderSize(file, 1<<16)
+	head, err := in.Peek(1 << 16)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, 0, err
+	}
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return nil, 0, refuse("The file is in UTF-16. Save it in UTF-8.")
+	}
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		if _, err := in.Discard(3); err != nil {
+			return nil, 0, err
+		}
+		head = head[3:]
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	best, most := ',', bytes.Count(line, []byte(","))
+	for _, c := range ";\t" {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			best, most = c, n
+		}
+	}
+	return &lines{in: in, left: mostRecord}, best, nil
+}
+
+// fields is one row.
+type fields struct {
+	r      *reader
+	record []string
+}
+
+// text is a field, or "" where the file has no such column.
+func (f fields) text(name string) string {
+	i, ok := f.r.columns[name]
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(f.record[i])
+}
+
+// words is a text of at most so many characters.
+func (f fields) words(name string, most int, required bool) (string, error) {
+	s := f.text(name)
+	switch {
+	case s == "" && required:
+		return "", refuse("%s is empty", name)
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		return "", refuse("%s is not text in UTF-8", name)
+	case utf8.RuneCountInString(s) > most:
+		return "", refuse("%s has more than %d characters", name, most)
+	}
+	return s, nil
+}
+
+var plain = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`)
+
+// number reads a number as people write it: 1.5, not NaN, 0x1p-2 or 1_000.
+func number(name, s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !plain.MatchString(s) || math.IsInf(v, 0) {
+		return 0, refuse("%s is %q, which is no number", name, short(s))
+	}
+	return v, nil
+}
+
+func short(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+// number is a field that must be one; or, when it is not required, 0 where it is empty.
+func (f fields) number(name string, required bool) (float64, error) {
+	s := f.text(name)
+	if s == "" && !required {
+		return 0, nil
+	}
+	return number(name, s)
+}
+
+// price is a number of which the digits after the point are counted.
+func (f fields) price(name string) (float64, error) {
+	v, err := f.number(name, true)
+	if _, digits, ok := strings.Cut(f.text(name), "."); ok && err == nil {
+		f.r.places = max(f.r.places, len(strings.TrimRight(digits, "0")))
+	}
+	return v, err
+}
+
+var counted = regexp.MustCompile(`^(\d+|\d{1,3}(,\d{3})+)$`)
+
+// whole is a whole number that is not negative, as 1234 or 1,234.
+func (f fields) whole(name string) (int64, error) {
+	n, err := strconv.ParseInt(strings.ReplaceAll(f.text(name), ",", ""), 10, 64)
+	if err != nil || !counted.MatchString(f.text(name)) {
+		return 0, refuse("%s is %q, which is no whole number", name, short(f.text(name)))
+	}
+	return n, nil
+}
+
+// scales are how much the units of the calendar's numbers are that count.
+var scales = map[string]float64{"": 0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+
+// figure is a number of the calendar, which may have a unit and may be missing. It is told
+// in the unit of the row, which is that of its first number where there is no other.
+func (f fields) figure(name string, unit *string) (*float64, error) {
+	s := f.text(name)
+	if s == "" || s == "-" {
+		return nil, nil
+	}
+	bare := strings.TrimRight(s, "%KMBTkmbt ")
+	v, err := number(name, bare)
+	if err != nil {
+		return nil, refuse("%s is %q, which is no number", name, short(s))
+	}
+	own := strings.ToUpper(strings.TrimSpace(s[len(bare):]))
+	row := strings.ToUpper(*unit)
+	switch from, to := scales[own], scales[row]; {
+	case own == "" || own == row:
+	case row == "":
+		*unit = own
+	case from > 0 && to > 0:
+		v = v * from / to
+	default:
+		return nil, refuse("%s is %q, and the unit of the row is %s", name, short(s), short(*unit))
+	}
+	return &v, nil
+}
+
+// layouts are the ways to write a time; those from local on have no zone.
+var layouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly,
+	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
+
+const local = 3
+
+// time reads a field: Unix seconds or milliseconds, or one of the ways to write a time.
+func (f fields) time(name string) (time.Time, error) {
+	s := f.text(name)
+	if hour := f.text("hour"); name == "time" && hour != "" {
+		s += " " + hour
+	}
+	t, err := f.r.parse(s)
+	if err != nil {
+		return t, refuse("%s is %q, %v", name, short(s), err)
+	}
+	if err := market.CheckTime(t); err != nil {
+		return t, err
+	}
+	return t.UTC(), nil
+}
+
+var (
+	errTime  = errors.New("which is no time such as 2026-11-19 15:00")
+	errTwice = errors.New("a time that there was twice when the clocks went back: write it with its zone, or in UTC")
+	errNever = errors.New("a time that there never was, because the clocks went forward")
+)
+
+func (r *reader) parse(s string) (time.Time, error) {
+	// Of the numbers, those of 12 and 14 digits are dates.
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		switch len(s) {
+		case 9, 10:
+			return time.Unix(n, 0), nil
+		case 13:
+			return time.UnixMilli(n), nil
+		}
+	}
+	for i, layout := range layouts {
+		t, err := time.ParseInLocation(layout, s, r.zone)
+		if err != nil {
+			continue
+		}
+		if i < local || r.zone == time.UTC {
+			return t, nil
+		}
+		wall := func(t time.Time) string { return t.Format(time.DateTime) }
+		asked, err := time.Parse(layout, s)
+		if err != nil || wall(asked) != wall(t) {
+			return t, errNever
+		}
+		for _, shift := range []time.Duration{-time.Hour, -30 * time.Minute, 30 * time.Minute, time.Hour} {
+			if wall(t.Add(shift)) == wall(t) {
+				return t, errTwice
+			}
+		}
+		return t, nil
+	}
+	return time.Time{}, errTime
+}

@@ -1,0 +1,40 @@
+package markettest
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/sqlite"
+)
+
+// Begins is when the first candle of a small market begins, a Thursday.
+var Begins = time.Date(2026, time.November, 19, 12, 0, 0, 0, time.UTC)
+
+// Small makes a small market, and returns its file: ten minutes of EURUSD that rise, and one
+// event.
+func Small(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "market.db")
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var list []market.Candle
+	for i := range 10 {
+		p := 1.1 + float64(i)/1000
+		list = append(list, market.Candle{Time: Begins.Add(time.Duration(i) * time.Minute), Open: p, High: p + 0.002, Low: p - 0.002, Close: p + 0.001, Volume: 5})
+	}
+	with(t, s, func(l market.Load) error {
+		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5}); err != nil {
+			return err
+		}
+		if err := l.Candles(t.Context(), "EURUSD", market.M1, list); err != nil {
+			return err
+		}
+		return l.Events(t.Context(), []market.Event{{Time: Begins, Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.5), Unit: "%"}})
+	})
+	return path
+}

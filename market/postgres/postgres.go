@@ -1,0 +1,159 @@
+// Package postgres keeps market data in a Postgres database, in a schema of its own,
+// footnote_market.
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/internal/bars"
+)
+
+//go:embed schema.sql
+var schema string
+
+const (
+	version     = 2
+	lockMigrate = 0x666f6f746d6b7400 // an advisory lock: "footmkt" and a number
+	connectTime = 2 * time.Second
+	poolConns   = 8
+)
+
+// Store is a market.Store on a database.
+type Store struct{ pool *pgxpool.Pool }
+
+var _ market.Store = (*Store)(nil)
+
+// failed gives an error of the database its code. The error of a connection may hold the
+// address; it is for the log only.
+func failed(ctx context.Context, doing string, err error) error {
+	return market.Failed(ctx, market.Database, doing, err)
+}
+
+// Open connects to the database at a URL and makes the tables where they are missing.
+func Open(ctx context.Context, url string) (*Store, error) {
+	bad := footnote.Errorf(footnote.InvalidRequest,
+		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.")
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, bad
+	}
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, bad // its own words may hold the password
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		c.MaxConns = poolConns
+	}
+	if !strings.Contains(url, "connect_timeout") {
+		c.ConnConfig.ConnectTimeout = connectTime
+	}
+	for name, value := range map[string]string{"application_name": "footnote", "statement_timeout": "20s", "lock_timeout": "5s", "TimeZone": "UTC",
+		"idle_in_transaction_session_timeout": "10min", "tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
+		if _, set := c.ConnConfig.RuntimeParams[name]; !set {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	s := &Store{}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return nil, bad
+	}
+	if err := s.migrate(ctx); err != nil {
+		s.pool.Close()
+		return nil, failed(ctx, "open the database", err)
+	}
+	return s, nil
+}
+
+// migrate makes the tables, once, however many processes begin with it.
+func (s *Store) migrate(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var have, taken bool
+		for _, sql := range []string{"SET LOCAL lock_timeout = '60s'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate)} {
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		if err := tx.QueryRow(ctx, `SELECT to_regclass('footnote_market.version') IS NOT NULL,
+			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'footnote_market')`).Scan(&have, &taken); err != nil {
+			return err
+		}
+		if !have {
+			if taken {
+				return footnote.Errorf(footnote.MarketUnavailable, "The schema footnote_market of the database belongs to another program.")
+			}
+			_, err := tx.Conn().PgConn().Exec(ctx, schema).ReadAll()
+			return err
+		}
+		var v int
+		if err := tx.QueryRow(ctx, `SELECT max(version) FROM footnote_market.version`).Scan(&v); err != nil {
+			return err
+		}
+		if v != version {
+			return footnote.Errorf(footnote.MarketUnavailable, "The market database has version %d; this program reads %d. Load its files into a new one.", v, version)
+		}
+		return nil
+	})
+}
+
+// Close closes the connections.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// load is a market.Load: one transaction.
+type load struct {
+	tx      pgx.Tx
+	changed map[int]map[market.Timeframe]bars.Span // in which candles were added, by symbol
+}
+
+// Begin implements market.Store.
+func (s *Store) Begin(ctx context.Context) (market.Load, error) {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return nil, failed(ctx, "begin a load", err)
+	}
+	// A file may be large. Loads go one after the other, as two of the same bars would
+	// wait for each other in different orders.
+	for _, sql := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = '10min'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
+		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, volume float8) ON COMMIT DROP`} {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return nil, errors.Join(failed(ctx, "begin a load", err), tx.Rollback(context.WithoutCancel(ctx)))
+		}
+	}
+	return &load{tx: tx, changed: map[int]map[market.Timeframe]bars.Span{}}, nil
+}
+
+// Commit implements market.Load.
+func (l *load) Commit(ctx context.Context) error {
+	for owner, changed := range l.changed {
+		t := tables{l.tx, owner}
+		all, err := t.series(ctx)
+		if err == nil {
+			err = bars.Make(ctx, t, all, changed)
+		}
+		if err != nil {
+			return failed(ctx, "make bars", err)
+		}
+	}
+	return failed(ctx, "commit a load", l.tx.Commit(ctx))
+}
+
+// Rollback implements market.Load.
+func (l *load) Rollback() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := l.tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+		return failed(ctx, "roll back a load", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package market
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Timeframe is how long a bar is. Bars begin at whole multiples of their length in
+// UTC, a week on Monday and a month on its first day, whatever time zone or summer
+// time a trader lives in.
+type Timeframe string
+
+// The time frames, from the shortest.
+const (
+	M1  Timeframe = "1m"
+	M5  Timeframe = "5m"
+	M15 Timeframe = "15m"
+	M30 Timeframe = "30m"
+	H1  Timeframe = "1h"
+	H4  Timeframe = "4h"
+	D1  Timeframe = "1D"
+	W1  Timeframe = "1W"
+	MN1 Timeframe = "1M"
+)
+
+var timeframes = []Timeframe{M1, M5, M15, M30, H1, H4, D1, W1, MN1}
+
+var lengths = map[Timeframe]time.Duration{
+	M1: time.Minute, M5: 5 * time.Minute, M15: 15 * time.Minute, M30: 30 * time.Minute,
+	H1: time.Hour, H4: 4 * time.Hour, D1: 24 * time.Hour, W1: 7 * 24 * time.Hour,
+}
+
+// Timeframes are all time frames, from the shortest.
+func Timeframes() []Timeframe { return slices.Clone(timeframes) }
+
+// Order is the place among all time frames; -1 for one that does not exist.
+func (f Timeframe) Order() int { return slices.Index(timeframes, f) }
+
+// Length is how long a bar is; of a month, how long the longest is.
+func (f Timeframe) Length() time.Duration {
+	if f == MN1 {
+		return 31 * 24 * time.Hour
+	}
+	return lengths[f]
+}
+
+// Start is the beginning of the bar that holds a moment.
+func (f Timeframe) Start(t time.Time) time.Time {
+	t = t.UTC()
+	switch f {
+	case MN1:
+		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	case W1:
+		day := D1.Start(t)
+		return day.AddDate(0, 0, -int(day.Weekday()+6)%7)
+	}
+	step := int64(f.Length() / time.Second)
+	at := t.Unix()
+	return time.Unix(at-((at%step)+step)%step, 0).UTC()
+}
+
+// End is the end of the bar that begins at a moment.
+func (f Timeframe) End(start time.Time) time.Time {
+	if f == MN1 {
+		return start.UTC().AddDate(0, 1, 0)
+	}
+	return start.Add(f.Length()).UTC()
+}
+
+// Divides reports whether bars of g are made of whole bars of f.
+func (f Timeframe) Divides(g Timeframe) bool {
+	if f.Order() < 0 || g.Order() < 0 {
+		return false
+	}
+	if f == W1 && g == MN1 {
+		return false // weeks go across the ends of months
+	}
+	return f.Order() <= g.Order()
+}
+
+func listed() string {
+	names := make([]string, len(timeframes))
+	for i, f := range timeframes {
+		names[i] = string(f)
+	}
+	return join(names)
+}
+
+func join(names []string) string { return strings.Join(names, ", ") }
+
+// clip keeps what a caller sent out of a long message.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
