@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/internal/token"
 )
 
@@ -45,7 +47,7 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen())
+	return cmp.Or(c.checkFilters(), c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen())
 }
 
 // bound is what a setting must be, and whether it is.
@@ -88,6 +90,9 @@ func (c Config) run() []bound {
 // conversations are what is kept of conversations.
 func (c Config) conversations() []bound {
 	return []bound{
+		{"slow_response", c.SlowResponse >= 0 && c.SlowResponse <= 24*time.Hour, c.SlowResponse, "0s to 24h"},
+		{"traces.ratio", c.Traces.Ratio >= 0 && c.Traces.Ratio <= 1, c.Traces.Ratio, "0 to 1"},
+		{"traces.headers", c.Traces.Header() != nil, c.Traces.Headers, "name=value, separated by commas"},
 		{"max_history_length", c.MaxHistory == 0 || c.MaxHistory >= 4 && c.MaxHistory <= 10_000, c.MaxHistory, "0, or 4 to 10000"},
 		{"conversation_cache_ttl", c.Recall >= 0 && c.Recall <= 24*time.Hour, c.Recall, "0s to 24h"},
 		{"conversation_max_events", c.MaxEvents >= 100, c.MaxEvents, "100 or more"},
@@ -118,10 +123,43 @@ func (c Config) places() []bound {
 		{"data", c.Data != "", c.Data, "a folder"},
 		{"store", c.Store == "" || postgresURL(string(c.Store)), c.Store, "empty, or postgres://user:password@host/database with the special characters of the password written as %XX"},
 		{"redis", c.Redis == "" || redisURL(string(c.Redis)), c.Redis, "empty, or redis://user:password@host:6379/0, rediss:// with TLS, or unix:///path/of/its/socket"},
+		{"market.store", !strings.Contains(string(c.Market.Store), "://") || postgresURL(string(c.Market.Store)), c.Market.Store, "empty, a file, or postgres://user:password@host/database with the special characters of the password written as %XX"},
+		{"market.feed", oneOf(string(c.Market.Feed), "", Replay) || feedURL(string(c.Market.Feed)), c.Market.Feed, "replay, or a URL with http, https, ws or wss"},
 		{"log_file", c.LogFile != "" || c.LogOutput == "stdout", c.LogFile, "a file, because log_output names one"},
 		{"model", c.Model != "", c.Model, "a model"},
+		{"traces.endpoint", c.Traces.Endpoint == "" || webAddress(c.Traces.Endpoint), withoutUser(c.Traces.Endpoint), "empty, or an address such as http://127.0.0.1:4318"},
 		{"base_url", c.BaseURL == "" || webAddress(c.BaseURL), withoutUser(c.BaseURL), "an address such as http://127.0.0.1:11434"},
 	}
+}
+
+// CheckFiltered says which filters are about a source that is not there, among those
+// of the names: what they should keep back would be shown.
+func (c Config) CheckFiltered(names ...map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Filters)) {
+		if !slices.ContainsFunc(names, func(m map[string]string) bool { _, ok := m[name]; return ok }) {
+			return fmt.Errorf("filters has the source %q, which is not configured", name)
+		}
+	}
+	return nil
+}
+
+// checkFilters says which filters cannot be. What only the database can tell is told
+// when it is opened.
+func (c Config) checkFilters() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Filters)) {
+		switch {
+		case !validName(name):
+			return fmt.Errorf("filters has the source %q; a name is of letters, digits, - and _", name)
+		case postgresURL(c.Sources[name]):
+			return fmt.Errorf("filters.%s: it is a Postgres database, which has policies of its own (row-level security): they are told who asks, see docs/sources.md", name)
+		case len(c.Filters[name]) == 0:
+			return fmt.Errorf("filters.%s names no tables, so that nothing of it could be read", name)
+		}
+		if _, err := rowfilter.Parse(c.Filters[name]); err != nil {
+			return fmt.Errorf("filters.%s.%w", name, err)
+		}
+	}
+	return nil
 }
 
 // checkAccess says which rule cannot be.
@@ -226,6 +264,12 @@ func (c Cache) check() error {
 		name, value, _ := strings.Cut(entry, "=")
 		if d, err := time.ParseDuration(value); err != nil || name == "" || d < 0 || d > longestTTL {
 			return fmt.Errorf("cache.tools has %q; it must be a tool's name, = and a duration of at most 24h, such as run_query=1m", entry)
+		}
+	}
+	for _, entry := range c.Versions {
+		name, sql, _ := strings.Cut(entry, "=")
+		if strings.TrimSpace(name) == "" || strings.TrimSpace(sql) == "" {
+			return fmt.Errorf("cache.versions has %q; it must be a source's name, = and a statement, such as sales=SELECT max(loaded_at) FROM loads", entry)
 		}
 	}
 	return nil

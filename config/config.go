@@ -33,15 +33,19 @@ const (
 // environment variable: max_turns is FOOTNOTE_MAX_TURNS, limits.query_rows is
 // FOOTNOTE_LIMITS_QUERY_ROWS.
 type Config struct {
-	Listen  string            `yaml:"listen"`   // address and port; loopback by default
-	Data    string            `yaml:"data"`     // folder for conversations and loaded files
-	Store   Secret            `yaml:"store"`    // URL of the Postgres database for conversations; empty: a file in Data
-	Redis   Secret            `yaml:"redis"`    // URL of the Redis that servers on one Store share; empty: none
-	Sources map[string]string `yaml:"sources"`  // name → URL or path of a database or file
-	APIKeys []Key             `yaml:"api_keys"` // who may call
-	Auth    Auth              `yaml:"auth"`
-	Access  []access.Rule     `yaml:"access"` // who may use what; empty: everybody everything
-	Origins []string          `yaml:"cors_origins"`
+	Listen  string            `yaml:"listen"`  // address and port; loopback by default
+	Data    string            `yaml:"data"`    // folder for conversations and loaded files
+	Store   Secret            `yaml:"store"`   // URL of the Postgres database for conversations; empty: a file in Data
+	Redis   Secret            `yaml:"redis"`   // URL of the Redis that servers on one Store share; empty: none
+	Sources map[string]string `yaml:"sources"` // name → URL or path of a database or file
+	// Filters are which rows of a source who may see, for sources without row-level
+	// security: source → table → condition, or all. A source that is here shows the
+	// tables that are named and no others.
+	Filters map[string]map[string]string `yaml:"filters"`
+	APIKeys []Key                        `yaml:"api_keys"` // who may call
+	Auth    Auth                         `yaml:"auth"`
+	Access  []access.Rule                `yaml:"access"` // who may use what; empty: everybody everything
+	Origins []string                     `yaml:"cors_origins"`
 
 	Upstream  string   `yaml:"upstream"` // anthropic, compatible or offline
 	BaseURL   string   `yaml:"base_url"` // of the Messages API, without /v1
@@ -70,6 +74,8 @@ type Config struct {
 	Tools  Tools  `yaml:"tools"`
 	Cache  Cache  `yaml:"cache"`
 
+	Market Market `yaml:"market"`
+
 	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: there is no coder
 	Coder     Coder  `yaml:"coder"`
 
@@ -77,6 +83,9 @@ type Config struct {
 	LogFile    string `yaml:"log_file"`    // of the audit
 	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason and time, too
 	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
+
+	SlowResponse time.Duration `yaml:"slow_response"` // an answer that takes as long is counted as slow; 0: none
+	Traces       Traces        `yaml:"traces"`
 
 	OnDisconnect       string `yaml:"on_disconnect"`        // of the OpenAI door: cancel or continue
 	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // of the doors that show a stored conversation again
@@ -94,6 +103,30 @@ type Config struct {
 	Tiers       Tiers         `yaml:"tiers"`
 
 	TokensPerDay int64 `yaml:"tokens_per_day"` // of one user, each counted as often as its tier says; 0: no limit
+}
+
+// Traces says where runs are followed from outside. Without an endpoint nothing is sent.
+type Traces struct {
+	Endpoint string  `yaml:"endpoint"` // of a collector of OTLP over HTTP, without /v1/traces
+	Headers  Secret  `yaml:"headers"`  // name=value, separated by commas
+	Ratio    float64 `yaml:"ratio"`    // part of the runs that are followed, unless the caller says
+	Content  bool    `yaml:"content"`  // questions, answers, statements and rows, too
+}
+
+// Header is the headers that a collector wants; nil when an entry is none.
+func (t Traces) Header() map[string]string {
+	out := map[string]string{}
+	if t.Headers == "" {
+		return out
+	}
+	for item := range strings.SplitSeq(string(t.Headers), ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || !validName(name) || strings.ContainsAny(value, "\r\n") {
+			return nil
+		}
+		out[name] = value
+	}
+	return out
 }
 
 // Auth says how callers show who they are, beside api_keys.
@@ -166,7 +199,33 @@ type Tools struct {
 	Approve []string `yaml:"approve"`
 	Deny    []string `yaml:"deny"`
 
-	Own []OwnTool `yaml:"own"` // only in the file
+	Own    []OwnTool     `yaml:"own"`    // only in the file
+	Search []SearchTable `yaml:"search"` // only in the file
+}
+
+// SearchTable is a table that search_database searches.
+type SearchTable struct {
+	Name        string         `yaml:"name"` // as the model calls it; empty: Table
+	Description string         `yaml:"description"`
+	Source      string         `yaml:"source"`
+	Table       string         `yaml:"table"`
+	Key         string         `yaml:"key"`      // column that names a row
+	Title       []string       `yaml:"title"`    // columns that are shown of a row
+	Text        []string       `yaml:"text"`     // columns that are searched
+	Language    string         `yaml:"language"` // Postgres: the text search configuration
+	Vector      string         `yaml:"vector"`   // Postgres: a column of type tsvector
+	FTS         string         `yaml:"fts"`      // SQLite: an FTS5 table with the same rowids
+	Filters     []SearchFilter `yaml:"filters"`
+	OrgColumn   string         `yaml:"org_column"` // rows are those of the caller's organisation alone
+	Limit       int            `yaml:"limit"`      // rows
+}
+
+// SearchFilter is a column by which such a search can be narrowed.
+type SearchFilter struct {
+	Column      string   `yaml:"column"`
+	Type        string   `yaml:"type"` // text, integer, number, boolean or date
+	Description string   `yaml:"description"`
+	Values      []string `yaml:"values"` // of a text: those that are taken; none: all
 }
 
 // OwnTool is a tool that runs one statement with parameters.
@@ -191,10 +250,23 @@ type OwnParameter struct {
 // Cache says how long and where results of tools are kept to answer the same call
 // again. With Redis they are there, else in memory.
 type Cache struct {
-	TTL     time.Duration `yaml:"ttl"`     // 0: no cache
-	Tools   []string      `yaml:"tools"`   // tool=duration, where it is another
-	Bytes   int64         `yaml:"bytes"`   // in memory
-	Entries int           `yaml:"entries"` // in memory
+	TTL   time.Duration `yaml:"ttl"`   // 0: no cache
+	Tools []string      `yaml:"tools"` // tool=duration, where it is another
+	// Versions are source=statement, of Postgres sources: results are kept as long as its
+	// value stays.
+	Versions []string `yaml:"versions"`
+	Bytes    int64    `yaml:"bytes"`   // in memory
+	Entries  int      `yaml:"entries"` // in memory
+}
+
+// Version is the statement that tells the version of a source's data; empty: none.
+func (c Cache) Version(source string) string {
+	for _, entry := range c.Versions {
+		if name, sql, _ := strings.Cut(entry, "="); strings.TrimSpace(name) == source {
+			return strings.TrimSpace(sql)
+		}
+	}
+	return ""
 }
 
 // Of is how long results of a tool are kept; 0 is not at all.
@@ -210,6 +282,12 @@ func (c Cache) Of(tool string) time.Duration {
 
 // longestTTL is how long a result can be kept.
 const longestTTL = 24 * time.Hour
+
+// Market is where the data of charts is.
+type Market struct {
+	Store Secret `yaml:"store"` // path of a SQLite file, or URL of a Postgres database; empty: there is none
+	Feed  Secret `yaml:"feed"`  // URL of the prices: http, https, ws or wss; empty or replay: the newest stored candle again and again
+}
 
 // Coder says what the coder may do, and how much. Entries of the lists are names of
 // tools or globs; deny wins over ask, and ask over allow. What none of them names is
@@ -242,6 +320,7 @@ func Default() Config {
 		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
 		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20, Replicas: 1},
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
+		SlowResponse: 30 * time.Second, Traces: Traces{Ratio: 1},
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
 		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
@@ -329,6 +408,10 @@ func (c *Config) Set(name, value string) error {
 	case "access":
 		rules, err := parseRules(value)
 		c.Access = rules
+		return err
+	case "filters":
+		filters, err := parseFilters(value)
+		c.Filters = filters
 		return err
 	case "api_keys":
 		keys, err := parseKeys(value)
@@ -464,6 +547,18 @@ func parseRules(text string) (rules []access.Rule, err error) {
 	return rules, doc.Decode(&rules)
 }
 
+// parseFilters reads filters as a file would have them, in YAML or JSON.
+func parseFilters(text string) (filters map[string]map[string]string, err error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
+		return nil, errors.New("filters are not sources with tables and conditions in YAML or JSON")
+	}
+	if err := checkNode(doc.Content[0], reflect.TypeFor[map[string]map[string]string](), "filters"); err != nil {
+		return nil, err
+	}
+	return filters, doc.Decode(&filters)
+}
+
 func parseKeys(list string) ([]Key, error) {
 	var keys []Key
 	for item := range strings.SplitSeq(list, ",") {
@@ -545,6 +640,15 @@ func postgresURL(s string) bool {
 func redisURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (oneOf(u.Scheme, "redis", "rediss") && u.Host != "" || u.Scheme == "unix" && u.Path != "")
+}
+
+// Replay is the feed that plays what is stored.
+const Replay = "replay"
+
+// feedURL reports whether a text is an address of prices.
+func feedURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && oneOf(u.Scheme, "http", "https", "ws", "wss") && u.Hostname() != ""
 }
 
 // hostOf is the host that a URL names, without its port.

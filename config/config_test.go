@@ -41,7 +41,7 @@ func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 			}
 			continue
 		}
-		if f.Type.Kind() == reflect.Map && name != "sources" {
+		if f.Type.Kind() == reflect.Map && name != "sources" && name != "filters" {
 			continue // it can only be set in a file
 		}
 		all[name] = at
@@ -55,7 +55,9 @@ var three = map[string][3]string{
 	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
 	"store":    {"postgres://one/db", "postgresql://two/db", "postgres://me:pw@three:5433/db?sslmode=require"},
 	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
-	"redis":    {"redis://one:6379/0", "rediss://:pw@two", "unix:///tmp/three.sock"},
+	"filters":      {`{shop: {t: all}}`, `{shop: {t: "org = {org}"}}`, `{"shop": {"t": "org = {user}", "u": "all"}}`},
+	"redis":        {"redis://one:6379/0", "rediss://:pw@two", "unix:///tmp/three.sock"},
+	"market.store": {"a.db", "postgres://a@b.example/c", "c.db"}, "market.feed": {"replay", "https://prices.example/stream", "wss://prices.example/ws"},
 	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
 	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
 	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
@@ -71,9 +73,11 @@ var three = map[string][3]string{
 	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
 	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},
 	"tiers.low_model": {"m1", "m2", "m3"}, "tiers.low_effort": {"off", "high", "low"}, "tiers.low_multiplier": {"2", "3", "4"},
-	"cache.ttl": {"1m", "2m", "0s"}, "cache.tools": {`["a=1s"]`, "b=2s", "c=3s,d=0s"}, "cache.bytes": {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
+	"cache.ttl": {"1m", "2m", "0s"}, "cache.tools": {`["a=1s"]`, "b=2s", "c=3s,d=0s"}, "cache.versions": {`["a=SELECT 1"]`, "b=SELECT 2", "c=SELECT 3,d=SELECT 4"}, "cache.bytes": {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
+	"slow_response":   {"1s", "2s", "3s"},
+	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"}, "traces.headers": {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"}, "traces.content": {"true", "false", "true"},
 	"auth.required":   {"true", "false", "true"},
 	"access":          {`[{orgs: [one]}]`, `[{users: [two], sources: ["*"]}]`, `[{"orgs": ["x"], "models": ["*"]}, {}]`},
 	"auth.jwt.issuer": {"https://one.example", "https://two.example", "https://three.example"}, "auth.jwt.audience": {"one", "two", "three"}, "auth.jwt.keys": {"1.json", "2.json", "3.json"},
@@ -96,7 +100,7 @@ func yamlOf(name, value string) string {
 
 func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
-		if name == "tools.own" { // only in the file
+		if name == "tools.own" || name == "tools.search" { // only in the file
 			continue
 		}
 		values, ok := three[name]
@@ -175,6 +179,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"seed's no tool timeout": {env: []string{"TOOL_EXECUTION_TIMEOUT=0"}, want: []string{"TOOL_EXECUTION_TIMEOUT", `"0"`}},
 		"seed's results":         {env: []string{"CACHE_TTL_TOOL_RESULTS=5m"}, want: []string{"CACHE_TTL_TOOL_RESULTS", `"5m"`, "seconds"}},
 		"cache too long":         {env: []string{"FOOTNOTE_CACHE_TTL=25h"}, want: []string{"cache.ttl", "25h"}},
+		"cache, no statement":    {env: []string{"FOOTNOTE_CACHE_VERSIONS=shop"}, want: []string{"cache.versions", `"shop"`}},
 		"cache of a tool":        {env: []string{"FOOTNOTE_CACHE_TOOLS=run_query"}, want: []string{"cache.tools", `"run_query"`}},
 		"own tool from outside":  {env: []string{"FOOTNOTE_TOOLS_OWN=x"}, want: []string{"FOOTNOTE_TOOLS_OWN", "file"}},
 		"own tool, unknown key":  {yaml: "tools: {own: [{name: a, query: b}]}", want: []string{`"tools.own.query"`}},
@@ -494,7 +499,7 @@ func TestTheDocumentationIsTrue(t *testing.T) {
 	}
 	defaults := reflect.ValueOf(config.Default())
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
-		if name == "tools.own" { // a list of lists, which the row regexp does not know
+		if name == "tools.own" || name == "tools.search" { // a list of lists, which the row regexp does not know
 			continue
 		}
 		doc, ok := documented[name]
@@ -514,5 +519,49 @@ func TestTheDocumentationIsTrue(t *testing.T) {
 	}
 	for name := range documented {
 		t.Errorf("%s is documented and does not exist", name)
+	}
+}
+
+func TestSearchTables(t *testing.T) {
+	c, err := config.Load(file(t, `
+tools:
+  search:
+    - {source: crm, table: notes, key: id, title: [title], text: [title, body], language: portuguese, vector: found, org_column: org, limit: 5}
+    - name: letters
+      source: crm
+      table: post
+      key: nr
+      text: [body]
+      fts: post_fts
+      filters: [{column: status, type: text, values: [open, done], description: How it stands.}]
+`), nil, nil)
+	if err != nil || len(c.Tools.Search) != 2 {
+		t.Fatalf("%v, %+v", err, c.Tools.Search)
+	}
+	a, b := c.Tools.Search[0], c.Tools.Search[1]
+	if a.Language != "portuguese" || a.Vector != "found" || a.OrgColumn != "org" || a.Limit != 5 || len(a.Text) != 2 || b.Name != "letters" || b.FTS != "post_fts" || len(b.Filters[0].Values) != 2 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	if _, err := config.Load(file(t, "tools: {search: [{source: crm, tabel: notes}]}"), nil, nil); err == nil || !strings.Contains(err.Error(), "tools.search.tabel") {
+		t.Errorf("a setting that is not known: %v", err)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	c, err := config.Load("", []string{"FOOTNOTE_SOURCES=shop=shop.db", `FOOTNOTE_FILTERS={shop: {orders: "org_id = {org}", products: all}}`}, nil)
+	if err != nil || c.Filters["shop"]["orders"] != "org_id = {org}" || c.CheckFiltered(c.Sources) != nil {
+		t.Fatalf("%v, %v", c.Filters, err)
+	}
+	if err := c.CheckFiltered(map[string]string{"shpo": "shop.db"}); err == nil || !strings.Contains(err.Error(), `"shop"`) {
+		t.Errorf("filters of a source that is not there: %v", err)
+	}
+	for text, want := range map[string]string{
+		`{shop: {orders: "org_id = '{org}'"}}`: "filters.shop.orders: the filter has a brace inside quotes", `{shop: {}}`: "names no tables", `{shop: orders}`: "list of names", `{crm: {sales: all}}`: "row-level security",
+		`{shop: {orders: [a]}}`: "one value", `{"a b": {orders: all}}`: "letters", `]`: "YAML",
+	} {
+		_, err := config.Load("", []string{"FOOTNOTE_SOURCES=shop=shop.db,crm=postgres://db/crm", "FOOTNOTE_FILTERS=" + text}, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }

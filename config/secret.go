@@ -40,7 +40,7 @@ func (c Config) printable() open {
 	for name, address := range c.Sources {
 		sources[name] = Redact(address)
 	}
-	c.Sources, c.BaseURL = sources, Redact(c.BaseURL)
+	c.Sources, c.BaseURL, c.Traces.Endpoint = sources, Redact(c.BaseURL), Redact(c.Traces.Endpoint)
 	return open(c)
 }
 
@@ -59,7 +59,7 @@ func (c Config) MarshalYAML() (any, error) { return c.printable(), nil }
 var (
 	userinfo = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
 	parts    = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
-	secretly = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential`)
+	secretly = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential|headers$`)
 )
 
 // Redact is an address, or several, without the passwords in it.
