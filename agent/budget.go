@@ -75,6 +75,10 @@ const graceTTL = 2 * time.Minute
 // reserve sets apart what a model call can use, and keeps the call within it.
 func (e *Engine) reserve(ctx context.Context, a *Assistant, req *Request, c Spending) (Hold, error) {
 	c.ID = "res_" + rand.Text()
+	if _, all := e.opts.Access.(everything); !all {
+		p := req.Principal
+		req.Permits = func(model string) bool { return e.opts.Access.Model(p, model) }
+	}
 	c.Tokens, c.MicroUSD = a.most(req)
 	h, err := e.opts.Budget.Reserve(ctx, req.Principal, c)
 	if err != nil {
@@ -144,7 +148,7 @@ func (e *Engine) settleOverdue(ctx context.Context) error {
 	}
 	for _, r := range overdue {
 		u, settle := lostUse(r, 1)
-		b := footnote.Spent{Usage: u, Cost: footnote.Cost{MicroUSD: r.Amount.MicroUSD}, Lost: true}
+		b := footnote.Spent{Usage: u, Cost: footnote.Cost{MicroUSD: r.Amount.MicroUSD}, Lost: true, Conversation: r.Stream}
 		err := e.account(ctx, footnote.Principal{Org: r.Org, User: r.User}, b, []footnote.Settle{settle})
 		if err != nil && footnote.CodeOf(err) != footnote.Conflict { // another engine was quicker, or the account has moved on: the next look
 			return err

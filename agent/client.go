@@ -116,6 +116,13 @@ func (a Answer) count() int { return max(a.RowCount, len(a.Rows.Rows)) }
 // model reads rows as it reads those of our own queries, and no others than these.
 func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
 	res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.told()}
+	if o := a.output; o != nil {
+		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
+		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
+			res.Detail = o.Detail
+		}
+		return res, nil
+	}
 	if a.Rows == nil || a.IsError {
 		res.Content = shortened(a.Content)
 		return res, nil

@@ -123,7 +123,8 @@ func (e *Engine) aside(ctx context.Context, a *Assistant, c Spending, req Reques
 	if err != nil {
 		se := stepError(err)
 		e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
-		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, hold); lost != nil {
+		e.opts.Metrics.StepFailed(se.Code)
+		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost, Conversation: c.Conversation}, hold); lost != nil {
 			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
 		}
 		return footnote.AssistantMessage{}, nil, sideError(ctx, err)

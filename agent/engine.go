@@ -34,6 +34,9 @@ var (
 // What it said until then is its answer.
 const ByStopString = "stop_string"
 
+// byRevoked is who stops a run whose API key was revoked.
+const byRevoked = "revoked"
+
 // stopped is the cause of a run that somebody stopped.
 type stopped struct{ by string }
 
@@ -52,6 +55,9 @@ type Options struct {
 	Budget Budget
 	// Access says who may use what; nil: everybody everything.
 	Access Access
+	// Standing says whether a stored API key still stands: a run that came with one which
+	// does not, which is the error Unauthorized, ends within seconds. Nil: all stand.
+	Standing func(ctx context.Context, key string) error
 	// Shared is the log's side of several engines; nil: no other engine uses the log.
 	Shared Shared
 	// Tell tells other engines what a reader of a run sees, until the run is over or
@@ -60,6 +66,7 @@ type Options struct {
 	Before   []BeforeTool
 	After    []AfterTool
 	Metrics  Metrics
+	Tracer   Tracer // nil: nobody follows runs
 	Logger   *slog.Logger
 	Owner    string        // of leases; default random
 	Recall   time.Duration // how long the events of an active conversation are kept in memory; 0: not at all
@@ -72,6 +79,12 @@ type Metrics interface {
 	RunEnded(assistant, outcome string, d time.Duration)
 	StepEnded(model string, u footnote.Usage, c footnote.Cost, d time.Duration, failed bool)
 	ToolEnded(name, outcome string, d time.Duration)
+	// RunFailed, StepFailed tell why a run or a model call came to nothing.
+	RunFailed(code footnote.Code)
+	StepFailed(code footnote.Code)
+	// ConversationGrew tells how long a conversation is when an answer has ended: the
+	// person's messages that count, and the events of its log.
+	ConversationGrew(questions int, events int64)
 	// HistoryRepaired tells of a log that was not as it should be: the model reads it with
 	// so many things made good.
 	HistoryRepaired(repairs int)
@@ -80,6 +93,9 @@ type Metrics interface {
 type noMetrics struct{}
 
 func (noMetrics) RunEnded(string, string, time.Duration)                               {}
+func (noMetrics) RunFailed(footnote.Code)                                              {}
+func (noMetrics) StepFailed(footnote.Code)                                             {}
+func (noMetrics) ConversationGrew(int, int64)                                          {}
 func (noMetrics) HistoryRepaired(int)                                                  {}
 func (noMetrics) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration, bool) {}
 func (noMetrics) ToolEnded(string, string, time.Duration)                              {}
@@ -98,6 +114,8 @@ type Engine struct {
 	tools  sync.WaitGroup // calls of tools, also of those that ignore their context
 	side   chan struct{}  // places for Complete
 	recall recall
+
+	systemDigest, toolsDigest lastDigest // of what conversations are opened with
 
 	mu       sync.Mutex // guards below
 	runs     map[string]*run
@@ -129,6 +147,9 @@ func New(opts Options) (*Engine, error) {
 	}
 	if opts.Metrics == nil {
 		opts.Metrics = noMetrics{}
+	}
+	if opts.Tracer == nil {
+		opts.Tracer = noTracer{}
 	}
 	if opts.Owner == "" {
 		opts.Owner = rand.Text()
@@ -169,6 +190,9 @@ func New(opts Options) (*Engine, error) {
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	e.own.Go(e.tend)
 	e.own.Go(e.keepLeases)
+	if opts.Standing != nil {
+		e.own.Go(e.guard)
+	}
 	if opts.Shared != nil {
 		e.own.Go(e.heed)
 	}
@@ -225,7 +249,10 @@ func (a *Assistant) info() AssistantInfo {
 	}
 	for _, t := range a.Tools {
 		s := t.Spec()
-		info.Tools = append(info.Tools, ToolInfo{Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s)})
+		_, checked := t.(Checked)
+		info.Tools = append(info.Tools, ToolInfo{
+			Name: s.Name, Side: s.Side, Kind: s.Kind, ReadOnly: s.ReadOnly, Verdict: a.Policy.Verdict(s), Checked: checked && s.Side == Client,
+		})
 	}
 	return info
 }
@@ -279,7 +306,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	if err := a.Limits.message(t); err != nil {
+	if err := a.message(t); err != nil {
 		return Ticket{}, err
 	}
 	if t.rewinds() && !found {
@@ -345,7 +372,7 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	}
 	var bodies []footnote.Body
 	if t.rewinds() {
-		to, err := s.takeBack(t)
+		to, err := s.takeBack(a, t)
 		if err != nil {
 			return Ticket{}, false, err
 		}

@@ -54,6 +54,9 @@ type plan struct {
 // ours, side by side where they only read, and parks the run when others wait.
 func (r *run) settle() (parked bool, err error) {
 	for {
+		if err := r.vet(); err != nil {
+			return false, err
+		}
 		mine, parked, err := r.next()
 		if err != nil || len(mine) == 0 {
 			return parked, err
@@ -120,6 +123,9 @@ func (r *run) plan(c openCall) plan {
 		if err := r.validate(p.spec.Name, p.call.Input); err != nil {
 			p.refusal, p.ask, p.wait = err.Error(), false, false
 		}
+	}
+	if words := r.vetted[c.ID]; words != "" && p.refusal == "" {
+		p.refusal, p.ask, p.wait = words, false, false
 	}
 	return p
 }
@@ -394,11 +400,7 @@ func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
 // hooked runs a tool between its hooks.
 func (r *run) hooked(p plan) (Output, error) {
 	r.mu.Lock()
-	c := Call{
-		ID: p.call.ID, Name: p.spec.Name, Input: p.call.Input, Principal: r.turn.Principal,
-		Conversation: r.stream, Sources: r.s.opened.Sources, ResultID: resultID(p.call),
-		Results: r.s.stored[:len(r.s.stored):len(r.s.stored)],
-	}
+	c := r.s.tell(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)
 	r.mu.Unlock()
 	for _, before := range r.e.opts.Before {
 		refusal, err := before(r.ctx, &c)
@@ -409,7 +411,9 @@ func (r *run) hooked(p plan) (Output, error) {
 			return Fail(refusal), nil
 		}
 	}
-	out, err := r.limited(p, c)
+	ctx, end := r.e.opts.Tracer.Tool(r.ctx, c)
+	out, err := r.limited(ctx, p, c)
+	end(out, err)
 	if err != nil {
 		return Output{}, err
 	}
@@ -421,14 +425,22 @@ func (r *run) hooked(p plan) (Output, error) {
 	return out, nil
 }
 
+// tell is a call as its tool is told of it.
+func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) Call {
+	return Call{
+		ID: c.ID, Name: name, Input: c.Input, Made: c.made, Principal: p, Conversation: stream, Run: run, Where: s.where(),
+		Sources: s.opened.Sources, ResultID: resultID(c), Results: s.stored[:len(s.stored):len(s.stored)],
+	}
+}
+
 // limited runs a tool under its time limit. A tool that panics or does not stop in
 // time has failed; the run goes on.
-func (r *run) limited(p plan, c Call) (Output, error) {
+func (r *run) limited(ctx context.Context, p plan, c Call) (Output, error) {
 	limit := p.spec.Timeout
 	if limit <= 0 {
 		limit = r.a.Limits.Tool
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, limit, errToolTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errToolTime)
 	defer cancel()
 	type answer struct {
 		out Output
@@ -484,13 +496,19 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 	if err := r.w.flush(); err != nil {
 		return Ticket{}, true, err
 	}
+	given, err := r.given(t)
+	if err != nil {
+		return Ticket{}, true, err
+	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
 		return Ticket{}, false, nil
 	}
 	fresh, err := r.s.check(r.a, t)
+	lost := r.s.overruled(r.a, t, r.stream)
 	if err == nil {
+		fresh.have(given)
 		ticket = r.ticket()
 		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
 		if !ticket.Duplicate {
@@ -500,6 +518,7 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 	}
 	r.mu.Unlock()
 	if err != nil {
+		r.e.withdraw(lost)
 		return Ticket{}, true, err
 	}
 	if err := r.w.flush(); err != nil {

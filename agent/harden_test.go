@@ -580,6 +580,123 @@ func TestARunThatLosesItsLeaseEndsAndWritesNothingMore(t *testing.T) {
 	})
 }
 
+func TestARunEndsWithItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone, away atomic.Bool
+		r := newRig(t, agenttest.Script(agenttest.Reply{Hang: true}, agenttest.Reply{Hang: true}), nil, func(_ *agent.Assistant, o *agent.Options) {
+			o.Standing = func(_ context.Context, key string) error {
+				switch {
+				case away.Load():
+					return footnote.Errorf(footnote.StorageUnavailable, "The store is away.")
+				case key == "key1" && gone.Load():
+					return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
+				}
+				return nil
+			}
+		})
+		mine := r.submit(agent.Turn{Text: "go", Key: "key1", OnDisconnect: agent.Continue})
+		other := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+		away.Store(true)
+		time.Sleep(time.Minute)
+		away.Store(false)
+		gone.Store(true)
+		time.Sleep(3 * time.Second)
+		if _, last := r.read(mine); !stoppedBy(last, "revoked") {
+			t.Errorf("the run ended with %+v", last)
+		}
+		head, err := r.log.Get(t.Context(), other.Conversation)
+		if err != nil || head.RunState != "running" {
+			t.Errorf("the run without a key: %+v, %v", head, err)
+		}
+	})
+}
+
+// TestARunThatWaitsEndsWithItsKey holds that a run which waited while its key was revoked
+// does not go on when its deadline has passed: no model is asked for it.
+func TestARunThatWaitsEndsWithItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone atomic.Bool
+		model := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Say("Nobody drew."))
+		r := newRig(t, model, []agent.Tool{client("draw")}, func(_ *agent.Assistant, o *agent.Options) {
+			o.Standing = func(context.Context, string) error {
+				if gone.Load() {
+					return footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
+				}
+				return nil
+			}
+		})
+		ticket := r.submit(agent.Turn{Text: "go", Key: "key1", OnDisconnect: agent.Continue})
+		synctest.Wait()
+		head, err := r.log.Get(t.Context(), ticket.Conversation)
+		if err != nil || head.RunState != "parked" {
+			t.Fatalf("%+v, %v", head, err)
+		}
+		gone.Store(true)
+		time.Sleep(time.Until(head.Deadline) + time.Minute)
+		synctest.Wait()
+		var last footnote.Body
+		for ev := range r.log.Events(t.Context(), ticket.Conversation, 0) {
+			last = ev.Body
+		}
+		if !stoppedBy(last, "revoked") {
+			t.Errorf("the run ended with %+v", last)
+		}
+		if n := len(model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// TestARunThatWaitsEndsWithItsRevokedKey holds that nobody needs to bring an answer, nor
+// its time to be over: a run which waits ends within seconds of its key, whatever engine
+// it was begun at, and that of another key goes on waiting.
+func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Call("a", "draw", `{}`), agenttest.Say("Drawn."))
+		var log *faulty
+		standing := func(_ *agent.Assistant, o *agent.Options) {
+			log = o.Log.(*faulty)
+			o.Standing = func(ctx context.Context, id string) error {
+				k, err := log.Key(ctx, id)
+				if err == nil && !k.Revoked.IsZero() {
+					err = footnote.Errorf(footnote.Unauthorized, "The API key was revoked.")
+				}
+				return err
+			}
+		}
+		r := newRig(t, script, []agent.Tool{client("draw")}, standing)
+		for _, id := range []string{"key1", "key2"} {
+			if err := log.AddKey(t.Context(), store.Key{ID: id, Principal: alice}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost := r.submit(agent.Turn{Text: "go", Key: "key1", OnDisconnect: agent.Continue})
+		synctest.Wait()
+		kept := r.submit(agent.Turn{Text: "go", Key: "key2", OnDisconnect: agent.Continue})
+		synctest.Wait()
+		if err := log.RevokeKey(t.Context(), "key1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		var end []footnote.Body
+		for ev := range log.Events(t.Context(), lost.Conversation, 0) {
+			end = append(end, ev.Body)
+		}
+		end = end[len(end)-2:]
+		if res, ok := end[0].(footnote.ToolResult); !ok || !res.IsError || !stoppedBy(end[1], "revoked") {
+			t.Errorf("the run ended with %+v", end)
+		}
+		if head, err := log.Get(t.Context(), kept.Conversation); err != nil || head.RunState != "parked" {
+			t.Errorf("the run of the other key: %+v, %v", head, err)
+		}
+	})
+}
+
+func stoppedBy(b footnote.Body, by string) bool {
+	s, ok := b.(footnote.RunStopped)
+	return ok && s.By == by
+}
+
 // crashed leaves a log as a killed process does: a run whose calls were made and
 // not answered, and no lease.
 func crashed(t *testing.T, r *rig, policy string, recoveries int, calls ...json.RawMessage) string {

@@ -39,6 +39,9 @@ type Request struct {
 	// 0 means no ceiling. The model lowers its output limit to fit and refuses
 	// with code BudgetExceeded when not even a short answer fits.
 	MaxCost int64
+	// Permits says whether who asks may use a model; nil: all. It is asked about those
+	// that stand in for another.
+	Permits func(model string) bool
 }
 
 // Message is one turn of the history in the shape of the Messages API.

@@ -45,10 +45,13 @@ type run struct {
 	alerted   bool          // somebody was told that the log is torn
 	done      chan struct{}
 	untell    context.CancelFunc // ends the telling of other engines
+	trace     string             // what the log keeps for the Tracer
+	followed  func(RunEnd)
 
-	mu   sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
-	rows map[string]footnote.Result // rows of this run's results, by id
-	s    *state
+	mu     sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
+	rows   map[string]footnote.Result // rows of this run's results, by id
+	s      *state
+	vetted map[string]string // calls that a Checked tool has looked at: why they are refused, or empty
 	// closed is set when the run takes no more answers: it has parked or ended.
 	closed bool
 }
@@ -68,7 +71,8 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 		done:  make(chan struct{}),
 		rows:  map[string]footnote.Result{},
 	}
-	ctx, cancel := context.WithCancelCause(footnote.WithPrincipal(e.ctx, t.Principal))
+	from := footnote.WithOrigin(e.ctx, footnote.Origin{Run: id, Request: t.RequestID, Trace: t.Trace})
+	ctx, cancel := context.WithCancelCause(r.traced(footnote.WithPrincipal(from, t.Principal)))
 	r.ctx, r.stopTimer = context.WithTimeoutCause(ctx, a.Limits.Run-r.spent, errRunTime)
 	r.cancel = cancel
 	r.w = &writer{
@@ -181,6 +185,11 @@ func (r *run) record(terminal footnote.Body, err error) {
 	}
 	took := r.e.opts.Now().Sub(r.begun)
 	r.e.opts.Metrics.RunEnded(r.a.Name, outcome, took)
+	r.e.opts.Metrics.ConversationGrew(r.s.questions(), r.w.seen())
+	if failed, ok := terminal.(footnote.RunFailed); ok {
+		r.e.opts.Metrics.RunFailed(failed.Code)
+	}
+	r.unfollow(terminal, outcome)
 	attrs := []any{"conversation", r.stream, "run", r.id, "request", r.turn.RequestID, "outcome", outcome, "took_ms", took.Milliseconds()}
 	if err != nil {
 		r.e.opts.Logger.Error("run ended", append(attrs, "err", err)...)
@@ -493,6 +502,7 @@ func (s *stepping) said(reply *Reply, live *live) {
 func (s *stepping) again(err error, live *live) error {
 	r, se := s.r, stepError(err)
 	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
+	r.e.opts.Metrics.StepFailed(se.Code)
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
 		// What was said until then is the answer, as if the model had ended there.
 		reply := halted(s.req.Model, se)
@@ -517,13 +527,16 @@ func (s *stepping) again(err error, live *live) error {
 
 // call makes one model call. A model that panics has failed; the process goes on.
 func (e *Engine) call(ctx context.Context, a *Assistant, req *Request, l Live) (_ *Reply, err error) {
+	var reply Reply
+	ctx, end := e.opts.Tracer.Step(ctx, req)
+	defer func() { end(&reply, err) }()
 	defer func() {
 		if p := recover(); p != nil {
 			e.opts.Logger.Error("model panicked", "conversation", req.Conversation, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("model panicked: %v", p)
 		}
 	}()
-	reply, err := a.Model.Step(ctx, *req, l)
+	reply, err = a.Model.Step(ctx, *req, l)
 	return &reply, err
 }
 

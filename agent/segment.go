@@ -91,7 +91,7 @@ func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (wo
 	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
 	if words = strings.TrimSpace(Text(m.Blocks)); words == "" {
 		return "", nil, errors.Join(errors.New("the model gave no summary"),
-			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold))
+			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream}, hold))
 	}
 	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost), nil
 }

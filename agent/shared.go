@@ -146,6 +146,7 @@ func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ti
 	}
 	fresh, err := s.check(a, t)
 	if err != nil {
+		e.withdraw(s.overruled(a, t, stream))
 		return Ticket{}, err
 	}
 	if len(fresh.Answers)+len(fresh.Approvals) == 0 {

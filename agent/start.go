@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -60,6 +61,25 @@ func DigestOf(data []byte) footnote.Digest {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// lastDigest names the bytes it has named last without hashing them: conversations are
+// opened with the same prompt and tools until something changes. Its methods may be
+// called from several goroutines; what was named must not be changed.
+type lastDigest struct{ last atomic.Pointer[named] }
+
+type named struct {
+	data   []byte
+	digest footnote.Digest
+}
+
+func (l *lastDigest) of(data []byte) footnote.Digest {
+	if n := l.last.Load(); n != nil && bytes.Equal(n.data, data) {
+		return n.digest
+	}
+	n := &named{data, DigestOf(data)}
+	l.last.Store(n)
+	return n.digest
+}
+
 // open starts the first run of a new conversation.
 func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error) {
 	tier, err := e.tier(t.Principal, a, t.Tier)
@@ -73,7 +93,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	tools := e.toolsOf(t.Principal, a)
 	opened := footnote.Opened{
 		Assistant: a.Name, Model: tier.Model, Tier: tier.Name, Effort: cmp.Or(t.Effort, tier.Effort), Sources: sources,
-		System: DigestOf(system), Tools: DigestOf(tools),
+		System: e.systemDigest.of(system), Tools: e.toolsDigest.of(tools),
 	}
 	head := footnote.Stream{
 		ID: "conv_" + rand.Text(), Kind: "conversation", Org: t.Principal.Org, User: t.Principal.User,
@@ -177,7 +197,7 @@ func title(text string) string {
 
 // takeBack finds the message that a turn replaces, and gives the turn what it takes
 // over of it. The events after to no longer count then.
-func (s *state) takeBack(t *Turn) (to int64, err error) {
+func (s *state) takeBack(a *Assistant, t *Turn) (to int64, err error) {
 	old := s.message(t.Edit)
 	switch {
 	case old == nil && t.Edit == 0:
@@ -190,8 +210,11 @@ func (s *state) takeBack(t *Turn) (to int64, err error) {
 	if t.MessageID == "" {
 		t.MessageID = old.ID
 	}
-	if t.Context == "" {
+	if t.Context == "" && a.Setting == nil { // a setting is described anew
 		t.Context = withoutDate(old.Context)
+	}
+	if t.Where == nil {
+		t.Where = old.Where
 	}
 	return old.seq - 1, nil
 }
@@ -200,10 +223,17 @@ func (s *state) takeBack(t *Turn) (to int64, err error) {
 // exists the stream must be locked.
 func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]byte, bodies []footnote.Body) (Ticket, error) {
 	t := &r.turn
+	if t.Where == nil {
+		t.Where = r.s.where()
+	}
+	more := t.Context
+	if r.a.Setting != nil {
+		more = strings.TrimSpace(more + "\n" + r.a.Setting.Describe(ctx, t.Principal, t.Where))
+	}
 	bodies = append(bodies,
-		footnote.UserMessage{Text: t.Text, Context: r.context(t.Context), ID: t.MessageID},
-		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended,
-			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens})
+		footnote.UserMessage{Text: t.Text, Context: r.context(more), ID: t.MessageID, Where: t.Where},
+		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended, Key: t.Key,
+			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
 	ticket := r.ticket()
 	if e.opts.Shared == nil || r.w.fresh {
 		r.put(blobs, bodies...)
@@ -336,6 +366,7 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 	}
 	fresh, err := s.check(a, t)
 	if err != nil {
+		e.withdraw(s.overruled(a, t, head.ID))
 		return Ticket{}, false, err
 	}
 	if head.RunState == "parked" && !head.Deadline.After(e.opts.Now()) && len(fresh.Answers)+len(fresh.Approvals) > 0 {
@@ -345,6 +376,11 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 		}
 		return Ticket{}, false, callClosed(append(fresh.callIDs(), "")[0])
 	}
+	given, err := e.accept(ctx, a, s, head.ID, fresh)
+	if err != nil {
+		return Ticket{}, false, err
+	}
+	fresh.have(given)
 	ticket, err := e.resume(ctx, e.newRun(head, a, s, t), fresh)
 	return ticket, e.raced(err), err
 }
@@ -452,6 +488,10 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		b := b.(footnote.StepFailed)
 		usage, cost = usage.Add(b.Usage), cost.Add(b.Cost)
 	}
+	var lost []answer
+	if a := e.byName[s.opened.Assistant]; a != nil {
+		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)
+	}
 	for _, c := range s.open() {
 		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery"})
 	}
@@ -463,6 +503,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 	if err != nil {
 		return head, err
 	}
+	e.withdraw(lost)
 	topic := e.opts.Hub.Open(head.ID, head.Last)
 	topic.Publish(events...)
 	topic.Trim()
@@ -493,25 +534,28 @@ func (e *Engine) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
-	for _, head := range heads {
-		err := e.recover(ctx, head.ID)
-		if e.raced(err) {
-			continue // another engine was quicker
-		}
-		if err != nil {
-			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
-		}
-	}
+	e.recoverAll(ctx, heads)
 	if e.opts.Shared != nil {
 		err = e.stopParked(ctx)
 	}
 	return errors.Join(err, e.settleOverdue(ctx))
 }
 
+// recoverAll looks after runs that nothing drives.
+func (e *Engine) recoverAll(ctx context.Context, heads []footnote.Stream) {
+	for _, head := range heads {
+		err := e.recover(ctx, head.ID)
+		if err != nil && !e.raced(err) { // otherwise another engine was quicker
+			e.opts.Logger.ErrorContext(ctx, "run not recovered", "conversation", head.ID, "err", err)
+		}
+	}
+}
+
 // mostRecoveries is how often a run may take its process down with it.
 const mostRecoveries = 3
 
-// recover goes on with one run, or ends it when nobody wants it any more.
+// recover goes on with one run, or ends it when nobody wants it any more. One that waits
+// goes on waiting.
 func (e *Engine) recover(ctx context.Context, stream string) error {
 	leave, err := e.enter()
 	if err != nil {
@@ -530,12 +574,16 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if err != nil || head.RunState == "" {
 		return err
 	}
-	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
-		return nil
-	}
 	s, err := e.load(ctx, stream)
 	if err != nil {
 		return err
+	}
+	if e.withdrawn(ctx, s.started.Key) {
+		_, err = e.closeRun(ctx, head, s, "The run was stopped.", byRevoked)
+		return err
+	}
+	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
+		return nil
 	}
 	a, err := e.assistant(ownTurn(head, s).Principal, "", s.opened.Assistant)
 	orphan := head.RunState == "running"
@@ -551,8 +599,8 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 // ownTurn is the turn of a run that goes on without one.
 func ownTurn(head footnote.Stream, s *state) Turn {
 	return Turn{
-		Principal: footnote.Principal{Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes},
-		Door:      s.started.Door, RequestID: s.started.RequestID,
+		Principal: footnote.Principal{Org: head.Org, User: head.User, Roles: s.started.Roles, Attributes: s.started.Attributes}, Key: s.started.Key,
+		Door: s.started.Door, RequestID: s.started.RequestID,
 	}
 }
 
@@ -566,7 +614,12 @@ func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant,
 	for _, c := range s.waiting() {
 		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery"})
 	}
-	return e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
+	lost := s.abandoned(a, ownTurn(head, s).Principal, head.ID)
+	err := e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
+	if err == nil {
+		e.withdraw(lost)
+	}
+	return err
 }
 
 // tend looks for runs to recover until the engine stops.

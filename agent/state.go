@@ -67,7 +67,8 @@ type openCall struct {
 	ID      string
 	Name    string
 	Input   json.RawMessage
-	ordinal int // from 1 within the conversation
+	ordinal int       // from 1 within the conversation
+	made    time.Time // as in Call
 }
 
 func (s *state) apply(ev footnote.Event) {
@@ -108,7 +109,7 @@ func (s *state) apply(ev footnote.Event) {
 			s.lost = s.lost.Add(b.Cost)
 		}
 	case footnote.AssistantMessage:
-		s.replied(b)
+		s.replied(b, ev.Time)
 	case footnote.ApprovalAsked:
 		put(&s.asked, b.CallID, true)
 	case footnote.ApprovalGiven:
@@ -156,7 +157,7 @@ func put[V any](m *map[string]V, k string, v V) {
 	(*m)[k] = v
 }
 
-func (s *state) replied(m footnote.AssistantMessage) {
+func (s *state) replied(m footnote.AssistantMessage, at time.Time) {
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)
 	s.calls = nil
@@ -168,7 +169,7 @@ func (s *state) replied(m footnote.AssistantMessage) {
 	}
 	for _, c := range toolCalls(m.Blocks) {
 		s.ordinal++
-		c.ordinal = s.ordinal
+		c.ordinal, c.made = s.ordinal, at
 		s.calls = append(s.calls, c)
 		put(&s.ids, c.ID, true)
 	}
@@ -217,6 +218,27 @@ func (s *state) question() string {
 		return m.Text
 	}
 	return ""
+}
+
+// questions is how many messages with words count.
+func (s *state) questions() int {
+	n := 0
+	for i := range s.said {
+		if s.said[i].Text != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// where is where the newest message that says it was asked.
+func (s *state) where() json.RawMessage {
+	for _, m := range slices.Backward(s.said) {
+		if m.Where != nil {
+			return m.Where
+		}
+	}
+	return nil
 }
 
 // message is the message with words that a person said: the one with sequence seq,

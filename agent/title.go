@@ -27,9 +27,11 @@ func (r *run) retitle(terminal footnote.Body) {
 	question, answer, tier := r.s.question(), r.s.answer, r.a.cheapest()
 	counts := r.s.opened.Tier
 	owner, last := r.turn.Principal, r.w.seen()
-	r.e.own.Go(func() { // waited for by Drain, which has not begun to wait: this run is not over
-		ctx, cancel := context.WithTimeout(r.e.ctx, titleTime)
+	from := context.WithoutCancel(r.ctx) // for its origin: the run is over
+	r.e.own.Go(func() {                  // waited for by Drain, which has not begun to wait: this run is not over
+		ctx, cancel := context.WithTimeout(from, titleTime)
 		defer cancel()
+		defer context.AfterFunc(r.e.ctx, cancel)()
 		err := r.e.retitle(ctx, r.a, tier, counts, owner, r.stream, last, question, answer)
 		if err != nil && !errors.Is(err, errStale) && r.e.ctx.Err() == nil {
 			r.e.opts.Logger.Warn("no title was made", "conversation", r.stream, "err", err)
@@ -48,7 +50,7 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 		return err
 	}
 	if err = e.entitle(ctx, p, stream, last, m, hold); err != nil {
-		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold))
+		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: stream}, hold))
 	}
 	return err
 }

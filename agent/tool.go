@@ -48,14 +48,36 @@ type Tool interface {
 	Call(ctx context.Context, call Call) (Output, error)
 }
 
+// Checked is a tool of the client's side that has a say here: its calls are looked at
+// before any client sees them, and what a client answers takes effect before it is
+// stored.
+type Checked interface {
+	Tool
+	// Check returns words for the model when a call must not reach the client. Before are
+	// the calls of the same message that were let through. An error ends the run.
+	Check(ctx context.Context, call Call, before []Call) (refusal string, err error)
+	// Accept takes a client's answer that is no error, and gives the result in its place.
+	// It is called before the result is stored, and again when that was lost: it must do
+	// for each call once what it does. An error leaves the call open, and is the client's
+	// to read.
+	Accept(ctx context.Context, call Call, a Answer) (Output, error)
+	// Withdraw takes back what Accept did for a call of which the log says an error: an
+	// answer that another server took first, or the end of its time, decides. It does
+	// nothing for a call for which nothing was done.
+	Withdraw(ctx context.Context, call Call) error
+}
+
 // Call is one call of a tool.
 type Call struct {
 	ID           string
 	Name         string
 	Input        json.RawMessage
+	Made         time.Time // when its message was stored, by the store's clock; zero while the run that made it has not parked
 	Principal    footnote.Principal
 	Conversation string
-	Sources      []string // names of the conversation's sources; the first is the default
+	Run          string
+	Where        json.RawMessage // what the newest message said of where it was asked; see Setting
+	Sources      []string        // names of the conversation's sources; the first is the default
 	// ResultID is the id under which rows of this call will be stored (r1, r2, …).
 	ResultID string
 	// Results are the stored results of the conversation so far, oldest first.

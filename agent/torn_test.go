@@ -18,6 +18,9 @@ import (
 type repairs struct{ runs, things int }
 
 func (r *repairs) HistoryRepaired(n int)                                              { r.runs++; r.things += n }
+func (*repairs) RunFailed(footnote.Code)                                              {}
+func (*repairs) StepFailed(footnote.Code)                                             {}
+func (*repairs) ConversationGrew(int, int64)                                          {}
 func (*repairs) RunEnded(string, string, time.Duration)                               {}
 func (*repairs) StepEnded(string, footnote.Usage, footnote.Cost, time.Duration, bool) {}
 func (*repairs) ToolEnded(string, string, time.Duration)                              {}

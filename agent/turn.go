@@ -24,6 +24,7 @@ type Log interface {
 	Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error
 	Release(ctx context.Context, stream string, token int64) error
 	Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
+	Withdrawn(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error)
 	Reserved(ctx context.Context, stream string) ([]footnote.Reservation, error)
 	Overdue(ctx context.Context, limit int) ([]footnote.Reservation, error)
 }
@@ -40,9 +41,11 @@ type Turn struct {
 	ClientID     string // the id a client chose: 1 to 128 bytes of printable UTF-8; unique per (org, user)
 	Assistant    string // empty: the default one, or the conversation's own
 	Principal    footnote.Principal
+	Key          string // the id of the stored API key that it came with; empty: of none
 	Door         string // "openai", "aisdk", "analyze", …
 	OnDisconnect string // Cancel or Continue
 	RequestID    string
+	Trace        string // traceparent of the request, if it has one
 
 	// A message: text turns to import before it when the conversation is new, the
 	// message itself, and more text for the model that is not shown.
@@ -50,7 +53,10 @@ type Turn struct {
 	Text      string
 	Context   string
 	MessageID string // the client's own name for the message; at most 128 bytes
-	MaxTokens int    // output limit for each model call; 0: the model's own
+	// Where is where the message is asked from, for an assistant with a Setting. Left out,
+	// it is what the message before it said.
+	Where     json.RawMessage
+	MaxTokens int // output limit for each model call; 0: the model's own
 
 	// What a new conversation is opened with; ignored when it exists already.
 	Sources []string // names of the sources it may use; empty: all that the assistant has
@@ -93,6 +99,9 @@ type Answer struct {
 	// that many.
 	RowCount int
 	SQL      string // of the query; empty: the sql of the call's input
+
+	// output is what a Checked tool makes of it; nil for other tools.
+	output *Output
 }
 
 // Approval is a person's decision about a call.
@@ -137,6 +146,8 @@ type ToolInfo struct {
 	Kind     string
 	ReadOnly bool
 	Verdict  string
+	// Checked says that a call may be refused before a client is to see it.
+	Checked bool
 }
 
 // Tier is a choice of model that an assistant offers.
@@ -170,6 +181,8 @@ type Assistant struct {
 	// Unavailable says why the assistant cannot work here; turns for it are refused
 	// with these words. Empty when it can.
 	Unavailable string
+	// Setting knows where messages are asked from; nil: that does not matter.
+	Setting Setting
 	// Validate checks a tool's input, where Options.Validate does not know the
 	// assistant's tools; nil leaves it to that.
 	Validate func(name string, input []byte) error
@@ -179,6 +192,16 @@ type Assistant struct {
 	// Titles lets the model give a conversation its title, after the first answer.
 	Titles  bool
 	Created time.Time
+}
+
+// Setting is where an assistant's messages are asked from, such as a chart.
+type Setting interface {
+	// Check gives what a client says of it in the form that is stored. The error's code
+	// is InvalidRequest.
+	Check(where json.RawMessage) (json.RawMessage, error)
+	// Describe tells the model, after each message, what the place is like just now. It
+	// must be quick. Where is empty when no message said it.
+	Describe(ctx context.Context, p footnote.Principal, where json.RawMessage) string
 }
 
 // Limits bound a run. Zero fields take the defaults.
@@ -200,10 +223,28 @@ const (
 	mostImportedB = 4 << 20 // bytes of it
 	mostContext   = 1 << 20 // bytes of what a door adds to a message
 	mostMessageID = 128     // bytes
+	mostWhere     = 64 << 10
 )
+
+// message says what is wrong with a message for the assistant, and puts where it is
+// asked into the form that is stored.
+func (a *Assistant) message(t *Turn) error {
+	if err := a.Limits.message(t); err != nil || t.Where == nil {
+		return err
+	}
+	if a.Setting == nil {
+		return footnote.Errorf(footnote.InvalidRequest, "Where a message is asked does not matter to the assistant %s. Leave it out.", a.Name)
+	}
+	where, err := a.Setting.Check(t.Where)
+	t.Where = where
+	return err
+}
 
 // message says what is wrong with a message.
 func (l *Limits) message(t *Turn) error {
+	if len(t.Where) > mostWhere {
+		return footnote.Errorf(footnote.TooLarge, "What a message says of where it is asked has at most %d bytes.", mostWhere)
+	}
 	if len(t.MessageID) > mostMessageID {
 		return footnote.Errorf(footnote.InvalidRequest, "The id of a message has at most %d bytes.", mostMessageID)
 	}

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,11 +157,14 @@ func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error
 	return grant{principal: p, keyID: string(d[:])}, err
 }
 
+// passedOn are headers that proxies add, whatever their values, beside X-Forwarded-….
+var passedOn = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip"}
+
 // local reports whether a request comes from this machine. One that a proxy passed
 // on does not, whatever its connection says.
 func local(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
-		if r.Header.Get(name) != "" {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(passedOn, name) {
 			return false
 		}
 	}
@@ -176,8 +180,13 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
+// rateHeaders are those of limitHeaders.
+const rateHeaders = "X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
+	"X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens, " +
+	"X-Ratelimit-Limit-Usd, X-Ratelimit-Remaining-Usd, X-Ratelimit-Reset-Usd, X-Ratelimit-Limit-Runs, X-Ratelimit-Remaining-Runs"
+
 // The headers that pages of other origins may read.
-const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
+const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, " + rateHeaders + ", Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
 
 // crossOrigin adds what pages of allowed origins need, and answers preflights. It
 // reports whether the request is done with.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/aside"
 	"github.com/footnotehq/footnote/protocol/aisdk"
+	"github.com/footnotehq/footnote/protocol/chart"
 )
 
 // aiRoutes are the door of the Vercel AI SDK.
@@ -76,6 +78,9 @@ func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, err
 		return nil, s.aiAgain(w, r, c, *plan.Again, agent.Turn{})
 	}
 	turn := plan.Turn
+	if cmp.Or(c.head.Assistant, post.Assistant) != chart.Assistant {
+		turn.Where = nil // other clients may have a key of that name for themselves
+	}
 	turn.OnDisconnect = s.opts.StoredOnDisconnect
 	if turn.Conversation = c.head.ID; !c.found {
 		turn.ClientID = post.Chat

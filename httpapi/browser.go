@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 )
 
@@ -14,7 +15,8 @@ func (s *Server) browserRoutes() {
 
 // submit hands a door's turn to the engine, as the caller's.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request, t agent.Turn) (agent.Ticket, error) {
-	t.Principal, t.RequestID = PrincipalOf(r.Context()), RequestIDOf(r.Context())
+	t.Principal, t.Key, t.RequestID = PrincipalOf(r.Context()), scopeOf(r.Context()).keyID, RequestIDOf(r.Context())
+	t.Trace = footnote.OriginOf(r.Context()).Trace
 	ticket, err := s.opts.Engine.Submit(r.Context(), t)
 	if err == nil {
 		w.Header().Set("X-Conversation-Id", ticket.Conversation)

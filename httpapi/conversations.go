@@ -2,15 +2,16 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/strictjson"
-	"github.com/footnotehq/footnote/usage"
 )
 
 func (s *Server) conversationRoutes() {
@@ -61,16 +62,23 @@ func number(q url.Values, name string, def, least, most int64) (int64, error) {
 	return n, nil
 }
 
+// paging is which part of a list a request asks for: at most so many, before a place that
+// an earlier part gave as next.
+func paging(q url.Values, def, most int64) (limit int, before string, err error) {
+	n, err := number(q, "limit", def, 1, most)
+	return int(n), q.Get("before"), err
+}
+
 // listConversations is GET /api/conversations?q=&limit=&before=.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	limit, err := number(q, "limit", 50, 1, 200)
+	limit, before, err := paging(q, 50, 200)
 	if err != nil {
 		return err
 	}
 	p := PrincipalOf(r.Context())
 	heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{
-		Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: q.Get("before"), Limit: int(limit),
+		Org: p.Org, User: p.User, Kind: "conversation", Query: q.Get("q"), Before: before, Limit: limit,
 	})
 	if err != nil {
 		return err
@@ -112,7 +120,32 @@ type details struct {
 	Model   string   `json:"model"`
 	Tier    string   `json:"tier,omitempty"`
 	Last    int64    `json:"last"` // number of the newest event
-	Usage   spent    `json:"usage"`
+	// Messages counts questions and answers, without what was taken back.
+	Messages int   `json:"messages"`
+	Where    place `json:"where,omitzero"` // the chart of the newest question
+	Usage    spent `json:"usage"`
+}
+
+// place is which chart a question was asked beside.
+type place struct {
+	Symbol    string `json:"symbol,omitempty"`
+	Timeframe string `json:"timeframe,omitempty"`
+}
+
+// said are the numbers of the questions and answers of a log.
+type said []int64
+
+func (s *said) read(ev footnote.Event) {
+	switch b := ev.Body.(type) {
+	case footnote.UserMessage, footnote.Answered:
+		*s = append(*s, ev.Seq)
+	case footnote.Imported:
+		for range b.Turns {
+			*s = append(*s, ev.Seq)
+		}
+	case footnote.Rewound:
+		*s = slices.DeleteFunc(*s, func(seq int64) bool { return seq > b.ToSeq })
+	}
 }
 
 // getConversation is GET /api/conversations/{id}.
@@ -124,6 +157,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 	d := details{conversation: conversationOf(head), Sources: []string{}, Last: head.Last}
 	var used footnote.Usage
 	var cost footnote.Cost
+	var messages said
 	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
 		if err != nil {
 			return err
@@ -131,11 +165,16 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 		switch b := ev.Body.(type) {
 		case footnote.Opened:
 			d.Sources, d.Model, d.Tier = append(d.Sources, b.Sources...), b.Model, b.Tier
+		case footnote.UserMessage:
+			if b.Where != nil && json.Unmarshal(b.Where, &d.Where) != nil {
+				d.Where = place{} // another kind of place
+			}
 		}
-		u, c := usage.Of(ev.Body)
+		messages.read(ev)
+		u, c := footnote.UsedBy(ev.Body)
 		used, cost = used.Add(u), cost.Add(c)
 	}
-	d.Usage = spentOf(used, cost)
+	d.Usage, d.Messages = spentOf(used, cost), len(messages)
 	return writeValue(w, http.StatusOK, d)
 }
 

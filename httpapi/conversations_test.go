@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote/agent/agenttest"
 	"github.com/footnotehq/footnote/httpapi"
 )
 
@@ -65,5 +66,24 @@ func TestStopIsSeenByReaders(t *testing.T) {
 	w := do(api, request("GET", "/api/conversations/"+id+"/events?format=jsonl", ""))
 	if !strings.Contains(w.Header().Get("Content-Disposition"), id+".jsonl") || w.Header().Get("Content-Type") != "application/jsonl" {
 		t.Errorf("%v", w.Header())
+	}
+}
+
+// TestMessagesAreCounted holds what a list of conversations shows of each.
+func TestMessagesAreCounted(t *testing.T) {
+	api := newReal(t, agenttest.Script(agenttest.Say("Four."), agenttest.Say("Five.")))
+	w := do(api, request("POST", "/v1/chat/completions", `{"model":"claude-da/analyst","messages":[{"role":"user","content":"2+2?"}]}`))
+	if w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	var list struct{ Conversations []struct{ ID string } }
+	w = do(api, request("GET", "/api/conversations", ""))
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list.Conversations) != 1 {
+		t.Fatalf("%v %s", err, w.Body)
+	}
+	var d struct{ Messages int }
+	w = do(api, request("GET", "/api/conversations/"+list.Conversations[0].ID, ""))
+	if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil || d.Messages != 2 {
+		t.Errorf("%v: %d messages in %s", err, d.Messages, w.Body)
 	}
 }

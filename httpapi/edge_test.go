@@ -94,6 +94,10 @@ func TestKeyless(t *testing.T) {
 		{"another machine", func(r *http.Request) { r.RemoteAddr = "192.0.2.7:5" }, 401},
 		{"passed on by a proxy", func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.7") }, 401},
 		{"passed on by a proxy, RFC 7239", func(r *http.Request) { r.Header.Set("Forwarded", "for=192.0.2.7") }, 401},
+		{"passed on with an empty address", func(r *http.Request) { r.Header["X-Forwarded-For"] = []string{""} }, 401},
+		{"passed on with a host", func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "localhost") }, 401},
+		{"passed on, says the proxy", func(r *http.Request) { r.Header.Set("Via", "1.1 gateway") }, 401},
+		{"passed on by a network", func(r *http.Request) { r.Header.Set("cf-connecting-ip", "127.0.0.1") }, 401},
 		{"no address", func(r *http.Request) { r.RemoteAddr = "" }, 401},
 		{"rebound name", func(r *http.Request) { r.Host = "evil.example.org" }, 403},
 		{"no name", func(r *http.Request) { r.Host = "" }, 403},
@@ -249,6 +253,8 @@ func (c *counters) RequestEnded(route, method string, status int, _ time.Duratio
 	c.requests = append(c.requests, fmt.Sprintf("%s %s %d", method, route, status))
 }
 
+func (c *counters) RequestFailed(string, footnote.Code) {}
+func (c *counters) Answered(string, time.Duration)      {}
 func (c *counters) StreamOpened(string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

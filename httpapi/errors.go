@@ -31,7 +31,7 @@ func Status(c footnote.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case footnote.RateLimited, footnote.BudgetExceeded:
 		return http.StatusTooManyRequests
-	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable:
+	case footnote.ModelUnavailable, footnote.DatabaseUnavailable, footnote.StorageUnavailable, footnote.MarketUnavailable:
 		return http.StatusServiceUnavailable
 	case footnote.AgentTimeout:
 		return http.StatusGatewayTimeout

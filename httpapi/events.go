@@ -204,15 +204,17 @@ func (v *viewer) run() error {
 				err = v.show(batch)
 			}
 		case errTick:
-			err = nil
 			err = v.catchUp(limit) // another process may have written what no hub brought here
+			if footnote.CodeOf(err) == footnote.StorageUnavailable {
+				err = v.flush() // nothing is known to be new: the next look will tell
+			}
 			if err == nil && v.out.Idle() >= sse.Heartbeat {
 				err = v.out.Ping()
 			}
 			tick.set(sse.Heartbeat)
 		}
 	}
-	return v.end(err)
+	return v.s.endStream(v.r, v.out, err)
 }
 
 // catchUp sends what the log has beyond what was sent.
@@ -285,22 +287,23 @@ func (v *viewer) flush() (err error) {
 	return err
 }
 
-// end says in the stream why it ends, unless the client knows.
-func (v *viewer) end(err error) error {
-	sc := scopeOf(v.r.Context())
+// endStream says in a stream why it ends, unless the client knows. Out is nil while
+// nothing of it was sent.
+func (s *Server) endStream(r *http.Request, out *sse.Writer, err error) error {
+	sc := scopeOf(r.Context())
 	switch {
 	case err == nil || errors.Is(err, errStreamTime):
 		sc.outcome = "complete" // an EventSource connects again and goes on
 		return nil
-	case v.r.Context().Err() != nil && withdrawn(v.r.Context()) == nil:
+	case r.Context().Err() != nil && withdrawn(r.Context()) == nil:
 		sc.outcome = "client left"
 		return nil
-	case v.out == nil:
+	case out == nil:
 		return err
 	}
-	sc.outcome, sc.err = "failed", v.s.interrupted(v.r, err)
+	sc.outcome, sc.err = "failed", s.interrupted(r, err)
 	_, data := Native(sc.err, Failure{RequestID: sc.id})
-	if werr := v.out.Write(sse.AppendEvent(nil, "error", 0, data)); werr != nil {
+	if werr := out.Write(sse.AppendEvent(nil, "error", 0, data)); werr != nil {
 		sc.outcome, sc.aborted = "client too slow", true
 	}
 	return nil

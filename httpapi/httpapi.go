@@ -27,6 +27,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/protocol/openai"
 )
 
@@ -53,6 +54,9 @@ type Log interface {
 // Metrics is told what happened at the edge. Runs report themselves.
 type Metrics interface {
 	RequestEnded(route, method string, status int, d time.Duration)
+	RequestFailed(route string, code footnote.Code)
+	// Answered tells how long an answer took that was not streamed.
+	Answered(route string, d time.Duration)
 	StreamOpened(door string)
 	StreamClosed(door string)
 }
@@ -60,6 +64,8 @@ type Metrics interface {
 type noMetrics struct{}
 
 func (noMetrics) RequestEnded(string, string, int, time.Duration) {}
+func (noMetrics) RequestFailed(string, footnote.Code)             {}
+func (noMetrics) Answered(string, time.Duration)                  {}
 func (noMetrics) StreamOpened(string)                             {}
 func (noMetrics) StreamClosed(string)                             {}
 
@@ -79,6 +85,10 @@ type Options struct {
 	Ledger Ledger
 	// Workspaces are the files of conversations; nil: there are none.
 	Workspaces Workspaces
+	// Drawings are those on charts; nil: there are no charts.
+	Drawings Drawings
+	// Market is what charts are drawn of; nil: there is none.
+	Market market.Market
 	// Sessions keeps people signed in; nil: until the process ends.
 	Sessions Sessions
 	About    About
@@ -139,19 +149,20 @@ type Options struct {
 
 // Server is the HTTP edge. It may be used by several goroutines once it serves.
 type Server struct {
-	opts     Options
-	mux      *http.ServeMux
-	keys     keyring
-	hosts    map[string]bool
-	origins  map[string]bool
-	foreign  *http.CrossOriginProtection
-	patterns map[string][]string // methods by pattern
-	posts    posts
-	schemas  schemas
-	openings openings
-	queues   queues
-	draining atomic.Bool
-	work     turnstile
+	opts      Options
+	mux       *http.ServeMux
+	keys      keyring
+	hosts     map[string]bool
+	origins   map[string]bool
+	foreign   *http.CrossOriginProtection
+	patterns  map[string][]string // methods by pattern
+	posts     posts
+	schemas   schemas
+	openings  openings
+	summaries summaries
+	queues    queues
+	draining  atomic.Bool
+	work      turnstile
 }
 
 // New checks the options and makes a server.
@@ -162,7 +173,7 @@ func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
-		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{}, openings: openings{of: map[string]footnote.Opened{}},
+		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{}, openings: openings{of: map[string]footnote.Opened{}}, summaries: summaries{of: map[string]summarised{}},
 	}
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -245,9 +256,12 @@ func (s *Server) routes() {
 	s.conversationRoutes()
 	s.assistantRoutes()
 	s.workspaceRoutes()
+	s.drawingRoutes()
+	s.chartRoutes()
 	s.sourceRoutes()
 	s.resultRoutes()
 	s.usageRoutes()
+	s.marketRoutes()
 	s.descriptionRoutes()
 }
 
@@ -322,7 +336,7 @@ func (s *Server) open(pattern string, env Envelope, m Methods) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sc := &scope{id: requestID(r), route: "none", envelope: envelopeOf(r.URL.Path), begun: s.opts.Now()}
 	rec := &recorder{ResponseWriter: w}
-	r = r.WithContext(context.WithValue(r.Context(), scopeKey{}, sc))
+	r = r.WithContext(footnote.WithOrigin(context.WithValue(r.Context(), scopeKey{}, sc), footnote.Origin{Request: sc.id, Trace: r.Header.Get("Traceparent")}))
 	defer s.logged(rec, r, sc)
 	defer s.recovered(rec, r)
 
@@ -400,6 +414,12 @@ func (s *Server) recovered(rec *recorder, r *http.Request) {
 func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
 	took := s.opts.Now().Sub(sc.begun)
 	s.opts.Metrics.RequestEnded(sc.route, r.Method, rec.code(), took)
+	if sc.err != nil {
+		s.opts.Metrics.RequestFailed(sc.route, footnote.CodeOf(sc.err))
+	}
+	if !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/event-stream") {
+		s.opts.Metrics.Answered(sc.route, took)
+	}
 	level := slog.LevelInfo
 	switch {
 	case sc.err != nil && footnote.CodeOf(sc.err) == footnote.Internal:

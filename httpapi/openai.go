@@ -82,8 +82,8 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) (*openai.Reques
 // turn is what the engine is told.
 func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Request) (agent.Turn, error) {
 	t := agent.Turn{
-		Assistant: a.Name, Principal: PrincipalOf(ctx), Door: "openai", OnDisconnect: s.opts.OnDisconnect,
-		RequestID: RequestIDOf(ctx), Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens, Effort: req.Effort,
+		Assistant: a.Name, Principal: PrincipalOf(ctx), Key: scopeOf(ctx).keyID, Door: "openai", OnDisconnect: s.opts.OnDisconnect,
+		RequestID: RequestIDOf(ctx), Trace: footnote.OriginOf(ctx).Trace, Text: req.Text, Context: req.System, MaxTokens: req.MaxTokens, Effort: req.Effort,
 		Unattended: true, // its clients know neither our tools nor approvals
 	}
 	for _, m := range req.History {

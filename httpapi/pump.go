@@ -35,6 +35,9 @@ type Streaming struct {
 	Ticket       agent.Ticket
 	Encoder      Encoder
 	OnDisconnect string // agent.Cancel or agent.Continue
+	// Parks says that the stream goes on while the run waits for its client: another
+	// process may take the answer, and drive the run from then on.
+	Parks bool
 }
 
 // Causes for which waiting for the next batch ends.
@@ -53,7 +56,7 @@ const bufferKept = 64 << 10
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) error {
 	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
 	defer p.rd.Close()
-	if st.Ticket.Duplicate && s.opts.Watch != nil { // another process may drive the run
+	if (st.Ticket.Duplicate || st.Parks) && s.opts.Watch != nil { // another process may drive the run
 		defer s.opts.Watch(st.Ticket.Conversation, p.last)()
 	}
 	s.opts.Metrics.StreamOpened(st.Door)

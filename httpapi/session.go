@@ -24,6 +24,7 @@ type Features struct {
 	DuckDB  bool `json:"duckdb"`
 	Coder   bool `json:"coder"`
 	Uploads bool `json:"uploads"`
+	Charts  bool `json:"charts"` // whether there is a market; the server itself says
 }
 
 // Sessions keeps people signed in: a token stands for the key it was made for, until
@@ -77,6 +78,8 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := PrincipalOf(r.Context())
+	about := s.opts.About
+	about.Features.Charts = s.opts.Market != nil
 	roles := p.Roles
 	if roles == nil {
 		roles = []string{}
@@ -88,7 +91,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 		SignedIn bool     `json:"signed_in"`
 		NeedsKey bool     `json:"needs_key"`
 		About
-	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, s.opts.About})
+	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, about})
 }
 
 // signIn is POST /api/session: an API key becomes a cookie.

@@ -50,12 +50,12 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	var in struct {
-		Text      string   `json:"text"`
-		Assistant string   `json:"assistant"`
-		Sources   []string `json:"sources"`
-		Tier      string   `json:"tier"`
-		Context   string   `json:"context"`
-		ClientID  string   `json:"client_id"`
+		Text      string       `json:"text"`
+		Assistant string       `json:"assistant"`
+		Sources   []string     `json:"sources"`
+		Tier      string       `json:"tier"`
+		Context   givenContext `json:"context"`
+		ClientID  string       `json:"client_id"`
 	}
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
@@ -64,9 +64,27 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", mostSources)
 	}
 	return s.take(w, r, agent.Turn{
-		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context, ClientID: in.ClientID,
+		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text, Where: in.Context.where, ClientID: in.ClientID,
 	})
 }
+
+// givenContext is what stands beside a message: more text for the model, or where it is
+// asked, such as {"symbol":"EURUSD","timeframe":"1h"} of a chart.
+type givenContext struct {
+	text  string
+	where json.RawMessage
+}
+
+// UnmarshalJSON reads a text or an object.
+func (c *givenContext) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		c.where = bytes.Clone(data)
+		return nil
+	}
+	return json.Unmarshal(data, &c.text)
+}
+
+func (c givenContext) absent() bool { return c.text == "" && c.where == nil }
 
 // givenAnswer is the result of a tool that the browser ran. Rows are what the model
 // may see, which can be fewer than row_count.
@@ -96,7 +114,7 @@ type givenEdit struct {
 // givenTurn is the body of POST /api/conversations/{id}/turns: one of its kinds.
 type givenTurn struct {
 	Text      string          `json:"text"`
-	Context   string          `json:"context"`
+	Context   givenContext    `json:"context"`
 	Answers   []givenAnswer   `json:"answers"`
 	Approvals []givenApproval `json:"approvals"`
 
@@ -137,7 +155,7 @@ func (g givenTurn) turn() (agent.Turn, error) {
 	switch {
 	case kinds != 1:
 		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "A turn has exactly one of text, answers, approvals, edit and regenerate.")
-	case g.Context != "" && g.Text == "":
+	case !g.Context.absent() && g.Text == "":
 		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "Only a text has a context.")
 	case g.Edit != nil && (g.Edit.Seq < 1 || g.Edit.Text == ""):
 		return agent.Turn{}, footnote.Errorf(footnote.InvalidRequest, "An edit has the seq of a message and its new text.")
@@ -146,7 +164,7 @@ func (g givenTurn) turn() (agent.Turn, error) {
 	case g.Regenerate:
 		return agent.Turn{Regenerate: true}, nil
 	case g.Text != "":
-		return agent.Turn{Text: g.Text, Context: g.Context}, nil
+		return agent.Turn{Text: g.Text, Context: g.Context.text, Where: g.Context.where}, nil
 	default:
 		return g.answered()
 	}

@@ -12,12 +12,18 @@ import (
 // Usage is what the endpoints need of a usage.Totals.
 type Usage interface {
 	User(ctx context.Context, p footnote.Principal) ([]usage.Day, error)
+	// Org is what each user of an organisation has used.
+	Org(ctx context.Context, org string) (map[string][]usage.Day, error)
+	// Runs are its newest questions, newest first.
+	Runs(ctx context.Context, org string) ([]usage.Run, error)
 	Settle(ctx context.Context) error
 }
 
 type noUsage struct{}
 
 func (noUsage) User(context.Context, footnote.Principal) ([]usage.Day, error) { return nil, nil }
+func (noUsage) Org(context.Context, string) (map[string][]usage.Day, error)   { return nil, nil }
+func (noUsage) Runs(context.Context, string) ([]usage.Run, error)             { return nil, nil }
 func (noUsage) Settle(context.Context) error                                  { return nil }
 
 // Ledger is what the endpoints need of a ledger.Ledger.
@@ -30,6 +36,8 @@ type Ledger interface {
 
 func (s *Server) usageRoutes() {
 	s.Handle("/api/usage", Native, get(s.getUsage))
+	s.Handle("/api/usage/people", Native, get(s.forAdmins(s.getPeople)))
+	s.Handle("/api/usage/questions", Native, get(s.forAdmins(s.getQuestions)))
 }
 
 // daysShown is how many days the usage lists, of those on which there was any.
@@ -88,6 +96,9 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	var cost footnote.Cost
 	for _, d := range days {
 		tokens := d.Usage.Prompt() + d.Usage.Output
+		if tokens == 0 && d.Cost == (footnote.Cost{}) {
+			continue // there were only questions that cost nothing
+		}
 		weighted := tokens
 		if tier, ok := out.Tiers[d.Tier]; ok {
 			weighted *= tier.Multiplier

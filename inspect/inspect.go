@@ -1,6 +1,6 @@
 // Package inspect reads a whole log and says what in it cannot be: gaps, runs with
 // two ends, calls without a result, sums that are not those of their parts, bytes
-// that are gone. It is for operators, and for whoever has just broken something on
+// that are gone, balances that are not what the log says was used. It is for operators, and for whoever has just broken something on
 // purpose. It trusts nothing but the store's order.
 package inspect
 
@@ -18,22 +18,32 @@ type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
 	Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error)
+	Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error)
 }
 
 // Problem is something that cannot be.
 type Problem struct {
-	Stream string
-	Seq    int64 // the event it was seen at
+	Stream string // empty: no single one
+	Seq    int64  // the event it was seen at; 0: none
 	Words  string
 }
 
-func (p Problem) String() string { return fmt.Sprintf("%s, event %d: %s", p.Stream, p.Seq, p.Words) }
+func (p Problem) String() string {
+	switch {
+	case p.Stream == "":
+		return p.Words
+	case p.Seq == 0:
+		return p.Stream + ": " + p.Words
+	}
+	return fmt.Sprintf("%s, event %d: %s", p.Stream, p.Seq, p.Words)
+}
 
 // Report is what there is, and what is wrong with it.
 type Report struct {
 	Streams, Events, Runs, Calls int
 	Unfinished                   int // runs that go on, or wait; they are no problem
 	Cost                         footnote.Cost
+	Balances                     int // that were compared with the log
 	Problems                     []Problem
 	More                         int // problems that are not listed
 }
@@ -45,9 +55,14 @@ const mostProblems = 100
 const page = 500
 
 // Read inspects a log. It may be used meanwhile; what is said is of what was there.
-// The error says why the log could not be read to its end.
-func Read(ctx context.Context, log Log) (Report, error) {
-	in := inspector{log: log, streams: map[string]*stream{}}
+// Multipliers say how often a token of a tier counts. The error says why the log could
+// not be read to its end.
+func Read(ctx context.Context, log Log, multipliers map[string]int64) (Report, error) {
+	in := inspector{log: log, streams: map[string]*stream{}, books: books{multipliers: multipliers, used: map[account]use{}}}
+	var err error
+	if in.books.before, err = tallies(ctx, log); err != nil {
+		return in.report, err
+	}
 	for after := int64(0); ; {
 		events, err := log.Tail(ctx, after, page)
 		if err != nil {
@@ -66,18 +81,21 @@ func Read(ctx context.Context, log Log) (Report, error) {
 			break
 		}
 	}
-	return in.report, in.end(ctx)
+	err = in.end(ctx)
+	return in.report, err
 }
 
 type inspector struct {
 	log     Log
 	report  Report
 	streams map[string]*stream
+	books   books
 }
 
 // stream is what is known of one.
 type stream struct {
 	org, user string
+	tier      string
 	last      int64
 	run       string                  // that has not ended
 	runs      map[string]bool         // all of them, and whether they have ended
@@ -111,6 +129,10 @@ func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 		in.problem(ev.Stream, ev.Seq, "it belongs to %s/%s, and what came before to %s/%s", ev.Org, ev.User, s.org, s.user)
 	}
 	s.last = ev.Seq
+	if o, ok := ev.Body.(footnote.Opened); ok {
+		s.tier = o.Tier
+	}
+	in.books.write(s.tier, ev)
 	in.ofRun(s, ev.Event)
 	return in.ofCalls(ctx, s, ev.Event)
 }
@@ -243,7 +265,8 @@ func (in *inspector) blobs(ctx context.Context, s *stream, ev footnote.Event, di
 	return nil
 }
 
-// end compares what the events say with the heads of their streams.
+// end compares what the events say with the heads of their streams, and with the
+// balances.
 func (in *inspector) end(ctx context.Context) error {
 	ids := make([]string, 0, len(in.streams))
 	for id := range in.streams {
@@ -271,5 +294,9 @@ func (in *inspector) end(ctx context.Context) error {
 			in.report.Unfinished++
 		}
 	}
-	return nil
+	after, err := tallies(ctx, in.log)
+	if err == nil {
+		in.balance(after)
+	}
+	return err
 }

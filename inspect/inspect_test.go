@@ -17,6 +17,7 @@ type told struct {
 	events []footnote.Positioned
 	head   footnote.Stream
 	gone   footnote.Digest
+	books  []footnote.Tally
 }
 
 func (l *told) Get(context.Context, string) (footnote.Stream, error) { return l.head, nil }
@@ -26,6 +27,13 @@ func (l *told) Blob(_ context.Context, _ string, d footnote.Digest) ([]byte, err
 		return nil, footnote.Errorf(footnote.NotFound, "gone")
 	}
 	return nil, nil
+}
+
+func (l *told) Tallies(_ context.Context, after footnote.Tally, _ int) ([]footnote.Tally, error) {
+	if after != (footnote.Tally{}) {
+		return nil, nil
+	}
+	return l.books, nil
 }
 
 func (l *told) Tail(_ context.Context, after int64, _ int) ([]footnote.Positioned, error) {
@@ -45,7 +53,23 @@ func sound() *told {
 	} {
 		l.events = append(l.events, footnote.Positioned{Position: int64(i + 1), Org: "o", User: "u", Event: footnote.Event{Stream: "c", Seq: int64(i + 1), Run: "r", Body: b}})
 	}
+	spent := footnote.Balance{Spent: footnote.Amount{MicroUSD: 11, Tokens: 4}}
+	for _, a := range []footnote.Tally{{Org: "o", User: "u", Stream: "c"}, {Org: "o", User: "u"}, {Org: "o", User: "u", Day: day}, {Org: "o"}, {Org: "o", Day: day}, {Day: day}} {
+		a.Balance = spent
+		l.books = append(l.books, a)
+	}
 	return l
+}
+
+// day is that of all events here.
+const day = "0001-01-01"
+
+// deleted makes it a log from which a conversation was deleted that had used something.
+func (l *told) deleted(usd int64) {
+	for i := range l.books[1:] {
+		l.books[i+1].Spent.MicroUSD += usd
+	}
+	l.books = append(l.books, footnote.Tally{Org: "o", User: "u", Day: footnote.DayDeleted, Balance: footnote.Balance{Spent: footnote.Amount{MicroUSD: usd}}})
 }
 
 func (l *told) drop(seq int) {
@@ -78,17 +102,35 @@ func TestProblems(t *testing.T) {
 			l.events[7], l.events[6].Body = l.events[6], l.events[7].Body
 			l.events[7].Position, l.events[7].Seq = 8, 8
 		}, "after the end"},
-		"money":  {func(l *told) { l.events[7].Body = footnote.RunFinished{Usage: footnote.Usage{Input: 3, Output: 1}} }, "the run took"},
-		"tokens": {func(l *told) { l.events[7].Body = footnote.RunFailed{Cost: footnote.Cost{MicroUSD: 11}} }, "the run took"},
-		"rows":   {func(l *told) { l.gone = "sha256:r" }, "sha256:r are not there"},
-		"prompt": {func(l *told) { l.gone = "sha256:s" }, "sha256:s are not there"},
-		"head":   {func(l *told) { l.head.Last = 7 }, "its last event is 7"},
-		"state":  {func(l *told) { l.head.RunState = "running" }, `of its run "running"`},
+		"money":             {func(l *told) { l.events[7].Body = footnote.RunFinished{Usage: footnote.Usage{Input: 3, Output: 1}} }, "the run took"},
+		"tokens":            {func(l *told) { l.events[7].Body = footnote.RunFailed{Cost: footnote.Cost{MicroUSD: 11}} }, "the run took"},
+		"rows":              {func(l *told) { l.gone = "sha256:r" }, "sha256:r are not there"},
+		"prompt":            {func(l *told) { l.gone = "sha256:s" }, "sha256:s are not there"},
+		"conversation":      {func(l *told) { l.books[0].Spent.MicroUSD++ }, "c: o/u: 12 millionths of a USD are counted, and the log says 11"},
+		"user":              {func(l *told) { l.books[1].Spent.MicroUSD-- }, "o/u: 10 millionths of a USD are counted, and the log says 11"},
+		"user's day":        {func(l *told) { l.books[2].Spent.Tokens = 0 }, "o/u on 0001-01-01: 0 tokens are counted, and the log says 4"},
+		"org":               {func(l *told) { l.books[3].Spent.Tokens = 5 }, "o: 5 tokens are counted, and the log says 4"},
+		"no balance":        {func(l *told) { l.books = l.books[:4] }, "o on 0001-01-01: 0 millionths of a USD are counted, and the log says 11"},
+		"everybody's day":   {func(l *told) { l.books[5].Spent.MicroUSD = 7 }, "everybody on 0001-01-01: 7 millionths"},
+		"a day not in it":   {func(l *told) { l.books[5].Day = "2026-01-02" }, "everybody on 2026-01-02: 11 millionths of a USD are counted, and the log says 0"},
+		"reserved":          {func(l *told) { l.books[1].Reserved.Tokens = -1 }, "less than nothing is reserved"},
+		"deleted":           {func(l *told) { l.deleted(9) }, ""},
+		"deleted and wrong": {func(l *told) { l.deleted(9); l.books[1].Spent.MicroUSD-- }, "o/u: 19 millionths of a USD are counted, and the log says 20"},
+		"deleted, that day": {func(l *told) { l.deleted(9); l.books[2].Spent.MicroUSD = 21 }, "o/u on 0001-01-01: 21 millionths of a USD are counted, and the log says 11 to 20"},
+		"tier": {func(l *told) {
+			l.events[0].Body = footnote.Opened{Tier: "pro"}
+			for i := range l.books {
+				l.books[i].Spent.Tokens = 20
+			}
+		}, ""},
+		"tier, too many": {func(l *told) { l.events[0].Body = footnote.Opened{Tier: "pro"}; l.books[0].Spent.Tokens = 21 }, "c: o/u: 21 tokens are counted, and the log says 4 to 20"},
+		"head":           {func(l *told) { l.head.Last = 7 }, "its last event is 7"},
+		"state":          {func(l *told) { l.head.RunState = "running" }, `of its run "running"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sound()
 			c.spoil(l)
-			report, err := inspect.Read(t.Context(), l)
+			report, err := inspect.Read(t.Context(), l, map[string]int64{"pro": 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,14 +155,14 @@ func TestRealStore(t *testing.T) {
 	if _, err := log.Append(t.Context(), footnote.Append{Stream: "c", Run: "r", Bodies: []footnote.Body{footnote.RunStarted{}}, Take: take}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := inspect.Read(t.Context(), log)
+	report, err := inspect.Read(t.Context(), log, nil)
 	if err != nil || len(report.Problems) > 0 || report.Unfinished != 1 || report.Events != 1 || report.Runs != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Read(t.Context(), log); err == nil {
+	if _, err := inspect.Read(t.Context(), log, nil); err == nil {
 		t.Error("a store that is closed was read to its end")
 	}
 }

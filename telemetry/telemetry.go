@@ -1,5 +1,6 @@
-// Package telemetry counts what the server does and shows it to Prometheus,
-// through OpenTelemetry.
+// Package telemetry shows from outside what the server does: it counts for Prometheus,
+// and sends traces of runs, with the names of OpenTelemetry's conventions for generative
+// AI, to whoever collects them.
 package telemetry
 
 import (
@@ -7,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +28,9 @@ import (
 // run.
 var seconds = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 240}
 
+// lengths are the bounds of histograms of conversations, in messages or events.
+var lengths = []float64{1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20_000}
+
 // Metrics are the instruments of one process. Its methods may be called from
 // several goroutines.
 type Metrics struct {
@@ -41,17 +47,26 @@ type Metrics struct {
 	toolTime metric.Float64Histogram
 	requests metric.Int64Counter
 	repairs  metric.Int64Counter
+	failures metric.Int64Counter
+	slow     metric.Int64Counter
+	slowFrom time.Duration
+
+	questions metric.Int64Histogram
+	events    metric.Int64Histogram
 
 	cacheLooks    metric.Int64Counter
 	cacheFailures metric.Int64Counter
 
 	requestTime metric.Float64Histogram
 	streams     metric.Int64UpDownCounter
+
+	labels labels
 }
 
-// New makes the instruments.
-func New() (*Metrics, error) {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+// New makes the instruments. An answer that takes as long as slow, or longer, is
+// counted as a slow one; 0 is none.
+func New(slow time.Duration) (*Metrics, error) {
+	m := &Metrics{registry: prometheus.NewRegistry(), slowFrom: slow}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	exporter, err := otelprom.New(otelprom.WithRegisterer(m.registry), otelprom.WithoutScopeInfo())
 	if err != nil {
@@ -71,6 +86,10 @@ func New() (*Metrics, error) {
 	m.cacheLooks = b.counter("footnote_cache_lookups", "Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
 	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
 	m.repairs = b.counter("footnote_history_repairs", "What had to be made good in torn logs before a model could read them.")
+	m.failures = b.counter("footnote_errors", "What came to nothing, by where (run, step, request) and the code of the error.")
+	m.slow = b.counter("footnote_slow_responses", "Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.")
+	m.questions = b.lengths("footnote_conversation_questions", "How many questions a conversation has when an answer has ended.")
+	m.events = b.lengths("footnote_conversation_events", "How many events a conversation has when an answer has ended.")
 	m.requests = b.counter("footnote_http_requests", "HTTP requests, by route, method and status.")
 	m.requestTime = b.histogram("footnote_http_request_seconds", "How long HTTP requests took, by route.")
 	m.streams = b.gauge("footnote_open_streams", "Streams that are open now, by door.")
@@ -113,6 +132,12 @@ func (b *builder) histogram(name, words string) metric.Float64Histogram {
 	return h
 }
 
+func (b *builder) lengths(name, words string) metric.Int64Histogram {
+	h, err := b.meter.Int64Histogram(name, metric.WithDescription(words), metric.WithExplicitBucketBoundaries(lengths...))
+	b.keep(err)
+	return h
+}
+
 // Handler serves GET /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
@@ -134,19 +159,75 @@ func (m *Metrics) Gauge(name, words string, read func() int64) error {
 	return nil
 }
 
-func attrs(kv ...string) metric.MeasurementOption {
-	set := make([]attribute.KeyValue, 0, len(kv)/2)
-	for i := 0; i+1 < len(kv); i += 2 {
-		set = append(set, attribute.String(kv[i], kv[i+1]))
+// labels keeps the attributes that were used before: there are few, and making a set of
+// them costs more than counting.
+type labels struct {
+	mu    sync.RWMutex // guards below
+	known map[pairs]metric.MeasurementOption
+}
+
+// pairs are the attributes of one measurement: each name and its value, in turn.
+type pairs [6]string
+
+const mostKnown = 4096 // names of models are the upstream's: there may be any number
+
+func (l *labels) of(p pairs) metric.MeasurementOption {
+	l.mu.RLock()
+	option := l.known[p]
+	l.mu.RUnlock()
+	if option != nil {
+		return option
 	}
-	return metric.WithAttributeSet(attribute.NewSet(set...))
+	set := make([]attribute.KeyValue, 0, len(p)/2)
+	for i := 0; i < len(p) && p[i] != ""; i += 2 {
+		p[i+1] = strings.Clone(p[i+1]) // of a request that is long over, perhaps
+		set = append(set, attribute.String(p[i], p[i+1]))
+	}
+	option = metric.WithAttributeSet(attribute.NewSet(set...))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil || len(l.known) >= mostKnown {
+		l.known = map[pairs]metric.MeasurementOption{}
+	}
+	l.known[p] = option
+	return option
 }
 
 // RunEnded counts a run.
 func (m *Metrics) RunEnded(assistant, outcome string, d time.Duration) {
 	ctx := context.Background()
-	m.runs.Add(ctx, 1, attrs("assistant", assistant, "outcome", outcome))
-	m.runTime.Record(ctx, d.Seconds(), attrs("assistant", assistant))
+	m.runs.Add(ctx, 1, m.labels.of(pairs{"assistant", assistant, "outcome", outcome}))
+	m.runTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"assistant", assistant}))
+	if m.slowFrom > 0 && d >= m.slowFrom {
+		m.slow.Add(ctx, 1, m.labels.of(pairs{"what", "run", "of", assistant}))
+	}
+}
+
+// RunFailed counts why a run failed.
+func (m *Metrics) RunFailed(code footnote.Code) { m.failed("run", "", code) }
+
+// StepFailed counts why a model call failed.
+func (m *Metrics) StepFailed(code footnote.Code) { m.failed("step", "", code) }
+
+// RequestFailed counts why a request failed.
+func (m *Metrics) RequestFailed(route string, code footnote.Code) { m.failed("request", route, code) }
+
+func (m *Metrics) failed(where, route string, code footnote.Code) {
+	m.failures.Add(context.Background(), 1, m.labels.of(pairs{"where", where, "route", route, "code", string(code)}))
+}
+
+// ConversationGrew takes the length of a conversation when an answer has ended.
+func (m *Metrics) ConversationGrew(questions int, events int64) {
+	ctx := context.Background()
+	m.questions.Record(ctx, int64(questions))
+	m.events.Record(ctx, events)
+}
+
+// Answered takes how long an answer took that was not streamed.
+func (m *Metrics) Answered(route string, d time.Duration) {
+	if m.slowFrom > 0 && d >= m.slowFrom {
+		m.slow.Add(context.Background(), 1, m.labels.of(pairs{"what", "request", "of", route}))
+	}
 }
 
 // StepEnded counts a model call.
@@ -156,31 +237,32 @@ func (m *Metrics) StepEnded(model string, u footnote.Usage, c footnote.Cost, d t
 	if failed {
 		outcome = "failed"
 	}
-	m.steps.Add(ctx, 1, attrs("model", model, "outcome", outcome))
-	m.stepTime.Record(ctx, d.Seconds(), attrs("model", model))
-	for kind, n := range map[string]int64{
-		"input": u.Input, "output": u.Output, "cache_read": u.CacheRead, "cache_write": u.CacheWrite5m + u.CacheWrite1h,
-	} {
-		if n > 0 {
-			m.tokens.Add(ctx, n, attrs("model", model, "kind", kind))
+	m.steps.Add(ctx, 1, m.labels.of(pairs{"model", model, "outcome", outcome}))
+	m.stepTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"model", model}))
+	for _, t := range [...]struct {
+		kind string
+		n    int64
+	}{{"input", u.Input}, {"output", u.Output}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite5m + u.CacheWrite1h}} {
+		if t.n > 0 {
+			m.tokens.Add(ctx, t.n, m.labels.of(pairs{"model", model, "kind", t.kind}))
 		}
 	}
-	m.cost.Add(ctx, c.USD(), attrs("model", model))
+	m.cost.Add(ctx, c.USD(), m.labels.of(pairs{"model", model}))
 }
 
 // ToolEnded counts a tool call.
 func (m *Metrics) ToolEnded(name, outcome string, d time.Duration) {
-	m.toolTime.Record(context.Background(), d.Seconds(), attrs("tool", name, "outcome", outcome))
+	m.toolTime.Record(context.Background(), d.Seconds(), m.labels.of(pairs{"tool", name, "outcome", outcome}))
 }
 
 // CacheLooked counts what the cache had for a tool call.
 func (m *Metrics) CacheLooked(tool, outcome string) {
-	m.cacheLooks.Add(context.Background(), 1, attrs("tool", tool, "outcome", outcome))
+	m.cacheLooks.Add(context.Background(), 1, m.labels.of(pairs{"tool", tool, "outcome", outcome}))
 }
 
 // CacheFailed counts a failure of the cache.
 func (m *Metrics) CacheFailed(what string) {
-	m.cacheFailures.Add(context.Background(), 1, attrs("what", what))
+	m.cacheFailures.Add(context.Background(), 1, m.labels.of(pairs{"what", what}))
 }
 
 // HistoryRepaired counts what had to be made good in the log of a conversation.
@@ -196,16 +278,16 @@ func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration
 	default:
 		method = "other" // a label must not grow with what callers make up
 	}
-	m.requests.Add(ctx, 1, attrs("route", route, "method", method, "status", strconv.Itoa(status)))
-	m.requestTime.Record(ctx, d.Seconds(), attrs("route", route))
+	m.requests.Add(ctx, 1, m.labels.of(pairs{"route", route, "method", method, "status", strconv.Itoa(status)}))
+	m.requestTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"route", route}))
 }
 
 // StreamOpened counts an open stream of a door.
 func (m *Metrics) StreamOpened(door string) {
-	m.streams.Add(context.Background(), 1, attrs("door", door))
+	m.streams.Add(context.Background(), 1, m.labels.of(pairs{"door", door}))
 }
 
 // StreamClosed takes it back.
 func (m *Metrics) StreamClosed(door string) {
-	m.streams.Add(context.Background(), -1, attrs("door", door))
+	m.streams.Add(context.Background(), -1, m.labels.of(pairs{"door", door}))
 }

@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,16 +22,25 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 }
 
 func TestWhatHappenedIsShown(t *testing.T) {
-	m, err := telemetry.New()
+	m, err := telemetry.New(time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := telemetry.New(); err != nil { // two of them in one process
+	if _, err := telemetry.New(time.Second); err != nil { // two of them in one process
 		t.Fatal(err)
 	}
 	m.RunEnded("analyst", "finished", time.Second)
 	m.StepEnded("claude", footnote.Usage{Input: 10, Output: 5, CacheWrite5m: 1, CacheWrite1h: 2}, footnote.Cost{MicroUSD: 2_000_000}, time.Second, true)
 	m.ToolEnded("run_query", "ok", 20*time.Millisecond)
+	m.RunEnded("analyst", "failed", 999*time.Millisecond)
+	m.RunFailed(footnote.ModelUnavailable)
+	m.StepFailed(footnote.RateLimited)
+	m.RequestFailed("/v1/x", footnote.NotFound)
+	m.Answered("/v1/x", time.Second)
+	m.Answered("/v1/y", time.Second-1)
+	m.ConversationGrew(3, 40)
+	m.CacheLooked("run_query", "hit")
+	m.CacheLooked("run_query", "miss")
 	m.RequestEnded("POST /v1/x", "BREW", 418, time.Millisecond)
 	m.StreamOpened("openai")
 	m.StreamOpened("openai")
@@ -49,12 +59,23 @@ func TestWhatHappenedIsShown(t *testing.T) {
 		`footnote_http_requests_total{method="other",route="POST /v1/x",status="418"} 1`,
 		`footnote_open_streams{door="openai"} 1`,
 		`footnote_lag 7`,
+		`footnote_errors_total{code="model_unavailable",route="",where="run"} 1`,
+		`footnote_errors_total{code="rate_limited",route="",where="step"} 1`,
+		`footnote_errors_total{code="not_found",route="/v1/x",where="request"} 1`,
+		`footnote_slow_responses_total{of="analyst",what="run"} 1`,
+		`footnote_slow_responses_total{of="/v1/x",what="request"} 1`,
+		`footnote_conversation_questions_sum 3`,
+		`footnote_conversation_events_bucket{le="50"} 1`,
+		`footnote_cache_lookups_total{outcome="hit",tool="run_query"} 1`,
 		`target_info{service_name="footnote"} 1`,
 		`go_goroutines `,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics do not say %s", want)
 		}
+	}
+	if strings.Contains(text, `of="/v1/y"`) {
+		t.Error("what was quick is counted as slow")
 	}
 	if t.Failed() {
 		for line := range strings.Lines(text) {
@@ -65,5 +86,37 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	}
 	if err := m.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestManyNames holds that names without number cost no memory, and are counted all the same.
+func TestManyNames(t *testing.T) {
+	m, err := telemetry.New(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5_000 {
+		m.CacheLooked(fmt.Sprint("tool", i), "hit")
+		m.RunEnded("analyst", fmt.Sprint("outcome", i%7), time.Second)
+	}
+	if text := scrape(t, m); !strings.Contains(text, `footnote_runs_total{assistant="analyst",outcome="outcome6"} 714`) {
+		t.Error("runs are missing")
+	}
+}
+
+// BenchmarkAnswer counts what an answer by the door of the OpenAI API counts.
+func BenchmarkAnswer(b *testing.B) {
+	m, err := telemetry.New(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		m.StreamOpened("openai")
+		m.StepEnded("claude", footnote.Usage{Input: 10, Output: 5}, footnote.Cost{MicroUSD: 2_000}, time.Second, false)
+		m.RunEnded("analyst", "finished", time.Second)
+		m.ConversationGrew(1, 7)
+		m.StreamClosed("openai")
+		m.RequestEnded("POST /v1/chat/completions", "POST", 200, time.Second)
 	}
 }

@@ -1,5 +1,5 @@
 // Package usage adds up what people have used of the models: tokens and money for
-// each user, day and tier. It is a projection of the log. What has been added up is
+// each user, day and tier, and how often they asked. It is a projection of the log. What has been added up is
 // kept in a file together with the position in the log it goes up to, so that it
 // outlives the conversations it came from.
 package usage
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -26,32 +27,13 @@ type Log interface {
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
 }
 
-// Of is what an event says was used.
-func Of(b footnote.Body) (footnote.Usage, footnote.Cost) {
-	switch b := b.(type) {
-	case footnote.AssistantMessage:
-		return b.Usage, b.Cost
-	case footnote.StepFailed:
-		return b.Usage, b.Cost
-	case footnote.ToolResult:
-		return footnote.Usage{}, b.Cost
-	case footnote.Titled:
-		return b.Usage, b.Cost
-	case footnote.Segmented:
-		return b.Usage, b.Cost
-	case footnote.Spent:
-		return b.Usage, b.Cost
-	default:
-		return footnote.Usage{}, footnote.Cost{}
-	}
-}
-
 // Day is what a user has used on one day, in UTC, with one tier.
 type Day struct {
 	Date  string         `json:"date"`           // 2006-01-02
 	Tier  string         `json:"tier,omitempty"` // empty: none was chosen
 	Usage footnote.Usage `json:"usage"`
 	Cost  footnote.Cost  `json:"cost"`
+	Counts
 }
 
 // Totals follows the log. Its methods may be called from several goroutines.
@@ -63,12 +45,15 @@ type Totals struct {
 	kept  kept
 	saved int64             // the position that the file has
 	tiers map[string]string // of conversations, as far as they were looked up
+	asked map[string]int64  // the newest question of conversations, until its run begins
+	room  int               // runs that may begin before they are counted again
 }
 
 // kept is what the file holds.
 type kept struct {
 	Position int64            `json:"position"`
 	Users    map[string][]Day `json:"users"` // by org and user, newest day last
+	Runs     map[string][]Run `json:"runs"`  // by org, newest last
 }
 
 const (
@@ -81,7 +66,7 @@ const (
 // Open reads what was added up before. A file that cannot be read as such is an
 // error: beginning anew would forget what deleted conversations have cost.
 func Open(log Log, file string) (*Totals, error) {
-	t := &Totals{log: log, file: file, kept: kept{Users: map[string][]Day{}}, tiers: map[string]string{}}
+	t := &Totals{log: log, file: file, kept: kept{Users: map[string][]Day{}, Runs: map[string][]Run{}}, tiers: map[string]string{}, asked: map[string]int64{}}
 	if file == "" {
 		return t, nil
 	}
@@ -98,6 +83,9 @@ func Open(log Log, file string) (*Totals, error) {
 	t.saved = t.kept.Position
 	if t.kept.Users == nil {
 		t.kept.Users = map[string][]Day{}
+	}
+	if t.kept.Runs == nil {
+		t.kept.Runs = map[string][]Run{}
 	}
 	return t, nil
 }
@@ -121,23 +109,70 @@ func (t *Totals) Settle(ctx context.Context) error {
 	return errors.Join(err, t.save())
 }
 
+// How often Follow looks at the log, and writes the file. It looks so often that stores
+// which keep the newest events in memory need not read and decode them again.
+const (
+	followEvery = time.Second
+	settleEvery = 300 // looks
+	lookTime    = 30 * time.Second
+)
+
+// Follow keeps up with the log until ctx ends, and then settles: of several servers each
+// adds up for itself, and what one of them deletes the others must have read before.
+func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	failing := false
+	for look := 1; ; look++ {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+			defer cancel()
+			if err := t.Settle(last); err != nil {
+				log.Warn("the usage since it was last stored is read again at the next start", "err", err)
+			}
+			return
+		case <-tick.C:
+		}
+		err := t.look(ctx, look%settleEvery == 0)
+		if err != nil && !failing && ctx.Err() == nil {
+			log.Warn("the usage does not keep up with the log", "err", err)
+		}
+		failing = err != nil
+	}
+}
+
+// settleTime is how long the last look may take.
+const settleTime = 5 * time.Second
+
+// look reads what is new, page by page: who asks in between is not kept waiting by a
+// long log.
+func (t *Totals) look(ctx context.Context, settle bool) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	for more := true; more; {
+		t.mu.Lock()
+		var err error
+		more, err = t.page(ctx)
+		t.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	if settle {
+		return t.Settle(ctx)
+	}
+	return nil
+}
+
 func key(org, user string) string { return org + "\x00" + user }
 
 // catchUp reads what is new in the log. t.mu must be held.
 func (t *Totals) catchUp(ctx context.Context) error {
-	for {
-		events, err := t.log.Tail(ctx, t.kept.Position, pageSize)
-		if err != nil {
+	for more := true; more; {
+		var err error
+		if more, err = t.page(ctx); err != nil {
 			return err
-		}
-		for _, ev := range events {
-			if err := t.add(ctx, ev); err != nil {
-				return err
-			}
-			t.kept.Position = ev.Position
-		}
-		if len(events) < pageSize {
-			break
 		}
 	}
 	if t.kept.Position-t.saved < saveEvery {
@@ -146,18 +181,37 @@ func (t *Totals) catchUp(ctx context.Context) error {
 	return t.save()
 }
 
+// page reads the next events of the log, and reports whether there may be more. t.mu must
+// be held.
+func (t *Totals) page(ctx context.Context) (more bool, err error) {
+	events, err := t.log.Tail(ctx, t.kept.Position, pageSize)
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range events {
+		if err := t.add(ctx, ev); err != nil {
+			return false, err
+		}
+		t.kept.Position = ev.Position
+	}
+	return len(events) == pageSize, nil
+}
+
 func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	if o, ok := ev.Body.(footnote.Opened); ok {
 		t.remember(ev.Stream, o.Tier)
 	}
-	u, c := Of(ev.Body)
-	if u == (footnote.Usage{}) && c == (footnote.Cost{}) {
+	u, c := footnote.UsedBy(ev.Body)
+	n := CountsOf(ev.Body)
+	if u == (footnote.Usage{}) && c == (footnote.Cost{}) && n == (Counts{}) {
+		t.follow(ev)
 		return nil
 	}
 	tier, err := t.tier(ctx, ev.Stream)
 	if err != nil {
-		return err
+		return err // nothing of the event is taken: it comes again
 	}
+	t.follow(ev)
 	date := ev.Time.UTC().Format(time.DateOnly)
 	days := t.kept.Users[key(ev.Org, ev.User)]
 	i, found := slices.BinarySearchFunc(days, Day{Date: date, Tier: tier}, func(a, b Day) int {
@@ -166,7 +220,7 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	if !found {
 		days = slices.Insert(days, i, Day{Date: date, Tier: tier})
 	}
-	days[i].Usage, days[i].Cost = days[i].Usage.Add(u), days[i].Cost.Add(c)
+	days[i].Usage, days[i].Cost, days[i].Counts = days[i].Usage.Add(u), days[i].Cost.Add(c), days[i].Add(n)
 	t.kept.Users[key(ev.Org, ev.User)] = days
 	return nil
 }

@@ -2,10 +2,13 @@ package usage_test
 
 import (
 	"context"
+	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -140,4 +143,100 @@ func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 	if _, err := open(t, s, "").User(ctx, ada); err == nil {
 		t.Error("no error")
 	}
+}
+
+// TestWhoAskedWhat counts questions, answers and hits of the cache by user and day, and
+// lists the runs of an organisation.
+func TestWhoAskedWhat(t *testing.T) {
+	s := store.NewMem()
+	file := filepath.Join(t.TempDir(), "usage.json")
+	if _, err := s.CreateAppend(t.Context(), footnote.Stream{ID: "c1", Kind: "conversation", Org: "acme", User: "ada"}, footnote.Append{Run: "run_1", Bodies: []footnote.Body{
+		footnote.Opened{Assistant: "a"}, footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{}, message(10, 5, 100),
+		footnote.ToolResult{CallID: "1", By: "server", CacheHit: true}, footnote.ToolResult{CallID: "2", By: "server"}, footnote.ToolResult{CallID: "3", By: "client"},
+		footnote.UserMessage{Context: "Please answer now."},
+		footnote.RunFailed{Code: footnote.AgentTimeout, Usage: footnote.Usage{Input: 10, Output: 5}, Cost: footnote.Cost{MicroUSD: 100}, Millis: 7},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	conversation(t, s, "c2", "bob", "", message(1, 1, 1))
+	totals := open(t, s, file)
+	users, err := totals.Org(t.Context(), "acme")
+	if err != nil || len(users) != 2 || len(users["ada"]) != 1 || users["ada"][0].Counts != (usage.Counts{Questions: 1, Runs: 1, Failed: 1, Calls: 2, Hits: 1}) || users["ada"][0].Usage.Input != 10 {
+		t.Errorf("%+v, %v", users, err)
+	}
+	if other, err := totals.Org(t.Context(), "acm"); err != nil || len(other) != 0 {
+		t.Errorf("another organisation: %v, %v", other, err)
+	}
+	if err := totals.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := open(t, s, file).Runs(t.Context(), "acme") // as the file has them
+	if err != nil || len(runs) != 2 || runs[0].User != "bob" || runs[0].Outcome != "" || runs[0].Question != 0 || runs[1].Question != 2 || runs[1].Outcome != "failed" ||
+		runs[1].Code != footnote.AgentTimeout || runs[1].Usage.Input != 10 || runs[1].Millis != 7 || runs[1].Conversation != "c1" {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
+// forgetful is a log that fails to tell the tier of a conversation.
+type forgetful struct {
+	usage.Log
+	fails bool
+}
+
+func (f *forgetful) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
+	if f.fails {
+		return func(yield func(footnote.Event, error) bool) {
+			yield(footnote.Event{}, footnote.Errorf(footnote.StorageUnavailable, "The store is away."))
+		}
+	}
+	return f.Log.Events(ctx, stream, after)
+}
+
+// TestARunIsListedOnce holds that an event which could not be added up, and comes again,
+// is taken once.
+func TestARunIsListedOnce(t *testing.T) {
+	s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+	if _, err := s.CreateAppend(t.Context(), footnote.Stream{ID: "c1", Kind: "conversation", Org: "acme", User: "ada"}, footnote.Append{Run: "run_1", Bodies: []footnote.Body{footnote.Opened{Assistant: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, s, file).Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), footnote.Append{Stream: "c1", After: 1, Run: "run_1", Bodies: []footnote.Body{footnote.RunStarted{}}}); err != nil {
+		t.Fatal(err)
+	}
+	log := &forgetful{s, true}
+	totals := open(t, log, file)
+	for range 3 {
+		if _, err := totals.Runs(t.Context(), "acme"); footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Fatalf("while the store is away: %v", err)
+		}
+	}
+	log.fails = false
+	if runs, err := totals.Runs(t.Context(), "acme"); err != nil || len(runs) != 1 {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
+// TestAnotherServerDeletes holds that a server which only follows knows what it cost that
+// another one has deleted, also after a restart.
+func TestAnotherServerDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
+		ctx, cancel := context.WithCancel(t.Context())
+		totals, done := open(t, s, file), make(chan struct{})
+		go func() { defer close(done); totals.Follow(ctx, slog.New(slog.DiscardHandler)) }()
+		conversation(t, s, "c1", "ada", "", message(10, 5, 100))
+		time.Sleep(time.Minute)
+		if err := s.Delete(t.Context(), "c1"); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		<-done
+		for name, totals := range map[string]*usage.Totals{"same": totals, "after a restart": open(t, s, file)} {
+			if list := days(t, totals, ada); len(list) != 1 || list[0].Cost.MicroUSD != 100 {
+				t.Errorf("%s: %+v", name, list)
+			}
+		}
+	})
 }

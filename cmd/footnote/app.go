@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,13 @@ import (
 	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/ledger"
+	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/model/claude"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/model/price"
@@ -32,6 +36,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 	"github.com/footnotehq/footnote/telemetry"
+	"github.com/footnotehq/footnote/tool/drawing"
 	"github.com/footnotehq/footnote/tool/workspace"
 	"github.com/footnotehq/footnote/usage"
 )
@@ -52,12 +57,17 @@ type app struct {
 	store      store.Store
 	hub        *hub.Hub
 	metrics    *telemetry.Metrics
+	traces     *telemetry.Traces // nil where nobody follows runs
 	assistants []*agent.Assistant
 	assistant  *agent.Assistant      // the default one
+	market     market.Market         // nil where none is configured
 	workspaces *workspace.Workspaces // nil without a folder for them
+	boards     *board.Boards         // of drawings on charts
+	prices     *drawing.Prices       // of the market, where there is one
 	unconfined error                 // why the coder cannot run commands; nil when it can
 	relay      *relay.Relay          // nil where no other server shares the store
 	engine     *agent.Engine
+	ring       *apikey.Ring // the keys of the store
 	opened     atomic.Pointer[opened]
 	closers    []func() error
 }
@@ -75,9 +85,10 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if err := os.MkdirAll(filepath.Join(c.Data, folder), 0o700); err != nil {
 		return nil, folderError(c.Data, err)
 	}
-	if a.metrics, err = telemetry.New(); err != nil {
+	if a.metrics, err = telemetry.New(c.SlowResponse); err != nil {
 		return nil, err
 	}
+	tracer := a.tracer(ctx)
 	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
 	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
@@ -111,6 +122,10 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if err := a.connect(); err != nil {
 		return nil, err
 	}
+	if err := a.openMarket(); err != nil {
+		return nil, err
+	}
+	a.openBoards()
 	if a.assistants, err = a.allAssistants(ctx); err != nil {
 		return nil, err
 	}
@@ -118,11 +133,36 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if err := a.openRelay(); err != nil {
 		return nil, err
 	}
+	a.ring = apikey.NewRing(a.store)
 	a.engine, err = agent.New(agent.Options{
-		Log: a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
-		Metrics: watched{a.metrics, ended}, Logger: log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
+		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
+		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
+		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
 	return a, err
+}
+
+// tracer follows runs from outside; nil where nobody wants to.
+func (a *app) tracer(ctx context.Context) agent.Tracer {
+	c := a.cfg
+	if c.Traces.Endpoint == "" {
+		return nil
+	}
+	provider := map[string]string{config.Anthropic: "anthropic", config.Offline: "footnote"}[c.Upstream]
+	a.traces = telemetry.NewTraces(telemetry.TraceOptions{
+		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Header(), Ratio: c.Traces.Ratio, Content: c.Traces.Content, Redact: redactor(c),
+		Provider: cmp.Or(provider, "anthropic_compatible"), Server: serverOf(c), Version: version, Logger: a.log,
+	})
+	a.later(func() error { return a.traces.Close(ctx) })
+	return a.traces
+}
+
+// serverOf is the address of the model's server.
+func serverOf(c config.Config) string {
+	if c.Upstream == config.Anthropic {
+		return cmp.Or(c.BaseURL, claude.DefaultBaseURL)
+	}
+	return c.BaseURL
 }
 
 // allowed is who may use what; nil when there are no rules.
@@ -145,14 +185,19 @@ func folderError(folder string, err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s %s", folder, what), Err: err}
 }
 
+// multipliers are how often a token of a tier counts.
+func multipliers(c config.Config) map[string]int64 {
+	all := map[string]int64{}
+	for _, t := range c.Tiers.List() {
+		all[t.Name] = int64(t.Multiplier)
+	}
+	return all
+}
+
 // newLedger keeps people within what the configuration allows them.
 func (a *app) newLedger(counter ledger.Counter) *ledger.Ledger {
-	multipliers := map[string]int64{}
-	for _, t := range a.cfg.Tiers.List() {
-		multipliers[t.Name] = int64(t.Multiplier)
-	}
 	return ledger.New(ledger.Options{
-		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers, ToolPrices: toolPrices(a.cfg), Counter: counter, Logger: a.log,
+		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg), Counter: counter, Logger: a.log,
 	})
 }
 

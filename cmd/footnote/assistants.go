@@ -26,11 +26,11 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 	if err != nil {
 		return nil, err
 	}
-	analyst, err := a.analyst()
+	analyst, err := a.analyst(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := []*agent.Assistant{analyst, a.explore(), coder}
+	all := []*agent.Assistant{analyst, a.explore(), coder, a.chartAnalyst()}
 	for _, as := range all {
 		specs := make([]agent.Spec, len(as.Tools))
 		for i, t := range as.Tools {
@@ -77,12 +77,16 @@ func (a *app) policy() agent.Policy {
 }
 
 // analyst is the assistant that answers from the sources.
-func (a *app) analyst() (*agent.Assistant, error) {
+func (a *app) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []agent.Tool
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
 	tools = append(tools, profile.New(profile.Options{Sources: a.catalog})...)
 	tools = append(tools, chart.New())
-	tools, err := a.ownTools(a.cached(tools))
+	tools, err := a.searchTool(ctx, a.cached(tools))
+	if err != nil {
+		return nil, err
+	}
+	tools, err = a.ownTools(tools)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/tool/own"
 )
@@ -19,7 +20,7 @@ import (
 // openCache makes the cache of tools' results. The terminal's, which has a folder,
 // is its own: its sources are on this machine.
 func (a *app) openCache(folder string) error {
-	if a.cfg.Cache.TTL == 0 && len(a.cfg.Cache.Tools) == 0 && !slices.ContainsFunc(a.cfg.Tools.Own, func(t config.OwnTool) bool { return t.TTL != nil }) {
+	if !caches(a.cfg) {
 		return nil
 	}
 	var backend cache.Backend
@@ -35,6 +36,32 @@ func (a *app) openCache(folder string) error {
 	a.cache = cache.New(cache.Options{Backend: backend, Sources: a.cacheSource, Scope: a.cacheScope(), Logger: a.log, Metrics: a.metrics})
 	a.later(a.cache.Close)
 	return nil
+}
+
+// caches reports whether results of any tool are kept.
+func caches(c config.Config) bool {
+	return c.Cache.TTL > 0 || len(c.Cache.Tools) > 0 || slices.ContainsFunc(c.Tools.Own, func(t config.OwnTool) bool { return t.TTL != nil })
+}
+
+// checkCache looks whether results can be kept where they are to be.
+func checkCache(ctx context.Context, c config.Config) check {
+	switch {
+	case !caches(c):
+		return check{"cache", stateOK, "off: each call of a tool runs its statement"}
+	case c.Redis == "":
+		return check{"cache", stateOK, fmt.Sprintf("in memory, %d MB and %d results at most, for %v", c.Cache.Bytes>>20, c.Cache.Entries, c.Cache.TTL)}
+	}
+	backend, err := cache.OpenRedis(string(c.Redis), cache.RedisOptions{})
+	if err != nil {
+		return check{"cache", stateFail, err.Error()}
+	}
+	defer backend.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := backend.Get(ctx, "doctor"); err != nil {
+		return check{"cache", stateWarn, "Redis does not answer, so each call of a tool runs its statement: " + config.Redact(err.Error())}
+	}
+	return check{"cache", stateOK, fmt.Sprintf("in Redis, for %v", c.Cache.TTL)}
 }
 
 // cacheSource is a source as a key of the cache names it. Files have versions that
@@ -56,11 +83,16 @@ func (a *app) cacheSource(ctx context.Context, name string) (cache.Source, error
 }
 
 // cacheScope is what of a principal decides on the rows it sees. The policies of a
-// database with policies of its own may look at the user, so that there everybody
-// has results of their own.
+// database with policies of its own may look at the user, and so may filters, so that
+// there everybody has results of their own.
 func (a *app) cacheScope() func(footnote.Principal) []string {
 	for _, address := range a.cfg.Sources {
 		if scheme, _, ok := strings.Cut(address, ":"); ok && (scheme == "postgres" || scheme == "postgresql") {
+			return nil
+		}
+	}
+	for _, filters := range a.cfg.Filters {
+		if rules, err := rowfilter.Parse(filters); err != nil || rules.Asks("user") {
 			return nil
 		}
 	}

@@ -33,7 +33,7 @@ func openCatalog(c config.Config, rules *access.Rules, configured sources, folde
 		pool := child.NewPool(4) // of their own: they never wait for the configured ones, nor these for them
 		o.Folder = folder
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
-			src, err := openSource(ctx, c, name, path, scratch, pool, log, nil)
+			src, err := openSource(ctx, c, name, path, nil, scratch, pool, log, nil) // an upload is its owner's
 			if err != nil {
 				return nil, err
 			}
@@ -295,15 +295,32 @@ var errQueryTime = errors.New("the time for the statement is over")
 // Suggest implements httpapi.Data. Without a name it is about the first source.
 func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n int) ([]string, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
+	names := []string{name}
 	if name == "" {
-		names, err := d.catalog.Choose(p, nil)
-		if err != nil || len(names) == 0 {
+		var err error
+		if names, err = d.catalog.Choose(p, nil); err != nil || len(names) == 0 {
 			return nil, err
 		}
-		name = names[0]
 	}
-	if _, _, err := d.find(ctx, p, name); err != nil {
+	name, err := d.readable(ctx, p, names)
+	if err != nil {
 		return nil, err
 	}
 	return d.planner.Suggest(ctx, name, n)
+}
+
+// readable is the first of the sources that can be read now; one that is away does not
+// keep the others from being asked about.
+func (d data) readable(ctx context.Context, p footnote.Principal, names []string) (string, error) {
+	var first error
+	for _, name := range names {
+		_, _, err := d.find(ctx, p, name)
+		if err == nil {
+			return name, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return "", first
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -57,9 +58,10 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 	}
 	checks = append(checks, checkKeys(ctx, c))
 	checks = append(checks, checkTokens(ctx, c)...)
-	checks = append(checks, checkLimits(c))
+	checks = append(checks, checkLimits(c), checkCache(ctx, c), checkRetention(c))
 	checks = append(checks, checkModel(ctx, c, std)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
+	checks = append(checks, checkMarket(ctx, c)...)
 	printChecks(std.out, checks)
 	for _, k := range checks {
 		if k.state == stateFail {
@@ -80,6 +82,11 @@ func printChecks(w io.Writer, checks []check) {
 
 // checkData writes to the data folder and looks at its free space.
 func checkData(folder string) check {
+	_, err := os.Stat(folder)
+	is := "is"
+	if errors.Is(err, fs.ErrNotExist) {
+		is = "was not there; it was made, and is"
+	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return check{"data folder", stateFail, err.Error()}
 	}
@@ -99,7 +106,7 @@ func checkData(folder string) check {
 	if free < 512 {
 		state = stateWarn
 	}
-	return check{"data folder", state, fmt.Sprintf("%s is writable, %d MB free", folder, free)}
+	return check{"data folder", state, fmt.Sprintf("%s %s writable, %d MB free", folder, is, free)}
 }
 
 // checkKeys says who can call. A store that is not there yet has no keys; what is wrong
@@ -146,6 +153,11 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 		return []check{{"sources", stateWarn, "none; name one with --source or FOOTNOTE_SOURCES"}}
 	}
 	var checks []check
+	for _, t := range c.Tools.Search {
+		if _, ok := c.Sources[t.Source]; !ok {
+			checks = append(checks, check{"search", stateFail, fmt.Sprintf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)})
+		}
+	}
 	pool := child.NewPool(8)
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		checks = append(checks, checkSource(ctx, c, name, pool, std)...)
@@ -155,7 +167,7 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 
 func checkSource(ctx context.Context, c config.Config, name string, pool *child.Pool, std streams) []check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, c, "error"), loading(std.err))
+	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, c, "error"), loading(std.err))
 	if err != nil {
 		return []check{{what, stateFail, err.Error()}}
 	}
@@ -170,6 +182,7 @@ func checkSource(ctx context.Context, c config.Config, name string, pool *child.
 	default:
 		checks = append(checks, check{what, stateOK, "read-only: every way to write was refused"})
 	}
+	checks = append(checks, checkSearch(ctx, c, name, src)...)
 	if as, ok := src.(interface{ Role() (string, []string) }); ok {
 		role, remarks := as.Role()
 		checks = append(checks, check{what, stateOK, "asked as the role " + role})

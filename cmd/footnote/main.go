@@ -20,6 +20,7 @@ import (
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/model/modeltest"
 	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/store/postgres"
 )
 
 // The exit codes, stable for scripts.
@@ -80,6 +81,8 @@ type cli struct {
 	Keys      keysCmd     `cmd:"" help:"Make, list and revoke API keys."`
 	Export    exportCmd   `cmd:"" help:"Write all conversations to a file."`
 	Import    importCmd   `cmd:"" help:"Take conversations from a file: an export, or messages of the Messages API."`
+	Forget    forgetCmd   `cmd:"" help:"Delete what a user has left: conversations, results, drawings, files."`
+	Market    marketCmd   `cmd:"" help:"Load market data for charts."`
 	Migrate   migrateCmd  `cmd:"" help:"Bring the stored conversations to this version."`
 	Doctor    doctorCmd   `cmd:"" help:"Check key, model, sources, read-only and disk."`
 	FakeModel fakeCmd     `cmd:"" name:"fake-model" help:"Serve a scripted Messages API, for tests and benchmarks."`
@@ -143,12 +146,16 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 }
 
 // oneLine is the text of an error for people. The message of a classified error
-// says it all; an engine's cause may go on with a picture of the statement.
+// says it all, but for why the store cannot be used; an engine's cause may go on with
+// a picture of the statement.
 func oneLine(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Err != nil {
 		// What it was said with, and the message for people. The cause is the log's.
 		text = strings.Replace(text, e.Error(), e.Message, 1)
+		if why := postgres.Reason(e.Err); e.Code == footnote.StorageUnavailable && why != "" {
+			text += " " + why
+		}
 	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Join(lines, "; ")
@@ -176,11 +183,20 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 	if err != nil {
 		return c, &exit{exitUsage, err}
 	}
+	configured := c.Sources
 	if len(s.Source) > 0 {
 		// Sources that a command names stand alone: the configured ones are for the server.
-		if c.Sources, err = namedSources(s.Source, c.Sources); err != nil {
+		named, err := namedSources(s.Source, c.Sources)
+		if err == nil {
+			err = sameFiltered(named, c)
+		}
+		if err != nil {
 			return c, &exit{exitUsage, err}
 		}
+		c.Sources = named
+	}
+	if err := c.CheckFiltered(c.Sources, configured); err != nil {
+		return c, &exit{exitUsage, err}
 	}
 	return c, nil
 }

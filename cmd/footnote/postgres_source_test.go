@@ -68,21 +68,43 @@ func (g *rig) as(key, method, target string, body any, status int) string {
 	return w.Body.String()
 }
 
+// answerAs asks as the owner of a key, and gives all that can be read of the answer: its
+// events, messages, exports and first result.
+func (g *rig) answerAs(key, question string) (conversation, all string) {
+	g.t.Helper()
+	var opened taken
+	body := g.as(key, "POST", "/api/conversations", map[string]any{"text": question}, http.StatusAccepted)
+	if err := json.Unmarshal([]byte(body), &opened); err != nil {
+		g.t.Fatal(err)
+	}
+	at := "/api/conversations/" + opened.Conversation
+	g.settleAs(key, opened.Conversation)
+	for _, target := range []string{at + "/events", at + "/messages", at + "/export", at + "/export?format=html", "/api/results/" + opened.Conversation + ".r1"} {
+		all += g.as(key, "GET", target, nil, http.StatusOK)
+	}
+	return opened.Conversation, all
+}
+
+// twoOrgs are the users of both, each with a key.
+var twoOrgs = []config.Key{{Key: adasKey, Org: "acme", User: "ada"}, {Key: bobsKey, Org: "globex", User: "bob"}}
+
 // TestPostgresSource has one server, since the parser takes seconds to start.
 func TestPostgresSource(t *testing.T) {
 	address := reader(t, append(tenants, orders...)...)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Sources = map[string]string{"shop": address}
-		c.APIKeys = []config.Key{{Key: adasKey, Org: "acme", User: "ada"}, {Key: bobsKey, Org: "globex", User: "bob"}}
+		c.APIKeys = twoOrgs
 	})
-	t.Run("RowLevelSecurity", func(t *testing.T) { rowLevelSecurity(t, g) })
+	t.Run("RowLevelSecurity", func(t *testing.T) { rowLevelSecurity(t, g, "public.") })
+	t.Run("RunAgain", func(t *testing.T) { ranAgain(t, g) })
 	t.Run("Questions", func(t *testing.T) { postgresQuestions(t, g) })
 	t.Run("Commands", func(t *testing.T) { postgresCommands(t, address) })
 }
 
-// rowLevelSecurity has users of two orgs ask the same things of one Postgres, in
-// turns: each sees the rows of its org, whichever way it asks.
-func rowLevelSecurity(t *testing.T, g *rig) {
+// rowLevelSecurity has users of two orgs ask the same things of one source, in
+// turns: each sees the rows of its org, whichever way it asks. Schema is what names
+// of tables may have before them.
+func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 	orgs := []struct{ key, rows, own, foreign string }{ // the last of foreign is a word that a refusal may repeat
 		{adasKey, "12", "anvil", "zeppelin quartz lunar martian globex 7010"},
 		{bobsKey, "7", "zeppelin", "anvil rocket north south acme"},
@@ -106,7 +128,7 @@ func rowLevelSecurity(t *testing.T, g *rig) {
 				{"POST", "/api/sources/shop/query", query("SELECT count(*), min(product), max(product), sum(amount) FROM sales"), o.rows},
 				{"POST", "/api/sources/shop/query", query("SELECT * FROM sales"), o.own},
 				{"POST", "/api/sources/shop/query", query("SELECT * FROM totals ORDER BY 2"), o.own},
-				{"POST", "/api/sources/shop/query", query("WITH s AS (SELECT * FROM public.sales) SELECT product, count(*) FROM s GROUP BY 1"), o.own},
+				{"POST", "/api/sources/shop/query", query("WITH s AS (SELECT * FROM " + schema + "sales) SELECT product, count(*) FROM s GROUP BY 1"), o.own},
 				{"GET", "/api/sources/shop/samples?table=sales&limit=50", nil, o.own},
 				{"GET", "/api/sources/shop/distribution?table=sales&column=product", nil, o.own},
 				{"GET", "/api/sources/shop/distribution?table=sales&column=amount", nil, `"rows":` + o.rows},
@@ -135,28 +157,14 @@ func rowLevelSecurity(t *testing.T, g *rig) {
 	}
 	// The planner's own knowledge of the data, its answers, and what is kept of them.
 	for _, o := range orgs {
-		var opened taken
-		body := g.as(o.key, "POST", "/api/conversations", map[string]any{"text": "How many sales are there by product?"}, http.StatusAccepted)
-		if err := json.Unmarshal([]byte(body), &opened); err != nil {
-			t.Fatal(err)
-		}
-		all := ""
-		for _, path := range []string{"/events", "/messages", "/export", "/export?format=html"} {
-			r := g.request("GET", "/api/conversations/"+opened.Conversation+path, nil)
-			r.Header.Set("Authorization", "Bearer "+o.key)
-			if path == "/events" {
-				r.Header.Set("Accept", "text/event-stream") // it ends with the run
-			}
-			all += g.do(r).Body.String()
-		}
-		all += g.as(o.key, "GET", "/api/results/"+opened.Conversation+".r1", nil, http.StatusOK)
+		id, all := g.answerAs(o.key, "How many sales are there by product?")
 		if !strings.Contains(all, o.own) {
 			t.Errorf("the answer shows no %s: %.2000s", o.own, all)
 		}
 		clean("the answer", all, o.foreign)
 		for _, other := range orgs {
 			if other.key != o.key {
-				g.as(other.key, "GET", "/api/results/"+opened.Conversation+".r1", nil, http.StatusNotFound)
+				g.as(other.key, "GET", "/api/results/"+id+".r1", nil, http.StatusNotFound)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) erro
 		}
 	case err == nil:
 		printTable(std.out, res, terminalWidth(std.out))
-		fmt.Fprintf(std.err, "%d rows in %s\n", sum.Rows, sum.Elapsed.Round(time.Millisecond))
+		fmt.Fprintf(std.err, "%s in %s\n", counted(sum.Rows, "row"), sum.Elapsed.Round(time.Millisecond))
 	}
 	switch {
 	case err != nil:

@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/retention"
 	"github.com/footnotehq/footnote/source/catalog"
 	"github.com/footnotehq/footnote/store"
@@ -23,7 +28,7 @@ func (a *app) retention(note func(retention.Deleted) error, now func() time.Time
 	o := retention.Options{
 		Log:   a.store.(store.Movable),                      // as all stores of servers are
 		Rules: rules, Logger: a.log, Before: a.usage.Settle, // what they cost stays known
-		Note: note, Now: now,
+		Note: note, Now: now, Document: board.IsBoard,
 		Files: func(_ context.Context, rules retention.Rules, active map[retention.Person]bool) error {
 			return a.expireUploads(rules, active, now())
 		},
@@ -41,11 +46,36 @@ func (a *app) retention(note func(retention.Deleted) error, now func() time.Time
 	return retention.New(o), nil
 }
 
-// running runs the job until stop is called, which waits for its end.
-func running(ctx context.Context, job *retention.Job) (stop func()) {
+// checkRetention says how long conversations are kept.
+func checkRetention(c config.Config) check {
+	rules, err := c.RetentionRules()
+	switch {
+	case err != nil:
+		return check{"retention", stateFail, err.Error()}
+	case len(rules) == 0:
+		return check{"retention", stateOK, "none: conversations are kept for ever"}
+	}
+	var said []string
+	for _, org := range slices.Sorted(maps.Keys(rules)) {
+		whose := org
+		if org == "*" {
+			whose = "all others"
+		}
+		said = append(said, fmt.Sprintf("%s %d days", whose, int(rules[org].Hours()/24)))
+	}
+	if _, all := rules["*"]; !all {
+		said = append(said, "all others for ever")
+	}
+	return check{"retention", stateOK, "conversations are kept after their last event: " + strings.Join(said, ", ")}
+}
+
+// running runs jobs until stop is called, which waits for their end.
+func running(ctx context.Context, jobs ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { job.Run(ctx) })
+	for _, job := range jobs {
+		wg.Go(func() { job(ctx) })
+	}
 	return func() { cancel(); wg.Wait() }
 }
 
@@ -95,6 +125,9 @@ func redacting(c config.Config) func([]string, slog.Attr) slog.Attr {
 // secretsOf are the secrets of a configuration.
 func secretsOf(c config.Config) []string {
 	secrets := []string{string(c.APIKey)}
+	for _, value := range c.Traces.Header() {
+		secrets = append(secrets, value)
+	}
 	for _, k := range c.APIKeys {
 		secrets = append(secrets, string(k.Key))
 	}
@@ -104,16 +137,10 @@ func secretsOf(c config.Config) []string {
 // redactor takes secrets, passwords within addresses, and what the configured patterns
 // match out of a text.
 func redactor(c config.Config) func(string) string {
-	var pairs []string
-	for _, s := range append(secretsOf(c), string(c.Store)) {
-		if len(s) >= 4 { // a shorter one would take words apart
-			pairs = append(pairs, s, "***")
-		}
-	}
-	secrets := strings.NewReplacer(pairs...)
+	secrets := audit.Replacer(append(secretsOf(c), string(c.Store), string(c.Redis)))
 	patterns, _ := c.RedactPatterns() // Check has read them
 	return func(text string) string {
-		text = config.Redact(secrets.Replace(text))
+		text = config.Redact(secrets(text))
 		for _, p := range patterns {
 			text = p.ReplaceAllLiteralString(text, "***")
 		}

@@ -232,7 +232,7 @@ func wrapSQL(sql string, width int) string {
 }
 
 func beginsClause(rest string) bool {
-	for _, word := range []string{"FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION "} {
+	for _, word := range []string{"SELECT ", "FROM ", "JOIN ", "LEFT JOIN ", "WHERE ", "GROUP BY ", "HAVING ", "ORDER BY ", "LIMIT ", "UNION "} {
 		if len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) {
 			return true
 		}
@@ -294,7 +294,7 @@ func (s *screen) footnotes(a *answerJSON) {
 		fmt.Fprintln(s.out)
 	}
 	for _, id := range sortedKeys(inTable) {
-		fmt.Fprintf(s.out, "    and %d numbers of the table, each a cell of %s\n", inTable[id], id)
+		fmt.Fprintf(s.out, "    and %s of the table, each a cell of %s\n", counted(inTable[id], "number"), id)
 	}
 	for _, u := range a.Unresolved {
 		fmt.Fprintf(s.out, "[?] %s has no footnote: %s\n", safeText(u.Text), safeText(u.Reason))

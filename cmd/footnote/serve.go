@@ -16,7 +16,6 @@ import (
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/httpapi/session"
-	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/retention"
 	"github.com/footnotehq/footnote/source/duckdb"
 	"github.com/footnotehq/footnote/store/postgres"
@@ -115,7 +114,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	followed := make(chan struct{})
 	go func() { defer close(followed); follow.Run(following, auditGrace) }()
 
-	defer running(ctx, job)()
+	defer running(ctx, job.Run, func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -195,10 +194,10 @@ func (a *app) doors() (*httpapi.Server, error) {
 	statements := &generator{app: a}
 	a.later(statements.close)
 	return httpapi.New(httpapi.Options{
-		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces,
+		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
 		Access: a.allowed(),
-		Engine: a.engine, Log: withWorkspaces{forgetful{a.store, a}, a.workspaces}, Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
-		Keys: a.cfg.Principals(), StoredKeys: apikey.NewRing(a.store), Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
+		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
+		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
 		Watch: a.watch(),

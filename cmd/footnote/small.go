@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/demo"
 	"github.com/footnotehq/footnote/source/duckdb"
 )
@@ -87,6 +88,9 @@ func (cmd *demoCmd) Run(ctx context.Context, s *settings, e env, std streams) er
 		if c.Workspace, err = samples(c.Data); err != nil {
 			return err
 		}
+	}
+	if c.Market.Store == "" {
+		c.Market.Store = config.Secret(filepath.Join(c.Data, demoMarket))
 	}
 	return serve(ctx, c, std, func(address string) {
 		fmt.Fprintf(std.err, `

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/internal/plainfile"
 	"github.com/footnotehq/footnote/source"
@@ -57,6 +59,34 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 	return named, nil
 }
 
+// sameFiltered refuses a configured source with filters under a name that has none.
+func sameFiltered(named map[string]string, c config.Config) error {
+	for name, where := range named {
+		for configured, address := range c.Sources {
+			if len(c.Filters[configured]) > 0 && len(c.Filters[name]) == 0 && sameAddress(address, where) {
+				return fmt.Errorf("--source %s: the configuration has filters for this address, under the name %s. Use --source %s", where, configured, configured)
+			}
+		}
+	}
+	return nil
+}
+
+// sameAddress reports whether two addresses of files lead to one file.
+func sameAddress(a, b string) bool {
+	if a == b {
+		return true
+	}
+	path := func(address string) string {
+		if scheme, rest, ok := strings.Cut(address, ":"); ok && (scheme == "sqlite" || scheme == "duckdb" || scheme == "file") {
+			address, _, _ = strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+		}
+		return address
+	}
+	one, err1 := os.Stat(path(a))
+	other, err2 := os.Stat(path(b))
+	return err1 == nil && err2 == nil && os.SameFile(one, other)
+}
+
 // nameOf is a name for the source at an address: what its file is called.
 func nameOf(where string) string {
 	if isPostgres(where) {
@@ -84,6 +114,14 @@ func nameOf(where string) string {
 // sources are the opened databases by name.
 type sources map[string]source.Source
 
+// Source returns one of them.
+func (s sources) Source(name string) (source.Source, error) {
+	if src, ok := s[name]; ok {
+		return src, nil
+	}
+	return nil, footnote.Errorf(footnote.NotFound, "There is no source named %.80q.", name)
+}
+
 func (s sources) names() []string { return slices.Sorted(maps.Keys(s)) }
 
 func (s sources) close() error {
@@ -104,7 +142,7 @@ func openSources(ctx context.Context, c config.Config, log *slog.Logger, progres
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], filepath.Join(c.Data, "loaded"), pool, log, progress)
+			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), pool, log, progress)
 			if err != nil {
 				return err // it names the source
 			}
@@ -134,16 +172,20 @@ func prove(ctx context.Context, name string, src source.Source) error {
 }
 
 // openSource opens one database by its URL, or by what its path looks like. What is
-// loaded of files goes into the folder loaded.
-func openSource(ctx context.Context, c config.Config, name, where, loaded string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+// loaded of files goes into the folder loaded. An engine that cannot hold the filters
+// does not open.
+func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
 	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
 	if isPostgres(where) {
-		return postgres.Open(ctx, name, where, postgres.Options{Limits: limits, Logger: log})
+		if len(filters) > 0 {
+			return nil, fmt.Errorf("source %s: filters are not for Postgres, which has policies of its own", name)
+		}
+		return postgres.Open(ctx, name, where, postgres.Options{Limits: limits, VersionSQL: c.Cache.Version(name), Logger: log})
 	}
 	if isSQLite(where) {
-		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Pool: pool, Logger: log})
+		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Filters: filters, Pool: pool, Logger: log})
 	}
-	o := duckdb.Options{Dir: loaded, Limits: limits, Pool: pool, Logger: log}
+	o := duckdb.Options{Dir: loaded, Limits: limits, Filters: filters, Pool: pool, Logger: log}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}

@@ -154,7 +154,7 @@ func checkStore(ctx context.Context, c config.Config) []check {
 	defer cancel()
 	state, err := postgres.Inspect(ctx, string(c.Store))
 	if err != nil {
-		return []check{{"store", stateFail, footnote.MessageOf(err)}}
+		return []check{{"store", stateFail, oneLine(err)}}
 	}
 	checks := []check{{"store", stateOK, state.Server}}
 	switch {
@@ -171,22 +171,40 @@ func checkStore(ctx context.Context, c config.Config) []check {
 
 // checkLog reads all conversations. It may do so beside a server.
 func checkLog(ctx context.Context, c config.Config) []check {
-	log, err := openToRead(ctx, c, "")
-	if err != nil {
-		return []check{{"log", stateFail, footnote.MessageOf(err)}}
+	var checks []check
+	for _, where := range [][2]string{{"log", ""}, {"log of ask", askFolder}} {
+		what, folder := where[0], where[1]
+		log, err := openToRead(ctx, c, folder)
+		inFile := c.Store == "" || folder != ""
+		switch {
+		case err != nil && inFile && footnote.CodeOf(err) == footnote.NotFound: // nobody has asked there yet
+		case err != nil:
+			checks = append(checks, check{what, stateFail, oneLine(err)})
+		default:
+			checks = append(checks, readLog(ctx, c, what, log)...)
+		}
 	}
+	if len(checks) == 0 {
+		return []check{{"log", stateOK, "no conversations yet"}}
+	}
+	return checks
+}
+
+// readLog checks one store, and closes it.
+func readLog(ctx context.Context, c config.Config, what string, log store.Store) []check {
 	defer log.Close()
-	report, err := inspect.Read(ctx, log)
+	report, err := inspect.Read(ctx, log, multipliers(c))
 	var checks []check
 	for _, p := range report.Problems {
-		checks = append(checks, check{"log", stateFail, p.String()})
+		checks = append(checks, check{what, stateFail, p.String()})
 	}
 	if report.More > 0 {
-		checks = append(checks, check{"log", stateFail, counted(report.More, "more problem")})
+		checks = append(checks, check{what, stateFail, counted(report.More, "more problem")})
 	}
 	if err != nil {
-		return append(checks, check{"log", stateFail, footnote.MessageOf(err)})
+		return append(checks, check{what, stateFail, oneLine(err)})
 	}
-	return append(checks, check{"log", stateOK, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
-		counted(report.Events, "event"), counted(report.Streams, "stream"), counted(report.Runs, "run"), report.Unfinished, counted(report.Calls, "call"), report.Cost.USD())})
+	return append(checks, check{what, stateOK, fmt.Sprintf("%s in %s, %s of which %d go on, %s, %.2f USD",
+		counted(report.Events, "event"), counted(report.Streams, "stream"), counted(report.Runs, "run"), report.Unfinished, counted(report.Calls, "call"), report.Cost.USD())},
+		check{what, stateOK, counted(report.Balances, "balance") + " compared with what it says was used"})
 }

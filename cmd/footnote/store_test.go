@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,7 +103,24 @@ func TestStoreSecret(t *testing.T) {
 			}
 			if text := command(t, want, name, "--store", url); strings.Contains(text, "hush") || strings.Contains(text, "hu%s") {
 				t.Errorf("%s tells the password: %s", name, text)
+			} else if want == 1 && !strings.Contains(text, "127.0.0.1:1") {
+				t.Errorf("%s does not say what cannot be reached: %s", name, text)
 			}
 		}
+	}
+}
+
+// TestDoctorReadsAllLogs: also those of a folder in which only the terminal has asked, and
+// of one in which nobody has.
+func TestDoctorReadsAllLogs(t *testing.T) {
+	data := t.TempDir()
+	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "no conversations yet") {
+		t.Errorf("an empty folder: %s", out)
+	}
+	shop := filepath.Join(data, "shop.db")
+	command(t, 0, "seed-demo", shop)
+	command(t, 0, "ask", "--data", data, "--source", shop, "--model", "offline", "How many orders are there?")
+	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "log of ask") || !strings.Contains(out, "1 run ") {
+		t.Errorf("what was asked at the terminal is not read: %s", out)
 	}
 }

@@ -55,6 +55,7 @@ func (c counting) Delete(ctx context.Context, id string) error {
 const (
 	aConversation = "CONVERSATION"
 	anUpload      = "UPLOAD"
+	aLine         = "DRAWING"
 )
 
 type probe struct {
@@ -100,6 +101,11 @@ var probes = map[string]probe{
 	"GET /api/ai/{id}":                                 {target: "/api/ai/" + aConversation},
 	"GET /api/ai/{id}/stream":                          {target: "/api/ai/" + aConversation + "/stream"},
 	"POST /api/ai/{id}/stop":                           {target: "/api/ai/" + aConversation + "/stop"},
+	"GET /api/chat/{id}":                               {target: "/api/chat/" + aConversation},
+	"POST /api/chat":                                   {target: "/api/chat", body: in("message", "hi", "symbol", "EURUSD", "timeframe", "1h", "conversationId", aConversation)},
+	"POST /api/chat/tool-result":                       {target: "/api/chat/tool-result", body: in("conversationId", aConversation, "toolCallId", "t1", "result", "x")},
+	"DELETE /api/drawings/{id}":                        {target: "/api/drawings/" + aLine + "?symbol=EURUSD"},
+	"POST /api/drawings":                               {target: "/api/drawings", body: in("drawing", in("id", aLine, "type", "horizontal_line", "symbol", "EURUSD", "timeframe", "1h", "price", 1.2))},
 	"POST /api/analyze/tool-result":                    {target: "/api/analyze/tool-result", body: in("sessionId", aConversation, "tool_call_id", "t1", "result", "x")},
 	"GET /api/analyze":                                 {target: "/api/analyze?question=hi&sessionId=" + aConversation},
 	"POST /api/analyze":                                {target: "/api/analyze", body: in("question", "How many orders are there?", "sessionId", aConversation), opens: true},
@@ -112,7 +118,13 @@ var probes = map[string]probe{
 var without = map[string]bool{
 	"GET /api/session": true, "POST /api/session": true, "DELETE /api/session": true, "GET /api/conversations": true, "GET /api/assistants": true, "GET /api/sources": true,
 	"POST /api/sources": true, "GET /api/usage": true, "GET /api/openapi.yaml": true, "GET /healthz": true, "GET /readyz": true, "GET /metrics": true, "GET /v1/models": true,
-	"POST /api/analyze/schema": true,
+	"GET /api/chat": true, "GET /api/drawings": true, "POST /api/drawings/undo": true, "POST /api/drawings/redo": true, "GET /api/drawings/history": true,
+	"GET /api/drawings/stream": true, "GET /api/drawings/export": true, "POST /api/drawings/import": true,
+	"GET /api/market/symbols": true, "GET /api/market/candles": true, "GET /api/market/events": true, "GET /api/market/price": true,
+	"POST /api/analyze/schema": true, "GET /api/usage/people": true, "GET /api/usage/questions": true,
+	// One drawing each, of the caller's own: its id is a word of the address.
+	"DELETE /api/drawings/undo": true, "DELETE /api/drawings/redo": true, "DELETE /api/drawings/history": true,
+	"DELETE /api/drawings/stream": true, "DELETE /api/drawings/export": true, "DELETE /api/drawings/import": true,
 }
 
 // TestForeignIdsDoNotExist holds that for every address which is described, and an id of
@@ -127,6 +139,8 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 	if w := g.do(g.upload("mine.db", shopBytes(t))); json.Unmarshal(w.Body.Bytes(), &up) != nil || up.Name == "" {
 		t.Fatal(w.Code, w.Body)
 	}
+	var drawn struct{ Drawing struct{ ID string } }
+	g.call("POST", "/api/drawings", aDrawing, 200, &drawn)
 	calls := &atomic.Int64{}
 	g.app.store = counting{g.app.store, calls}
 	var err error
@@ -142,8 +156,8 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 	}
 	before := last()
 	// Of the same length, so that errors which quote them are, too.
-	nobodys := map[string]string{aConversation: conversation[:len(conversation)-8] + "AAAAAAAA", anUpload: up.Name[:len(up.Name)-4] + "zzzz"}
-	foreign := map[string]string{aConversation: conversation, anUpload: up.Name}
+	nobodys := map[string]string{aConversation: conversation[:len(conversation)-8] + "AAAAAAAA", anUpload: up.Name[:len(up.Name)-4] + "zzzz", aLine: drawn.Drawing.ID[:len(drawn.Drawing.ID)-4] + "zzzz"}
+	foreign := map[string]string{aConversation: conversation, anUpload: up.Name, aLine: drawn.Drawing.ID}
 
 	spec := readSpec(t, g)
 	for path, methods := range spec.paths {
@@ -165,7 +179,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 		p := probes[name]
 		for _, key := range []string{bobsKey, cemsKey} {
 			ask := func(ids map[string]string) (status int, body string, header http.Header, n int64) {
-				fill := strings.NewReplacer(aConversation, ids[aConversation], anUpload, ids[anUpload])
+				fill := strings.NewReplacer(aConversation, ids[aConversation], anUpload, ids[anUpload], aLine, ids[aLine])
 				var body2 any
 				if p.body != nil {
 					data, err := json.Marshal(p.body)
@@ -183,7 +197,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 				calls.Store(0)
 				w := g.do(r)
 				n = calls.Load()
-				unfill := strings.NewReplacer(ids[aConversation], aConversation, ids[anUpload], anUpload)
+				unfill := strings.NewReplacer(ids[aConversation], aConversation, ids[anUpload], anUpload, ids[aLine], aLine)
 				return w.Code, unfill.Replace(w.Body.String()), w.Header(), n
 			}
 			status, body, header, n := ask(nobodys)

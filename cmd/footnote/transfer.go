@@ -50,7 +50,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err = errors.Join(err, finish(err == nil)); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "exported %d streams\n", n.Streams)
+	fmt.Fprintf(std.err, "exported %s\n", counted(n.Streams, "stream"))
 	if n.Running > 0 {
 		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n", n.Running)
 	}
@@ -74,6 +74,14 @@ func target(path string, stdout io.Writer) (out io.Writer, finish func(ok bool) 
 		}
 		return errors.Join(f.Sync(), f.Close(), os.Rename(part, path))
 	}, nil
+}
+
+// were is how many of something were, in words.
+func were(n int) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return fmt.Sprintf("%d were", n)
 }
 
 // progress tells after every hundred streams how far it is.
@@ -130,7 +138,7 @@ func (cmd *importCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	n, err := transfer.Import(ctx, log.(store.Movable), in, progress(std.err))
-	fmt.Fprintf(std.err, "imported %d streams; %d were there already\n", n.Streams, n.There)
+	fmt.Fprintf(std.err, "imported %s; %s there already\n", counted(n.Streams, "stream"), were(n.There))
 	return err
 }
 
@@ -157,7 +165,7 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 		bad++
 		fmt.Fprintf(std.err, "line %d: %s\n", line, oneLine(why))
 	})
-	fmt.Fprintf(std.err, "imported %d conversations; %d were there already; %d lines could not be read\n", n.Streams, n.There, bad)
+	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"), were(n.There), counted(bad, "line"))
 	if err == nil && bad > 0 {
 		return &exit{code: exitFailed}
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,7 +149,11 @@ func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (
 
 // streamed reports whether a response is a stream of events. Not all servers say so.
 func streamed(res *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	kind := res.Header.Get("Content-Type")
+	if strings.HasPrefix(kind, "text/event-stream") {
+		return true // not worth parsing
+	}
+	kind, _, _ = mime.ParseMediaType(kind)
 	return kind != "application/json"
 }
 
@@ -179,6 +184,7 @@ func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 	req.ContentLength = body.size
 	req.GetBody = func() (io.ReadCloser, error) { return body.open(), nil }
 	req.Body = body.open()
+	name(req)
 	res, err := m.http.Do(req)
 	switch {
 	case err != nil:
@@ -190,6 +196,29 @@ func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 		return nil, fmt.Errorf("the upstream answered with status %d", res.StatusCode)
 	}
 	return res, nil
+}
+
+// Headers that name who asks. The field of the API's own, metadata.user_id, is for
+// people and not for runs.
+const (
+	headerRun     = "Footnote-Run"
+	headerRequest = "Footnote-Request"
+	headerTrace   = "Traceparent" // of the W3C: a gateway goes on with the trace
+)
+
+// name tells the upstream, or a gateway before it, which run and request a call is of,
+// so that its log can be laid beside ours.
+func name(req *http.Request) {
+	from := footnote.OriginOf(req.Context())
+	if from.Run != "" {
+		req.Header.Set(headerRun, from.Run)
+	}
+	if from.Request != "" {
+		req.Header.Set(headerRequest, from.Request)
+	}
+	if from.Trace != "" {
+		req.Header.Set(headerTrace, from.Trace)
+	}
 }
 
 // refused is the SDK's error for an answer with the status of an error, whose body it

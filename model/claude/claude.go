@@ -232,7 +232,7 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 
 // step is Step; what it waits in is kept small.
 func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (*answered, error) {
-	models := m.candidates(req.Model, req.Effort)
+	models := m.candidates(req)
 	if len(models) == 0 {
 		return nil, &agent.StepError{Code: footnote.ModelNotFound, Message: "No model is chosen."}
 	}
@@ -316,9 +316,9 @@ func (e *redacted) Error() string { return e.text }
 func (e *redacted) Unwrap() error { return e.err }
 
 // candidates are the models to ask, in order. A fallback must take the same
-// thinking type, or the history could not be sent to it.
-func (m *Model) candidates(asked, effort string) []string {
-	primary := asked
+// thinking type, or the history could not be sent to it, and be permitted to who asks.
+func (m *Model) candidates(req *agent.Request) []string {
+	primary, effort := req.Model, req.Effort
 	if primary == "" {
 		primary = m.opts.Model
 	}
@@ -330,7 +330,7 @@ func (m *Model) candidates(asked, effort string) []string {
 	kind := m.thinkingType(known, effort)
 	for _, id := range m.opts.Fallbacks {
 		other, _ := m.prices.Model(id)
-		if m.thinkingType(other, effort) == kind && !slices.Contains(out, id) {
+		if m.thinkingType(other, effort) == kind && !slices.Contains(out, id) && (req.Permits == nil || req.Permits(id)) {
 			out = append(out, id)
 		}
 	}

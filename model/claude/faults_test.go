@@ -173,6 +173,7 @@ func TestFallbacks(t *testing.T) {
 		{"overloaded", modeltest.Fail(529), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, ""},
 		{"gone", modeltest.Fail(404), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, ""},
 		{"other thinking is skipped", modeltest.Fail(404), []string{"claude-sonnet-4-5", "claude-haiku-5-5"}, []string{"claude-sonnet-5-5", "claude-haiku-5-5"}, ""},
+		{"not permitted", modeltest.Fail(404), []string{"claude-haiku-5-5", "claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-opus-5-5"}, ""},
 		{"our own mistake", modeltest.Fail(400), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5"}, footnote.Internal},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -183,7 +184,9 @@ func TestFallbacks(t *testing.T) {
 				return modeltest.Say("from " + r.Model)
 			}
 			m, s := setup(t, modeltest.Options{Rule: rule}, Options{Fallbacks: tc.fallbacks})
-			reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
+			req := ask(user("hi"))
+			req.Permits = func(model string) bool { return tc.name != "not permitted" || model == "claude-opus-5-5" }
+			reply, err := m.Step(t.Context(), req, &recorder{})
 			var asked []string
 			for _, r := range s.Requests() {
 				asked = append(asked, r.Model)

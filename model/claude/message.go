@@ -150,6 +150,9 @@ func (m *message) handle(name, data []byte) error {
 	if index, ok := scanPlain(data, `{"type":"content_block_start","index":`, `,"content_block":{"type":"text","text":""}}`); ok {
 		return m.open(&block{index: index, kind: agent.TextBlock, fields: plainText(), grows: true, live: true, open: true})
 	}
+	if m.counted(data) {
+		return nil
+	}
 	switch string(data) {
 	case `{"type":"ping"}`, `{"type": "ping"}`:
 		return nil

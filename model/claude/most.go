@@ -17,7 +17,7 @@ func (m *Model) Most(req agent.Request) (tokens int64, cost footnote.Cost) {
 		size += len(msg.Content)
 	}
 	req.MaxCost = 0 // it is asked what it would be
-	for _, model := range m.candidates(req.Model, req.Effort) {
+	for _, model := range m.candidates(&req) {
 		out, _ := m.limit(model, &req, 0)
 		u := footnote.Usage{CacheWrite1h: int64(lasting)/2 + sentBeside, CacheWrite5m: int64(size) / 2, Output: out}
 		c := m.prices.Cost(model, u)

@@ -8,7 +8,17 @@ import (
 // title is a table or column in words.
 func (t *table) title() string { return strings.Join(t.words, " ") }
 
-func (c *column) title() string { return showName(c.name) }
+func (c *column) title() string {
+	if c.t == nil || c.core == "" {
+		return showName(c.name)
+	}
+	for _, o := range c.t.cols {
+		if o != c && o.core == c.core {
+			return showName(c.name) // what is said by the way tells them apart
+		}
+	}
+	return showName(c.core)
+}
 
 // datePreference orders a table's dates by how likely they say when a row came
 // into being.

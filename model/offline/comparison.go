@@ -9,9 +9,9 @@ import (
 
 // comparison words and their signs.
 var comparisons = []struct{ text, sign string }{
-	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"},
+	{"more than", ">"}, {"greater than", ">"}, {"higher than", ">"}, {"larger than", ">"}, {"bigger than", ">"}, {"longer than", ">"}, {"older than", ">"}, {"aged over", ">"}, {"aged above", ">"}, {"aged at least", ">="},
 	{"over", ">"}, {"above", ">"}, {"exceeding", ">"}, {"exceeds", ">"}, {"exceed", ">"}, {">", ">"},
-	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
+	{"less than", "<"}, {"fewer than", "<"}, {"lower than", "<"}, {"smaller than", "<"}, {"shorter than", "<"}, {"cheaper than", "<"}, {"younger than", "<"}, {"aged under", "<"}, {"aged below", "<"}, {"more expensive than", ">"}, {"below", "<"}, {"under", "<"}, {"<", "<"},
 	{"at least", ">="}, {"no less than", ">="}, {"minimum of", ">="}, {">=", ">="},
 	{"at most", "<="}, {"up to", "<="}, {"no more than", "<="}, {"maximum of", "<="}, {"<=", "<="},
 	{"exactly", "="}, {"equal to", "="}, {"equals", "="}, {"=", "="},
@@ -103,9 +103,10 @@ func (ps *parser) between(i int) {
 // conditions2 says of each comparison which column it is about: the one before it
 // in the phrase, else the one right after it. Counted rows become a HAVING.
 func (ps *parser) conditions2() {
+	ps.equalities()
 	for k := range ps.items {
 		it := &ps.items[k]
-		if it.kind != itNumber {
+		if it.kind != itNumber || len(it.cols) > 0 {
 			continue
 		}
 		if k+1 < len(ps.items) {
@@ -127,6 +128,39 @@ func (ps *parser) conditions2() {
 				it.cols, prev.done = measuresOf(prev.cols), true
 			}
 		}
+	}
+}
+
+// equalities finds the numbers that a column is to have: "a rating of 5", "with 2 bedrooms".
+func (ps *parser) equalities() {
+	var found []item
+	for k, w := range ps.ws {
+		if ps.used[k] || !w.isNum {
+			continue
+		}
+		var of *item
+		for n := range ps.items {
+			it := &ps.items[n]
+			if it.kind != itColumn || it.done || it.dim || ps.marker(it.lo-1) || len(measuresOf(it.cols)) == 0 {
+				continue
+			}
+			before := it.hi <= k && !ps.broken(it.hi, k)
+			for at := it.hi; before && at < k; at++ {
+				before = copulas[ps.at(at)]
+			}
+			after := it.lo == k+1 && !ps.ws[it.lo].stop && set("with have has having had exactly")[ps.at(k-1)]
+			if before || after {
+				of = it
+			}
+		}
+		if of != nil {
+			of.done, ps.used[k] = true, true
+			found = append(found, item{kind: itNumber, lo: k, hi: k + 1, cols: measuresOf(of.cols), cond: filter{op: opCompare, sign: "=", num: w.num}})
+		}
+	}
+	if len(found) > 0 {
+		ps.items = append(ps.items, found...)
+		slices.SortStableFunc(ps.items, func(a, b item) int { return a.lo - b.lo })
 	}
 }
 

@@ -276,6 +276,13 @@ func datePhrase(ws []word) (period, int) {
 
 // relative reads last 6 months, past year, this quarter, last month.
 func relative(ws []word) (period, int) {
+	if len(ws) > 0 && (ws[0].low == "today" || ws[0].low == "yesterday") {
+		rel := "this"
+		if ws[0].low == "yesterday" {
+			rel = "last"
+		}
+		return period{relative: rel, unit: "day", size: "day"}, 1
+	}
 	if len(ws) < 2 {
 		return period{}, 0
 	}
@@ -424,6 +431,9 @@ func (p period) resolve(c *column) (period, bool) {
 		return seasonPeriod(y-n, p.unit), true
 	}
 	switch p.unit {
+	case "day":
+		day := last.AddDate(0, 0, -n)
+		return period{from: day.Format(time.DateOnly), to: day.AddDate(0, 0, 1).Format(time.DateOnly), words: day.Format(time.DateOnly), size: "day"}, true
 	case "year":
 		return yearPeriod(y - n), true
 	case "quarter":

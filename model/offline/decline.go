@@ -86,12 +86,12 @@ func smallTalk(q string) (string, bool) {
 			greeted = true
 		case thanks[w.low]:
 			thanked = true
-		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot everyone team")[w.low]:
+		case !set("there you very much good morning afternoon evening so for the help that is it was all a lot everyone team please")[w.low]:
 			rest = append(rest, w.low)
 		}
 	}
 	joined := strings.Join(rest, " ")
-	help := joined == "help" || joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" || joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
+	help := joined == "" && slices.ContainsFunc(ws, func(w word) bool { return w.low == "help" }) || joined == "can do" || joined == "what can do" || joined == "what can i ask" || joined == "who are" || joined == "what are" || joined == "how does work" || joined == "how do work" || joined == "help me"
 	switch {
 	case greeted && joined == "", help, greeted && help:
 		return "Hello. I answer simple questions about your data by fixed rules: counts, totals, averages, medians, rankings, shares, comparisons and developments over time, filtered by values, numbers and dates. Every answer says how I read the question.", true

@@ -68,6 +68,9 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 			}
 		}
 	}
+	if way := ps.wayOf(it, cols); way != nil {
+		cols = []*column{way}
+	}
 	c, ok := ps.pick(cols, pl.base)
 	if !ok {
 		return ps.ambiguous(it)
@@ -93,6 +96,22 @@ func (ps *parser) valueFilter(pl *plan, it *item) *declined {
 	}
 	pl.filters = append(pl.filters, filter{op: opIn, col: c, values: texts, not: it.neg})
 	return nil
+}
+
+// wayOf is the one of several columns that "from" or "to" before a value means: where
+// something started, or where it went.
+func (ps *parser) wayOf(it *item, cols []*column) *column {
+	names := map[string]map[string]bool{"from": set("origin from source departure"), "to": set("destination to target arrival")}[ps.at(it.lo-1)]
+	var found *column
+	for _, c := range cols {
+		if slices.ContainsFunc(splitName(c.core), func(w string) bool { return names[w] }) {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
 }
 
 // reachable keeps the columns whose tables the base leads to; all of them, when a
@@ -150,6 +169,12 @@ func (ps *parser) numberFilter(pl *plan, it *item) *declined {
 		return nil
 	default:
 		c := ps.measuredIn(pl, it)
+		if c == nil {
+			c = ps.agedBy(pl.base, it)
+		}
+		if c == nil && set("older younger aged")[ps.at(it.lo)] {
+			return decline("There is no age in %s.", pl.base.title())
+		}
 		if c == nil {
 			c = pl.base.compared(ps.at(it.lo) == "cheaper" || ps.at(it.lo+1) == "expensive")
 		}
@@ -495,6 +520,9 @@ func (ps *parser) addRanking(pl *plan) *declined {
 		if it := ps.itemAt(k); it != nil && ps.ws[it.hi-1].low == ps.ws[it.hi-1].sing {
 			pl.limit = 1
 		}
+	}
+	if next := ps.at(ps.orderAt + 1); ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && len(pl.dims) == 1 && bucketWords[next] != "" && !ps.each {
+		pl.limit = 1 // "the best month"
 	}
 	if ps.orderAt >= 0 && pl.order != 0 && pl.limit == 0 && pl.kind == kindAggregate && !ps.each && ps.oneAsked() {
 		pl.limit = 1

@@ -30,7 +30,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			left = append(left, w.raw) // "cost per kg" is not the cost
 			continue
 		}
-		if !ps.used[k] && lightVerbs[w.low] && !ps.covered(pl, k, k+1) {
+		if !ps.used[k] && lightVerbs[w.low] && !ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
 			pl.notes = append(pl.notes, "“"+w.raw+"” sets no condition")
 			continue
 		}
@@ -38,7 +38,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 			pl.notes = append(pl.notes, "“"+w.raw+"” taken for all of the data")
 			continue
 		}
-		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) {
+		if ps.used[k] || filler[w.low] || k > 0 && ps.source(k) || w.low == "new" && ps.newRows(pl) || ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
 			continue
 		}
 		left = append(left, w.raw)
@@ -47,6 +47,17 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		return ps.alternatives()
 	}
 	return &declined{reason: "", words: left}
+}
+
+// splitsBy reports whether the word at k stands right after "by" or "per": what rows are to
+// be split by is never said twice. "Booked by guests" says who did something.
+func (ps *parser) splitsBy(k int) bool {
+	if k == 0 || ps.at(k-1) != "by" && ps.at(k-1) != "per" || ps.ws[k-1].stop {
+		return false
+	}
+	before := ps.at(k - 2)
+	done := strings.HasSuffix(before, "ed") || set("bought sold made paid brought spent given taken lent written won")[before]
+	return !done || set("grouped sorted ordered ranked")[before]
 }
 
 // whole reports whether the word at k only says whose data it is: "the club", "our company".

@@ -128,6 +128,9 @@ func (ps *parser) merge(pl *plan) *declined {
 		default:
 			pl.order, changed = ps.order, true
 		}
+		if ps.which && ps.limit == 0 && len(pl.dims) > 0 && slices.ContainsFunc(ps.ws, func(w word) bool { return w.low == "one" || w.low == "who" }) {
+			pl.limit = 1 // "which one has the most?"
+		}
 		if pl.kind == kindList && pl.rankBy == nil {
 			if pl.rankBy = pl.base.money(); pl.rankBy == nil {
 				pl.rankBy = pl.base.mainDate()

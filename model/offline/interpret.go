@@ -399,13 +399,16 @@ func (ps *parser) pick(cols []*column, base *table) (*column, bool) {
 
 func (ps *parser) ambiguous(it *item) *declined {
 	var names []string
-	for _, c := range it.cols {
-		names = append(names, c.t.title()+" "+c.title())
-	}
+	cols := slices.Clone(it.cols)
 	for _, v := range it.vals {
-		names = append(names, v.col.t.title()+" "+v.col.title())
+		cols = append(cols, v.col)
 	}
-	return decline("“%s” could mean several things here: %s. Which one?", ps.said(it), strings.Join(slices.Compact(names), ", "))
+	for _, c := range cols {
+		if name := c.t.title() + " " + c.title(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return decline("“%s” could mean several things here: %s. Which one?", ps.said(it), strings.Join(names, ", "))
 }
 
 func (ps *parser) said(it *item) string {
@@ -519,6 +522,10 @@ func (ps *parser) countMeasure(pl *plan) *declined {
 			return nil
 		}
 		if t := ps.countedByValue(); t != nil && it == nil {
+			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+			return nil
+		}
+		if t := ps.conditioned(); t != nil && it == nil {
 			pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
 			return nil
 		}
@@ -649,6 +656,15 @@ func (ps *parser) countedByValue() *table {
 		return ps.p.tables[0]
 	}
 	return nil
+}
+
+// conditioned is the only table, where "how many" and "how often" name nothing to count, but
+// a condition on its rows: "how often was the humidity above 90".
+func (ps *parser) conditioned() *table {
+	if len(ps.p.tables) != 1 || !slices.ContainsFunc(ps.items, func(it item) bool { return it.kind == itNumber && len(it.cols) > 0 }) {
+		return nil
+	}
+	return ps.p.tables[0]
 }
 
 // looked is the table that "how many cats" counts the rows of: of a list of kinds, which is

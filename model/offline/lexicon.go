@@ -25,7 +25,7 @@ var abbreviation = map[string]string{
 	"txn": "transaction", "tx": "transaction", "trans": "transaction", "usr": "user", "yr": "year", "mth": "month", "mo": "month",
 	"dob": "birth", "tel": "phone", "mfr": "manufacturer", "disc": "discount", "sal": "salary", "sup": "supplier", "supp": "supplier",
 	"vend": "vendor", "loc": "location", "st": "state", "typ": "type", "ts": "time", "org": "organization", "1st": "first", "2nd": "second", "resp": "response",
-	"prio": "priority", "est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
+	"prio": "priority", "perf": "performance", "vol": "volume", "lang": "language", "mfg": "manufacturing", "est": "estimated", "appt": "appointment", "temp": "temperature", "hum": "humidity", "grp": "group",
 }
 
 // synonyms are groups of words that name the same thing in a business. The first
@@ -46,15 +46,16 @@ var synonymGroups = []string{
 	"price priced",
 	"phone telephone",
 	"gender sex",
-	"hire hired recruited",
+	"hire hired recruited joined",
 	"signup registration registered joined",
 	"birth born",
 	"duration long length lasted",
 	"shipment delivery consignment",
 	"warehouse depot",
-	"salary wage pay",
+	"salary wage pay payroll earn earner",
+	"admission admit admitted",
 	"email mail",
-	"start begin began began",
+	"start begin began began joined hired",
 	"end ended",
 	"agent rep",
 	"total value amount sum",

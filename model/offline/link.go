@@ -57,13 +57,16 @@ func matchWord(w word, name string) int {
 	switch {
 	case w.low == name || w.sing == name || w.low == name+"s" || abbreviation[w.low] == name || umlauts(w.low, name):
 		return 3
-	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing):
+	case len(name) > 2 && (w.stem == stem(name)) || abbreviates(name, w.sing) || name == quantityUnits[w.sing]:
 		return 2
 	case synonymous(w.sing, name) || synonymous(w.low, name) || len(w.stem) > 3 && synonymous(w.stem, name) || translated(w, name):
 		return 1
 	}
 	return 0
 }
+
+// quantityUnits are the units by which names say what is measured: battery_v is a voltage.
+var quantityUnits = map[string]string{"voltage": "v", "wattage": "w", "temperature": "c", "concentration": "ppm", "percentage": "pct"}
 
 // umlauts reports whether two words differ only by how umlauts are written: zahler, which
 // is Zähler folded, and zaehler.
@@ -128,12 +131,16 @@ func (ps *parser) matchTable(t *table, i int) item {
 			return it
 		}
 	}
-	if n > 0 && meansNoun(ps.ws[i], t.words[n-1]) {
-		it.hi, it.score, it.verb = i+1, 35, true
-		return it
-	}
 	if slices.Contains(t.nouns, ps.ws[i].sing) {
 		it.hi, it.score = i+1, 59 // before the column that gave the noun
+		return it
+	}
+	if slices.ContainsFunc(t.nouns, func(noun string) bool { return personTables[noun] && matchWord(ps.ws[i], noun) > 0 }) {
+		it.hi, it.score = i+1, 41
+		return it
+	}
+	if n > 0 && meansNoun(ps.ws[i], t.words[n-1]) {
+		it.hi, it.score, it.verb = i+1, 35, true
 		return it
 	}
 	if n := ps.rowNoun(i); n > 0 && len(ps.p.tables) == 1 {
@@ -282,7 +289,8 @@ func (ps *parser) matchColumn(c *column, i, n int) (score int, partial bool) {
 
 func (ps *parser) fullScore(c *column, core []string, n, strength int) int {
 	// doctors.doctor_name by "doctor" is the doctor: leave it to the table.
-	own := len(ps.p.tables) > 1
+	// In parts_used a part is none of them: that is a column like any other.
+	own := len(ps.p.tables) > 1 && len(c.t.words) > 0 && slices.Contains(core, c.t.words[len(c.t.words)-1])
 	for _, w := range core {
 		own = own && slices.Contains(c.t.words, w)
 	}

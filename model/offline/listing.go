@@ -24,6 +24,10 @@ func (w *writer) listing(pl *plan, res result) {
 		w.text(".")
 		return
 	}
+	if pl.firstRow() && len(res.Rows) > 1 {
+		w.equalRows(pl, res)
+		return
+	}
 	noun := pl.base.many()
 	switch {
 	case len(pl.dims) > 1:
@@ -47,6 +51,28 @@ func (w *writer) listing(pl *plan, res result) {
 	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
 	w.text(" " + noun)
 	w.scope(pl.filters)
+	w.text(".")
+	w.table(res, pl, false)
+}
+
+// equalRows words a search for one row that found several: none of them is the one.
+func (w *writer) equalRows(pl *plan, res result) {
+	word := "lowest "
+	switch date := pl.rankBy.role == roleDate; {
+	case date && pl.order < 0:
+		word = "latest "
+	case date:
+		word = "earliest "
+	case pl.order < 0:
+		word = "highest "
+	}
+	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
+	w.text(" " + pl.base.many() + " share the " + word)
+	w.label(pl.rankBy.title())
+	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
+		w.text(", ")
+		w.cell(res, 0, i, pl.rankBy.role == roleMeasure, false)
+	}
 	w.text(".")
 	w.table(res, pl, false)
 }

@@ -177,17 +177,37 @@ func TestTheSame(t *testing.T) {
 		{[]string{"3", "3"}, 2, 2, "These all have the same total amount, **3**."},
 		{[]string{"3", "3"}, 0, 5, "These all have the same total amount, **3**."},
 		{[]string{"3", "2"}, 0, 2, "North has the highest total amount, **3**; South the lowest, **2**."},
+		{[]string{"3", "3", "1"}, 0, 3, "North and South have the highest total amount, **3** each; East the lowest, **1**."},
+		{[]string{"3", "1", "1"}, 0, 3, "North has the highest total amount, **3**; South and East the lowest, **1** each."},
+		{[]string{"3", "3", "1"}, 3, 3, "North and South have the highest total amount, **3** each."},
+		{[]string{"3", "3", "3", "3", "1"}, 0, 5, "North, South, East and others have the highest total amount, **3** each; Far off the lowest, **1**."},
+		{[]string{"3"}, 1, 1, "**North**: total amount 3."},
+		{[]string{"3", "3"}, 1, 2, "North and South have the highest total amount, **3** each."},
 		{[]string{"0.000000002", "0.000000001"}, 0, 2, "North has the highest total amount, **2e-9**; South the lowest, **1e-9**."},
 	} {
 		res := result{ID: "r1", Columns: []string{"region", "total_amount"}, Count: c.count}
 		for i, f := range c.figures {
-			res.Rows = append(res.Rows, []any{[]string{"North", "South"}[i], json.Number(f)})
+			res.Rows = append(res.Rows, []any{[]string{"North", "South", "East", "West", "Far off"}[i], json.Number(f)})
 		}
-		w := &writer{}
-		w.groups(&plan{kind: kindAggregate, limit: c.limit, dims: []dim{{name: "region"}}, measures: []measure{{name: "total amount"}}}, res)
+		w, order := &writer{}, 0
+		if c.limit > 0 {
+			order = -1
+		}
+		w.groups(&plan{kind: kindAggregate, order: order, limit: c.limit, dims: []dim{{name: "region"}}, measures: []measure{{name: "total amount"}}}, res)
 		if got, _, _ := strings.Cut(w.b.String(), "\n"); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
+	}
+}
+
+// TestWithoutAName holds that a group of rows without a value is not called "none".
+func TestWithoutAName(t *testing.T) {
+	res := result{ID: "r1", Columns: []string{"city", "trips"}, Count: 2, Rows: [][]any{{nil, json.Number("39")}, {"Oslo", json.Number("17")}}}
+	pl := &plan{kind: kindAggregate, dims: []dim{{name: "city"}}, measures: []measure{{name: "number of trips"}}}
+	w := &writer{}
+	w.groups(pl, res)
+	if got, _, _ := strings.Cut(w.b.String(), "\n"); got != "Rows without city have the highest number of trips, **39**; Oslo the lowest, **17**." {
+		t.Error(got)
 	}
 }
 

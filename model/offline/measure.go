@@ -38,6 +38,13 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 		return ps.ambiguous(it)
 	}
 	it.done = true
+	if ps.personRanked(pl, it, c) {
+		return nil
+	}
+	if ps.best && c.means(harms) {
+		ps.order = -ps.order // the worst delay is the longest
+		pl.order = ps.order
+	}
 	agg := ps.agg
 	rated := ps.ratedNoun(it)
 	if agg == "" || agg == aggCount {
@@ -49,8 +56,8 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
 		case ps.order != 0 && ps.rankIsExtreme(it):
 			agg = aggMax
-			if ps.order > 0 {
-				agg = aggMin
+			if ps.order > 0 != (ps.aged && c.means(set("age"))) {
+				agg = aggMin // but the oldest has the highest age
 			}
 			pl.order = 0
 		default:
@@ -66,6 +73,20 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 	pl.measures = []measure{{agg: agg, col: c}}
 	pl.base = c.t
 	return nil
+}
+
+// harms are figures of which the highest is the worst.
+var harms = set("delay late error defect complaint wait waiting downtime loss damage failure absence sick debt overdue return refund fine penalty")
+
+// personRanked lists the people of the only table by a figure of theirs: "who earns the
+// most", "top 10 earners".
+func (ps *parser) personRanked(pl *plan, it *item, c *column) bool {
+	asked := ps.who || ps.ws[it.hi-1].sing == "earner"
+	if !asked || ps.order == 0 || ps.orderAt < 0 || ps.agg != "" || ps.grouped() || ps.prev != nil || len(ps.p.tables) > 1 || !c.t.ofPeople() || len(ps.nouns(itTable)) > 0 {
+		return false
+	}
+	pl.kind, pl.base, pl.rankBy, pl.limit = kindList, c.t, c, max(ps.limit, 1)
+	return true
 }
 
 // ratedNoun reports whether a measure is a participle between the ranking word and what
@@ -186,8 +207,11 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 	if ps.conflict {
 		return decline("I can only look at one end at a time: ask for the first or for the last.")
 	}
+	if ps.best && ps.bucket != "" {
+		return ps.byRevenue(pl, bestByWhat)
+	}
 	if ps.best {
-		return decline("Best by what? Name the figure to rank by.")
+		return decline(bestByWhat) // a best product may be the one that sells, or the one that is liked
 	}
 	spend := ps.spendWord()
 	brought := slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] })
@@ -197,6 +221,10 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 			pl.notes = append(pl.notes, "no figure was named, so revenue")
 			return nil
 		}
+	}
+	if c := t.adjective(ps.rankCols); c != nil && (ps.agg == aggAvg || ps.agg == aggMedian) {
+		pl.measures, pl.base = []measure{{agg: ps.agg, col: c}}, c.t // "hottest zone on average"
+		return nil
 	}
 	if ps.agg == aggSum || ps.agg == aggAvg || ps.agg == aggMedian || ps.agg == aggMax || ps.agg == aggMin || spend {
 		return ps.tableMoney(pl, t, spend)
@@ -215,6 +243,10 @@ func (ps *parser) otherMeasure(pl *plan, cols, tables []*item) *declined {
 		return nil
 	}
 	if c := ps.columnOf(pl, tables); c {
+		return nil
+	}
+	if t := ps.whoseRows(); t != nil && len(tables) == 0 {
+		pl.kind, pl.base = kindList, t
 		return nil
 	}
 	if !ps.compare && (ps.never || ps.which || ps.list || ps.whatExists()) {
@@ -269,12 +301,28 @@ func (ps *parser) columnOf(pl *plan, tables []*item) bool {
 		own := columnsOf(it.cols, t.tables)
 		if len(own) == 1 && (own[0].role == roleDimension || own[0].role == roleText) {
 			pl.kind, pl.base, pl.show = kindList, t.table(), own
+			if w := ps.ws[it.lo]; kindWords[w.sing] && w.low != w.sing {
+				pl.show, pl.dims = nil, []dim{{col: own[0]}} // "what kinds of repairs": each once
+			}
 			it.done, t.done = true, true
 			return true
 		}
 	}
 	return false
 }
+
+// whoseRows is the only table, where "who" asks for its people by a date or a condition: "who
+// joined in 2024".
+func (ps *parser) whoseRows() *table {
+	if !ps.who || len(ps.p.tables) > 1 || !ps.p.tables[0].ofPeople() || ps.prev != nil || ps.grouped() || ps.agg != "" || ps.share || ps.compare || len(ps.items) == 0 {
+		return nil
+	}
+	return ps.p.tables[0]
+}
+
+var kindWords = set("kind type category sort class")
+
+const bestByWhat = "Best by what? Name the figure to rank by."
 
 // having is the table that rows are counted of in a condition: "agents with more
 // than 20 tickets".
@@ -376,6 +424,9 @@ func (ps *parser) tableMoney(pl *plan, t *table, spend bool) *declined {
 			m.agg, m.per, m.name = ps.agg, nil, ""
 			pl.measures, pl.base = []measure{m}, m.col.t
 			return nil
+		}
+		if named := ps.nouns(itTable); ps.agg == aggSum && len(named) > 0 && ps.ws[named[0].hi-1].low == ps.ws[named[0].hi-1].sing && named[0].score < 45 {
+			return decline("I could not tell what “%s” adds up: name the figure.", ps.said(named[0])) // "total rent" counts no leases
 		}
 		if ps.agg == aggSum && t != nil && !spend && len(ps.nouns(itTable)) > 0 && ps.howMany < 0 && !ps.muchAsked() {
 			pl.base = t

@@ -72,7 +72,7 @@ func (w *sqlWriter) medianPer() string {
 	for _, d := range w.pl.dims {
 		names = append(names, q(d.as))
 	}
-	outer := &sqlWriter{pl: w.pl, dialect: w.dialect, wrapped: true}
+	outer := &sqlWriter{pl: w.pl, dialect: w.dialect, wrapped: true, bare: w.bare}
 	median := "percentile_cont(0.5) WITHIN GROUP (ORDER BY " + q("v") + ")"
 	from := "(" + inner + ") AS " + q("each")
 	where := ""

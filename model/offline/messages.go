@@ -14,6 +14,7 @@ import (
 type history struct {
 	questions []string
 	pinned    []string // the tables that the last question was asked with
+	context   string   // all that was said beside the last question
 	open      []*call  // since the last question
 	calls     int      // in the whole history
 }
@@ -71,9 +72,10 @@ func (h *history) add(m agent.Message) {
 			// The first text is the question; what follows is context.
 			asked = true
 			h.questions = append(h.questions, cut(b.Text, maxQuestion))
-			h.open, h.pinned = nil, nil
+			h.open, h.pinned, h.context = nil, nil, ""
 		case b.Type == "text" && m.Role == "user":
 			h.pinned = append(h.pinned, pins(b.Text)...)
+			h.context += b.Text + "\n"
 		}
 	}
 }
@@ -150,16 +152,21 @@ func cut(s string, n int) string {
 
 // clip shortens a foreign text for an answer and takes line breaks and marks out.
 func clip(s string) string {
-	s = strings.Map(func(r rune) rune {
+	s = plainLine(s)
+	if c := cut(s, 80); c != s {
+		return c + "…"
+	}
+	return s
+}
+
+// plainLine takes line breaks and marks out of a foreign text.
+func plainLine(s string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '`' || r == '|' {
 			return ' '
 		}
 		return r
 	}, s)
-	if c := cut(s, 80); c != s {
-		return c + "…"
-	}
-	return s
 }
 
 func upperFirst(s string) string {

@@ -15,6 +15,9 @@ func (t *table) many() string {
 	}
 	ws := strings.Fields(showName(t.name))
 	if len(t.p.tables) == 1 && !t.counted() {
+		if len(t.nouns) > 0 {
+			return plural(t.nouns[0], 2)
+		}
 		return "rows"
 	}
 	if n := len(ws); n > 1 && fileWords[ws[n-1]] {
@@ -67,8 +70,8 @@ func manyOf(name string) string {
 		return name
 	}
 	last := ws[len(ws)-1]
-	if isForeign(last) || singular(last) != last || uncounted[last] {
-		return name
+	if isForeign(last) || singular(last) != last || uncounted[last] || len(ws) > 1 && singular(ws[0]) != ws[0] && strings.HasSuffix(last, "ed") {
+		return name // "parts used" are several already
 	}
 	return plural(name, 2)
 }
@@ -81,7 +84,7 @@ var uncounted = set("data info information staff equipment stock inventory media
 func isForeign(w string) bool {
 	w = fold(w)
 	if translations[w] != nil {
-		return w != "client" && w != "artist" && w != "region" && w != "note" && w != "patient" && w != "depot" && w != "article" && w != "service"
+		return w != "client" && w != "artist" && w != "region" && w != "note" && w != "patient" && w != "depot" && w != "article" && w != "service" && w != "color" && w != "stock"
 	}
 	return slices.ContainsFunc([]string{"ungen", "ung", "heiten", "keiten", "keit", "schaft", "schaften", "datum", "nummer", "betrag", "preis", "zahl", "eur"}, func(end string) bool {
 		return len(w) > len(end)+1 && strings.HasSuffix(w, end)
@@ -94,7 +97,7 @@ func totalOf(name string) string {
 	for len(ws) > 1 && isUnit(ws[len(ws)-1]) {
 		ws = ws[:len(ws)-1]
 	}
-	if len(ws) > 0 && isForeign(ws[len(ws)-1]) {
+	if len(ws) > 0 && (isForeign(ws[len(ws)-1]) || isForeign(ws[0])) {
 		return "total of " + name
 	}
 	if name == "total" {

@@ -64,7 +64,8 @@ func New(o Options) *Planner {
 const stepTime = 20 * time.Second
 
 // Step answers the last question of the history: with a call of run_query, then
-// perhaps one of show_chart, then in words.
+// perhaps one of show_chart, then in words; one for rows by their words with a call
+// of search_database, where that is offered.
 func (pn *Planner) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stepTime, errSlow)
 	defer cancel()
@@ -101,6 +102,9 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 	h := readHistory(req.Messages)
 	if len(req.Sources) == 0 {
 		return answer{text: shortTitle(h.last())}, nil
+	}
+	if a, ok := h.search(req); ok {
+		return a, nil
 	}
 	w := &writer{}
 	r, err := pn.understandPinned(ctx, req.Sources, h)

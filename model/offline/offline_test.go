@@ -167,7 +167,7 @@ func (c *talk) call(reply agent.Reply, out *said) {
 func (c *talk) definitions() json.RawMessage {
 	var list []map[string]any
 	for _, t := range c.tools {
-		list = append(list, map[string]any{"name": t.Spec().Name})
+		list = append(list, map[string]any{"name": t.Spec().Name, "input_schema": t.Spec().InputSchema})
 	}
 	b, _ := json.Marshal(list)
 	return b

@@ -149,7 +149,7 @@ func (p *profile) closing() string {
 	for _, t := range p.tables {
 		for _, c := range t.cols {
 			for _, w := range c.words {
-				if doneWords[w] && c.role == roleDate && c.nullable {
+				if doneWords[w] && (c.role == roleDate && c.nullable || c.role == roleBool) {
 					if found != "" {
 						return ""
 					}
@@ -374,6 +374,7 @@ func (ps *parser) dates() {
 		ps.take(i, i+n)
 		ps.items = append(ps.items, item{kind: itPeriod, lo: i, hi: i + n, period: p})
 		i += n
+		i += ps.lastOne(p, i)
 		// "in 2023 and 2024", "2023 vs 2024"
 		if k := i; k+1 < len(ps.ws) && (ps.at(k) == "and" || ps.at(k) == "vs" || ps.at(k) == "versus" || ps.at(k) == "with" || ps.at(k) == "to" || ps.at(k) == "or") {
 			if q, m := datePhrase(ps.ws[k+1:]); m > 0 && q.size == p.size && p.size != "" {
@@ -390,6 +391,27 @@ func (ps *parser) dates() {
 			ps.items[k].period = ps.items[k].period.inYear(y).bounded(ps.items[k].period.bound)
 		}
 	}
+}
+
+// lastOne reads the second half of "this month with last" at i, and says how many words it is.
+func (ps *parser) lastOne(this period, i int) int {
+	if this.relative != "this" || !set("with to and against vs versus than")[ps.at(i)] {
+		return 0
+	}
+	k := i + 1
+	if ps.at(k) == "the" {
+		k++
+	}
+	if ps.at(k) != "last" && ps.at(k) != "previous" || bucketWords[ps.at(k+1)] != "" || k+1 < len(ps.ws) && ps.ws[k+1].isNum {
+		return 0
+	}
+	if ps.at(k+1) == "one" {
+		k++
+	}
+	ps.take(i, k+1)
+	ps.compare = true
+	ps.items = append(ps.items, item{kind: itPeriod, lo: i + 1, hi: k + 1, period: period{relative: "last", unit: this.unit, size: this.size}})
+	return k + 1 - i
 }
 
 // hasColumn reports whether a column is called by a year, such as 2023.

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ const (
 type column struct {
 	t          *table
 	name, kind string
+	core       string // the name without what it says by the way: (EUR), Y/N
 	role       int
 	words      []string // core words
 	optional   []string
@@ -106,16 +108,20 @@ func (t *table) col(name string) *column {
 	return nil
 }
 
-// profiles caches one profile for each source.
+// profiles caches the newest profiles of each source.
 type profiles struct {
 	mu sync.Mutex
 	m  map[string]*profileEntry // guarded by mu
 }
 
 type profileEntry struct {
-	mu sync.Mutex // held while the profile is made, so that it is made once
-	p  *profile
+	mu    sync.Mutex // held while a profile is made, so that it is made once
+	known []*profile // the last one used comes first
 }
+
+// keptProfiles is how many a source has: where rows are not the same for everybody,
+// those who ask in turns have profiles of their own.
+const keptProfiles = 8
 
 func (c *profiles) get(ctx context.Context, name string, src source.Source) (*profile, error) {
 	c.mu.Lock()
@@ -131,15 +137,19 @@ func (c *profiles) get(ctx context.Context, name string, src source.Source) (*pr
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.p != nil && e.p.version == version {
-		return e.p, nil
+	if i := slices.IndexFunc(e.known, func(p *profile) bool { return p.version == version }); i >= 0 {
+		p := e.known[i]
+		copy(e.known[1:i+1], e.known[:i])
+		e.known[0] = p
+		return p, nil
 	}
 	p, err := newProfile(ctx, name, src)
 	if err != nil {
 		return nil, err
 	}
 	p.version = version
-	e.p = p
+	e.known = slices.Insert(e.known, 0, p)
+	e.known = e.known[:min(len(e.known), keptProfiles)]
 	return p, nil
 }
 
@@ -160,8 +170,12 @@ func newProfile(ctx context.Context, name string, src source.Source) (*profile, 
 	scan, cancel := context.WithTimeout(ctx, profileTime)
 	defer cancel()
 	for _, t := range p.tables {
-		if err := t.scan(scan, src); err != nil && ctx.Err() != nil {
+		err := t.scan(scan, src)
+		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if unread(scan, err) {
+			return nil, fmt.Errorf("read the values of %s: %w", name, err)
 		}
 	}
 	p.link()
@@ -198,9 +212,10 @@ func newTable(p *profile, st source.Table) *table {
 		if i == profileColumns {
 			break
 		}
-		c := &column{t: t, name: sc.Name, kind: sc.Kind, nullable: true, declared: sc.Nullable}
-		for _, w := range splitName(sc.Name) {
-			if optionalWords[w] {
+		c := &column{t: t, name: sc.Name, kind: sc.Kind, core: coreName(sc.Name), nullable: true, declared: sc.Nullable}
+		core := splitName(c.core)
+		for k, w := range splitName(sc.Name) {
+			if optionalWords[w] || k >= len(core) || len(w) == 1 && len(core) > 1 {
 				c.optional = append(c.optional, w)
 			} else {
 				c.words = append(c.words, w)
@@ -220,7 +235,7 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 		if err == nil {
 			return t.scanValues(ctx, src, t.from())
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || unread(ctx, err) {
 			return err
 		}
 	}
@@ -235,6 +250,13 @@ func (t *table) scan(ctx context.Context, src source.Source) error {
 		}
 	}
 	return t.scanValues(ctx, src, sample)
+}
+
+// unread reports that the source could not be read, where other errors are of one
+// statement. What was learned of a source that went away meanwhile must not be kept.
+func unread(ctx context.Context, err error) bool {
+	var statement *source.Error
+	return err != nil && ctx.Err() == nil && !errors.As(err, &statement)
 }
 
 // extent reads the exact bounds of a date column, where that is quick.
@@ -364,7 +386,7 @@ func (t *table) scanValues(ctx context.Context, src source.Source, from string) 
 			Limits: source.Limits{Time: columnTime, Rows: valueLimit},
 		})
 		if err != nil {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || unread(ctx, err) {
 				return err
 			}
 			continue
@@ -477,14 +499,14 @@ func (p *profile) infer(t *table, c *column) {
 // assignRoles says of each column what a question can do with it.
 func (t *table) assignRoles() {
 	for _, c := range t.cols {
-		ws := splitName(c.name)
+		ws := splitName(c.core)
 		last := ""
 		if len(ws) > 0 {
 			last = ws[len(ws)-1]
 		}
 		number := c.kind == footnote.KindInteger || c.kind == footnote.KindNumber || c.kind == footnote.KindDecimal
 		switch {
-		case c == t.key || c.fk || number && last == "id":
+		case c == t.key || c.fk || number && last == "id" || number && len(ws) > 1 && numberNames[last] && t.rows > 1 && c.distinct == t.rows:
 			c.role = roleKey
 		case c.role == roleDate:
 		case c.kind == footnote.KindDate || c.kind == footnote.KindTimestamp:
@@ -541,14 +563,17 @@ func (t *table) findNouns() {
 	for _, c := range t.cols {
 		ws := splitName(c.name)
 		n := len(ws)
-		if n < 2 || notRows[ws[n-2]] {
+		key := n > 1 && numberNames[ws[n-1]] && c.distinct > 0 && c.distinct == t.rows
+		if n < 2 || notRows[ws[n-2]] && !(key && personTables[ws[n-2]]) {
 			continue
 		}
-		key := numberNames[ws[n-1]] && c.distinct > 0 && c.distinct == t.rows
 		dated := c.role == roleDate && (ws[n-1] == "date" || ws[n-1] == "time" || ws[n-1] == "day")
 		if noun := ws[n-2]; (key || dated) && t.col(noun) == nil && !slices.Contains(t.nouns, noun) {
 			t.nouns = append(t.nouns, noun)
 		}
+	}
+	if noun := t.described(); noun != "" && !slices.Contains(t.nouns, noun) {
+		t.nouns = append(t.nouns, noun)
 	}
 }
 
@@ -565,7 +590,7 @@ func (t *table) findLabel() {
 		if c.role != roleDimension && c.role != roleText {
 			continue
 		}
-		ws := splitName(c.name)
+		ws := splitName(c.core)
 		joined := strings.Join(ws, " ")
 		switch {
 		case joined == "first name" || joined == "firstname" || joined == "given name" || joined == "vorname" || joined == "prenom":

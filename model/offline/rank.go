@@ -95,6 +95,11 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	if c == nil && t != nil && ps.aged {
 		c = t.begun()
 	}
+	if age := t.ages(); c == nil && ps.aged && age != nil {
+		pl.kind, pl.base, pl.rankBy, pl.order, pl.limit = kindList, t, age, -ps.order, max(ps.limit, 1)
+		ps.doneTable(t)
+		return nil, true
+	}
 	if c == nil && t != nil {
 		c = t.mainDate()
 	}
@@ -130,6 +135,22 @@ func (ps *parser) dateExtreme(pl *plan, t *table) (*declined, bool) {
 	}
 	ps.doneTable(c.t)
 	return nil, true
+}
+
+// adjective is the figure of a table that an adjective ranks by, if there is one.
+func (t *table) adjective(names []string) *column {
+	if t == nil || slices.Contains(names, "@date") {
+		return nil
+	}
+	return t.rankColumn(names)
+}
+
+// ages is the column of years of age, if there is one.
+func (t *table) ages() *column {
+	if t == nil {
+		return nil
+	}
+	return t.rankColumn([]string{"age"})
 }
 
 // begun is the date or year from which a thing's age counts.
@@ -195,9 +216,24 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 	if len(tables) == 0 && len(ps.p.tables) > 1 || t == nil {
 		return decline("I could not tell what to rank by.")
 	}
+	if adjective := ps.at(ps.orderAt); adjective == "top" || adjective == "bottom" {
+		if d := ps.byRevenue(pl, "no revenue"); d == nil {
+			return nil
+		}
+	}
+	if c := t.personColumn(); ps.who && len(ps.p.tables) == 1 && c != nil {
+		pl.base, pl.measures = t, []measure{{agg: aggCount, name: countName(t)}}
+		if m, ok := ps.p.revenue(nil); ok && slices.ContainsFunc(ps.ws, func(w word) bool { return earnVerbs[w.low] || spendWords[w.low] }) {
+			pl.measures = []measure{m} // "who sold the most"
+		}
+		return nil
+	}
+	if ps.who && len(ps.p.tables) == 1 && !t.ofPeople() {
+		return decline("I could not tell who is meant: nothing in %s names people.", t.title())
+	}
 	c := t.money()
-	if c == nil {
-		c = t.rankColumn(strings.Fields(sizeNames))
+	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil || size != nil && t.mainDate() == nil && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
+		c = size
 	}
 	if c == nil || ps.busy {
 		return decline("I could not tell what to rank %s by.", t.title())
@@ -207,6 +243,19 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		pl.limit = 1
 	}
 	ps.doneTable(t)
+	return nil
+}
+
+// byRevenue ranks "the best month" and "top products" by what they brought in, and says so;
+// where there is no revenue, it declines in the words given.
+func (ps *parser) byRevenue(pl *plan, otherwise string) *declined {
+	m, ok := ps.p.revenue(ps.needs())
+	named := ps.bucket != "" || len(ps.nouns(itTable)) > 0 || slices.ContainsFunc(ps.nouns(itColumn), func(it *item) bool { return it.col().role == roleDimension })
+	if !ok || !named || ps.prev != nil || m.col.t.words != nil && slices.ContainsFunc(ps.nouns(itTable), func(it *item) bool { return it.table() == m.col.t }) {
+		return decline("%s", otherwise)
+	}
+	pl.measures, pl.base = []measure{m}, m.col.t
+	pl.notes = append(pl.notes, "“"+ps.ws[ps.orderAt].raw+"” taken as by revenue")
 	return nil
 }
 

@@ -72,7 +72,10 @@ func (r *reading) words() string {
 	case pl.order > 0:
 		parts = append(parts, "lowest first")
 	}
-	if pl.limit > 0 {
+	switch {
+	case pl.first() || pl.firstRow():
+		parts = append(parts, "the first, with any equal to it")
+	case pl.limit > 0:
 		parts = append(parts, "the first "+strconv.Itoa(pl.limit))
 	}
 	return strings.Join(append(parts, pl.notes...), " · ")
@@ -137,7 +140,7 @@ func (f filter) describe() string {
 		}
 		return f.col.title() + sign + clip(strings.Join(f.values, " or "))
 	case opTrue:
-		return not + strings.Join(f.col.words, " ")
+		return not + f.col.flagWords()
 	case opCompare:
 		return f.col.title() + " " + f.compared()
 	case opPeriod:
@@ -150,6 +153,15 @@ func (f filter) describe() string {
 		return strings.Join(ws, " and ")
 	}
 	return f.words
+}
+
+// flagWords are the words of a yes or no as the data has them: paid, not pay.
+func (c *column) flagWords() string {
+	ws := slices.DeleteFunc(spellName(c.core, false), func(w string) bool { return optionalWords[w] })
+	if len(ws) == 0 {
+		return c.title()
+	}
+	return strings.Join(ws, " ")
 }
 
 // thought says in one line why the query is run.

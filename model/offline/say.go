@@ -408,12 +408,26 @@ func extremes(res result, c int) (hi, lo int) {
 }
 
 func (w *writer) labels(pl *plan, res result, row int) {
+	if nameless(pl, res, row) { // "none has the highest" would say that nobody has
+		without := "rows without "
+		if w.b.Len() == 0 {
+			without = upperFirst(without)
+		}
+		w.text(without)
+		w.label(pl.dims[0].name)
+		return
+	}
 	for i := range pl.dims {
 		if i > 0 {
 			w.text(" / ")
 		}
 		w.cell(res, row, i, false, false)
 	}
+}
+
+// nameless reports whether a group is that of the rows without a value.
+func nameless(pl *plan, res result, row int) bool {
+	return len(pl.dims) == 1 && res.Rows[row][0] == nil
 }
 
 func (w *writer) measured(pl *plan, res result, row int) {
@@ -475,14 +489,7 @@ func at(bucket string) string {
 
 // tied names the periods that have the same figure as one row, with the figure.
 func (w *writer) tied(pl *plan, res result, row int) {
-	c := pl.figureColumn(res)
-	f, _ := number(res.Rows[row][c])
-	var same []int
-	for i := range res.Rows {
-		if g, ok := number(res.Rows[i][c]); ok && g == f {
-			same = append(same, i)
-		}
-	}
+	same := equals(res, pl.figureColumn(res), row)
 	for i, r := range same[:min(3, len(same))] {
 		if i > 0 {
 			w.text(" and ")
@@ -548,7 +555,7 @@ func (w *writer) groups(pl *plan, res result) {
 		w.text(".")
 	case hi < 0:
 		w.text("There are groups, but no figures.")
-	case len(res.Rows) == 1 || pl.limit == 1:
+	case len(res.Rows) == 1:
 		w.text("**")
 		w.labels(pl, res, hi)
 		w.text("**: ")
@@ -556,6 +563,8 @@ func (w *writer) groups(pl *plan, res result) {
 		w.text(" ")
 		w.measured(pl, res, hi)
 		w.text(".")
+	case pl.first():
+		w.topped(pl, res, hi, extreme(pl), what)
 	case allEqual(res, pl.figureColumn(res)):
 		if pl.limit > 0 || res.Count > len(res.Rows) {
 			w.text("These all have the same ")
@@ -566,35 +575,92 @@ func (w *writer) groups(pl *plan, res result) {
 		w.text(", **")
 		w.measured(pl, res, hi)
 		w.text("**.")
-	case pl.limit > 0 || pl.order != 0:
-		row, word := hi, "highest"
-		if pl.order > 0 {
-			row, word = lo, "lowest"
-		}
-		w.labels(pl, res, row)
-		w.text(" has the " + word + " ")
-		w.label(strings.TrimPrefix(what, word+" "))
-		w.text(", **")
-		w.measured(pl, res, row)
-		w.text("**.")
+	case pl.order > 0:
+		w.topped(pl, res, lo, "lowest", what)
+	case pl.limit > 0 || pl.order < 0:
+		w.topped(pl, res, hi, "highest", what)
 	default:
-		w.labels(pl, res, hi)
-		w.text(" has the highest ")
+		same := equals(res, pl.figureColumn(res), hi)
+		w.named(pl, res, same)
+		w.text(have(pl, res, same) + "the highest ")
 		w.label(strings.TrimPrefix(what, "highest "))
-		w.text(", **")
-		w.measured(pl, res, hi)
-		w.text("**")
-		if lo != hi {
-			w.text("; ")
-			w.labels(pl, res, lo)
-			w.text(" the lowest, **")
-			w.measured(pl, res, lo)
-			w.text("**")
-		}
+		w.figureOf(pl, res, same)
+		w.text("; ")
+		same = equals(res, pl.figureColumn(res), lo)
+		w.named(pl, res, same)
+		w.text(" the lowest")
+		w.figureOf(pl, res, same)
 		w.text(".")
 	}
 	if len(res.Rows) > 1 {
 		w.table(res, pl, false)
+	}
+}
+
+// topped names the groups with the highest or the lowest figure: all that share it.
+func (w *writer) topped(pl *plan, res result, row int, word, what string) {
+	same := equals(res, pl.figureColumn(res), row)
+	w.named(pl, res, same)
+	w.text(have(pl, res, same) + "the " + word + " ")
+	w.label(strings.TrimPrefix(what, word+" "))
+	w.figureOf(pl, res, same)
+	w.text(".")
+}
+
+// extreme is what the first group of a ranking is.
+func extreme(pl *plan) string {
+	if pl.order > 0 {
+		return "lowest"
+	}
+	return "highest"
+}
+
+// equals are the rows with the same figure as one row.
+func equals(res result, col, row int) []int {
+	f, _ := number(res.Rows[row][col])
+	var same []int
+	for i := range res.Rows {
+		if g, ok := number(res.Rows[i][col]); ok && g == f {
+			same = append(same, i)
+		}
+	}
+	return same
+}
+
+// most of the groups that share a figure are in the table; so many are named.
+const namedEquals = 3
+
+// named names groups, the first of many.
+func (w *writer) named(pl *plan, res result, rows []int) {
+	some := rows[:min(namedEquals, len(rows))]
+	for i, r := range some {
+		switch {
+		case i > 0 && i == len(rows)-1:
+			w.text(" and ")
+		case i > 0:
+			w.text(", ")
+		}
+		w.labels(pl, res, r)
+	}
+	if len(rows) > len(some) {
+		w.text(" and others")
+	}
+}
+
+func have(pl *plan, res result, rows []int) string {
+	if len(rows) > 1 || nameless(pl, res, rows[0]) {
+		return " have "
+	}
+	return " has "
+}
+
+// figureOf is the figure that rows share.
+func (w *writer) figureOf(pl *plan, res result, rows []int) {
+	w.text(", **")
+	w.measured(pl, res, rows[0])
+	w.text("**")
+	if len(rows) > 1 {
+		w.text(" each")
 	}
 }
 

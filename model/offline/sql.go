@@ -31,6 +31,7 @@ type sqlWriter struct {
 	dialect string
 	wrapped bool // what is ordered are the columns of an inner statement
 	multi   bool // several tables: columns are written with their table
+	bare    bool // neither order nor limit: the statement stands within another
 	joins   []string
 	joined  map[*table]bool
 }
@@ -433,9 +434,52 @@ func (pl *plan) sql(dialect string) string {
 		return w.why()
 	case pl.change != nil:
 		return w.change()
-	case len(pl.measures) == 1 && pl.measures[0].agg == aggMedian && pl.measures[0].per != nil:
+	case pl.first():
+		return w.withEquals()
+	}
+	return w.groups()
+}
+
+// first reports whether only the highest or the lowest group is asked for.
+func (pl *plan) first() bool {
+	return pl.kind == kindAggregate && pl.limit == 1 && pl.order != 0 && len(pl.dims) > 0 && len(pl.measures) > 0 &&
+		pl.change == nil && !pl.growth && !pl.running
+}
+
+// firstRow reports whether only the highest or the lowest row is asked for, and shown with
+// more than its figure: which is the same for all that equal it.
+func (pl *plan) firstRow() bool {
+	return pl.kind == kindList && pl.limit == 1 && pl.rankBy != nil && len(pl.dims) == 0 &&
+		(len(pl.base.label) > 1 || slices.ContainsFunc(pl.show, func(c *column) bool { return c != pl.rankBy }))
+}
+
+// withEquals selects the highest or the lowest group and those that equal it: LIMIT 1
+// would pass one of them off as the only one.
+func (w *sqlWriter) withEquals() string {
+	w.bare = true
+	inner, figure, best := w.groups(), quoteName(w.dialect, w.pl.measures[0].as), "MAX"
+	if w.pl.order > 0 {
+		best = "MIN"
+	}
+	once := "" // the figures of both readings are of one computation: sums of floats may differ in their last place
+	if w.dialect == "duckdb" || w.dialect == "postgres" || w.dialect == "sqlite" {
+		once = "MATERIALIZED "
+	}
+	name := quoteName(w.dialect, "ranked")
+	sql := "WITH " + name + " AS " + once + "(" + inner + ") SELECT * FROM " + name + " WHERE " + figure + " = (SELECT " + best + "(" + figure + ") FROM " + name + ") ORDER BY 1"
+	for i := range w.pl.dims[1:] {
+		sql += ", " + strconv.Itoa(i+2)
+	}
+	return sql
+}
+
+// groups selects figures, of groups where there are any.
+func (w *sqlWriter) groups() string {
+	ms := w.pl.measures
+	switch {
+	case len(ms) == 1 && ms[0].agg == aggMedian && ms[0].per != nil:
 		return w.medianPer()
-	case dialect == "sqlite" && slices.ContainsFunc(pl.measures, func(m measure) bool { return m.agg == aggMedian }):
+	case w.dialect == "sqlite" && slices.ContainsFunc(ms, func(m measure) bool { return m.agg == aggMedian }):
 		return w.sqliteMedian()
 	}
 	return w.aggregate()
@@ -503,7 +547,7 @@ func (w *sqlWriter) aggregate() string {
 	if w.pl.growth || w.pl.running {
 		return w.follow(sql)
 	}
-	if w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
+	if !w.bare && w.pl.chart == "line" && w.pl.order != 0 && len(w.pl.dims) > 0 && w.pl.dims[0].bucket != "" {
 		return "SELECT * FROM (" + sql + ") AS " + quoteName(w.dialect, "ranked") + " ORDER BY 1" // a line goes from left to right
 	}
 	return sql
@@ -549,7 +593,7 @@ func (w *sqlWriter) finish(sql string, group []string) string {
 
 func (w *sqlWriter) order() string {
 	pl := w.pl
-	if len(pl.dims) == 0 {
+	if len(pl.dims) == 0 || w.bare {
 		return ""
 	}
 	var keys []string
@@ -612,6 +656,9 @@ func (w *sqlWriter) list() string {
 	if pl.rankBy != nil && pl.rankBy.nullable {
 		extra = append(extra, w.col(pl.rankBy)+" IS NOT NULL")
 	}
+	if pl.firstRow() {
+		return sql + w.where(w.col(pl.rankBy)+" = "+w.best()) + " ORDER BY 1" + w.atMost(1000)
+	}
 	sql += w.where(extra...)
 	switch {
 	case pl.rankBy != nil && pl.order < 0:
@@ -624,9 +671,20 @@ func (w *sqlWriter) list() string {
 	return sql + w.limit(1000)
 }
 
+// best is the highest or the lowest value of what rows are ranked by.
+func (w *sqlWriter) best() string {
+	agg := "MAX"
+	if w.pl.order >= 0 {
+		agg = "MIN"
+	}
+	return "(SELECT " + agg + "(" + w.col(w.pl.rankBy) + ")" + w.source() + w.where() + ")"
+}
+
 func (w *sqlWriter) limit(otherwise int) string {
 	if w.pl.limit > 0 {
 		otherwise = w.pl.limit
 	}
-	return " LIMIT " + strconv.Itoa(otherwise)
+	return w.atMost(otherwise)
 }
+
+func (w *sqlWriter) atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }

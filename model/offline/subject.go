@@ -35,17 +35,49 @@ func (t *table) ofPeople() bool {
 	if personTables[last] || slices.ContainsFunc(english(last), func(w string) bool { return personTables[w] }) {
 		return true
 	}
+	if len(t.p.tables) == 1 && (t.described() != "" || slices.ContainsFunc(t.nouns, func(w string) bool { return personTables[w] })) {
+		return true
+	}
 	return slices.ContainsFunc(t.cols, func(c *column) bool {
 		joined := strings.Join(splitName(c.name), " ")
 		return joined == "first name" || joined == "last name" || joined == "surname" || c.role == roleDate && c.means(set("birth"))
 	})
 }
 
+// described is who the rows of the only table are about, where its columns tell how old
+// somebody is or what he earns, and none says who: "patient" of Patient Age, else "person".
+func (t *table) described() string {
+	who := ""
+	for _, c := range t.cols {
+		ws := splitName(c.core)
+		switch n := len(ws); {
+		case c.role == roleMeasure && slices.ContainsFunc(ws, func(w string) bool { return tallies[w] }):
+			return "" // a row is about as many people as it says
+		case n == 2 && personTables[ws[0]] && personTraits[ws[1]] && (who == "" || who == "person"):
+			who = ws[0]
+		case n == 1 && personTraits[ws[0]] && who == "":
+			who = "person"
+		}
+	}
+	if named := t.personColumn(); named != nil && slices.Contains(splitName(named.core), who) {
+		return ""
+	}
+	return who
+}
+
+// tallies are what measures of how many there are are called.
+var tallies = set("count population number people person inhabitant case death total quantity headcount member visitor frequency")
+
+// personTraits are what only people have.
+var personTraits = set("age sex gender birth birthday salary occupation geschlecht gehalt alter sexe sexo salaire salario")
+
 // personColumn is the only column of a table that names people: the driver, the customer.
 func (t *table) personColumn() *column {
 	var found *column
 	for _, c := range t.cols {
-		if c.role == roleDimension && slices.ContainsFunc(splitName(c.name), func(w string) bool { return personTables[w] }) {
+		if c.role == roleDimension && slices.ContainsFunc(splitName(c.name), func(w string) bool {
+			return personTables[w] || slices.ContainsFunc(english(w), func(e string) bool { return personTables[e] })
+		}) {
 			if found != nil {
 				return nil
 			}
@@ -57,7 +89,8 @@ func (t *table) personColumn() *column {
 
 // linkPeople proposes the only table of people for "people".
 func (ps *parser) linkPeople(i int) []item {
-	if !peopleWords[ps.ws[i].sing] && !peopleWords[ps.ws[i].low] || filler[ps.ws[i].low] {
+	aged := ageGroups[ps.ws[i].sing] && set("under over below above aged younger older between")[ps.at(i+1)]
+	if !aged && !peopleWords[ps.ws[i].sing] && !peopleWords[ps.ws[i].low] || filler[ps.ws[i].low] {
 		return nil
 	}
 	var all, named []*table
@@ -76,6 +109,30 @@ func (ps *parser) linkPeople(i int) []item {
 		return nil
 	}
 	return []item{{kind: itTable, lo: i, hi: i + 1, score: 34, tables: all}}
+}
+
+// ageGroups are people of some age, which the question has to say.
+var ageGroups = set("child kid teenager adult senior baby pensioner")
+
+// aged is the column of years of age that a bare "over 65" at an item is about: one that
+// stands behind people, or says "older".
+func (ps *parser) agedBy(base *table, it *item) *column {
+	ages := base.rankColumn([]string{"age"})
+	if ages == nil || set("older younger aged")[ps.at(it.lo)] {
+		return ages
+	}
+	for k := range ps.items {
+		o := &ps.items[k]
+		if o.hi > it.lo || it.lo-o.hi > 1 || it.lo-o.hi == 1 && !set("are aged were is was who")[ps.at(o.hi)] {
+			continue
+		}
+		person := o.kind == itTable && o.table().ofPeople()
+		sex := o.kind == itValue && slices.ContainsFunc(o.vals, func(v *value) bool { return v.col.means(set("sex gender")) })
+		if person || sex {
+			return ages
+		}
+	}
+	return nil
 }
 
 // whoDim groups by the people that "who" asks for.

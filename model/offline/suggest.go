@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -43,9 +44,8 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 	known, ok := pn.hints.m[key]
 	pn.hints.mu.Unlock()
 	if !ok {
-		known = p.tried(ctx, src)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if known, err = p.tried(ctx, src); err != nil {
+			return nil, err
 		}
 		pn.hints.mu.Lock()
 		if len(pn.hints.m) > 256 {
@@ -59,37 +59,60 @@ func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, erro
 
 // tried are candidate questions that the planner understands and that have an
 // answer.
-func (p *profile) tried(ctx context.Context, src source.Source) []string {
+func (p *profile) tried(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for i, q := range p.candidates() {
-		if len(out) == hintLimit || i == 60 || ctx.Err() != nil {
+		if len(out) == hintLimit || i == 60 {
 			break
 		}
 		pl, d, _ := p.read(q, nil)
 		if d != nil || slices.Contains(out, q) {
 			continue
 		}
-		res, _, err := source.Collect(ctx, src, source.Query{SQL: pl.sql(p.dialect), Limits: source.Limits{Time: hintTime, Rows: 50}})
-		if err == nil && len(res.Rows) > 0 && res.Rows[0][len(res.Rows[0])-1] != nil {
+		row, err := firstRow(ctx, src, pl.sql(p.dialect))
+		if err != nil {
+			return nil, err
+		}
+		if row != nil && row[len(row)-1] != nil {
 			out = append(out, q)
 		}
 	}
-	if len(out) < fewestHints {
-		out = append(out, p.statements(ctx, src)...)
+	if len(out) >= fewestHints {
+		return out, nil
 	}
-	return out
+	more, err := p.statements(ctx, src)
+	return append(out, more...), err
+}
+
+// firstRow is nil where a statement has none or does not run in time; an error says
+// that it could not be tried.
+func firstRow(ctx context.Context, src source.Source, sql string) ([]any, error) {
+	res, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: hintTime, Rows: 50}})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if unread(ctx, err) {
+		return nil, fmt.Errorf("try a question: %w", err)
+	}
+	if err != nil || len(res.Rows) == 0 {
+		return nil, nil
+	}
+	return res.Rows[0], nil
 }
 
 // fewestHints are offered for every source with a row in it.
 const fewestHints = 3
 
 // statements are questions in SQL, for a source of which nothing can be asked in words.
-func (p *profile) statements(ctx context.Context, src source.Source) []string {
+func (p *profile) statements(ctx context.Context, src source.Source) ([]string, error) {
 	var out []string
 	for _, t := range p.tables {
 		for _, q := range []string{"SELECT * FROM " + t.from() + " LIMIT 10", "SELECT COUNT(*) FROM " + t.from(), "SELECT DISTINCT * FROM " + t.from() + " LIMIT 10"} {
-			res, _, err := source.Collect(ctx, src, source.Query{SQL: q, Limits: source.Limits{Time: hintTime, Rows: 50}})
-			if err == nil && len(res.Rows) > 0 && t.rows > 0 {
+			row, err := firstRow(ctx, src, q)
+			if err != nil {
+				return nil, err
+			}
+			if row != nil && t.rows > 0 {
 				out = append(out, q)
 			}
 		}
@@ -97,7 +120,7 @@ func (p *profile) statements(ctx context.Context, src source.Source) []string {
 			break
 		}
 	}
-	return out
+	return out, nil
 }
 
 // candidates are questions of several kinds, the most telling first.

@@ -185,6 +185,11 @@ type attempt struct {
 
 func (a *attempt) words() string {
 	d := a.declined
+	for _, w := range d.words {
+		if what := notComputed[singular(fold(w))]; what != "" {
+			return "I do not compute " + what + ": I count, add up, average, rank and compare."
+		}
+	}
 	if d.reason != "" && len(d.words) == 0 {
 		return d.reason
 	}
@@ -194,14 +199,29 @@ func (a *attempt) words() string {
 			said = append(said, "“"+clip(w)+"”")
 		}
 	}
+	what := " I do not know what " + strings.Join(said, ", ") + " means in this data."
 	offer := d.offer
-	if offer == "" && a.profile != nil {
+	switch {
+	case offer != "" || a.profile == nil:
+	case a.profile.knows(d.words):
+		what = " I do not see what " + strings.Join(said, ", ") + " has to do with it." // not: did you mean what you said
+	default:
 		offer = a.profile.meant(d.words)
 	}
 	if d.reason != "" {
-		return d.reason + " I do not know what " + strings.Join(said, ", ") + " means in this data." + offer
+		return d.reason + what + offer
 	}
-	return "I cannot answer that reliably: I do not know what " + strings.Join(said, ", ") + " means in this data." + offer
+	return "I cannot answer that reliably:" + what + offer
+}
+
+// notComputed is what some ask for that takes more than fixed rules.
+var notComputed = map[string]string{"correlation": "correlations", "correlate": "correlations", "correlated": "correlations", "regression": "regressions",
+	"deviation": "standard deviations", "stddev": "standard deviations", "percentile": "percentiles", "quartile": "quartiles",
+	"outlier": "outliers", "anomaly": "outliers", "cluster": "clusters", "significance": "significance", "significant": "significance"}
+
+// knows reports whether all words are in the schema.
+func (p *profile) knows(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !p.words[singular(fold(w))] && !p.words[fold(w)] })
 }
 
 // meant offers the names of the schema that are most like words that are not in it; else

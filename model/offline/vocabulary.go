@@ -99,7 +99,7 @@ var lightVerbs = set(`score scored scores scoring collect collected collects col
 	occur occurs occurred occurring appear appears appeared start starts begin begins feature features featured
 	include includes included including consist comprise located based situated found stored kept store stores
 	bill bills billed booking ask asked request requested requests call called calls receive hire hires
-	report reports reported reporting named called`)
+	report reports reported reporting named called sign signs signed signing`)
 
 // peopleWords mean whoever the data is about.
 var peopleWords = set("people person persons anyone anybody everybody everyone somebody someone folk folks individual individuals human humans guy guys")
@@ -210,6 +210,11 @@ var translations = func() map[string][]string {
 		"bewertung note: rating", "wert valeur valor: value", "kanal canal: channel", "verein verbande club: club",
 		"spende spenden don dons: donation", "miete loyer: rent", "wohnung wohnungen appartement: apartment flat",
 		"gast gaste hote: guest", "buchung buchungen reservation reservations reserva: booking reservation",
+		"loja lojas tienda tiendas magasin magasins: store shop branch", "venda vendas: sale", "encomenda encomendas: order",
+		"produto produtos: product item", "quantidade quantidades: quantity unit piece", "preco precos: price", "fatura faturas: invoice bill",
+		"funcionario funcionarios empregado empregados: employee staff", "fornecedor fornecedores: supplier vendor", "pagamento pagamentos: payment",
+		"desconto descontos: discount", "custo custos: cost expense", "lucro: profit", "nome: name", "idade edad alter: age", "genero: gender",
+		"aluno alunos: student pupil", "consulta consultas: appointment visit", "despesa despesas: expense", "receita: revenue income",
 		"zimmer chambre habitacion: room", "nacht nachte nuit nuits noches: night",
 	} {
 		names, words, _ := strings.Cut(line, ":")

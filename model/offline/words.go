@@ -361,11 +361,31 @@ func isUnit(part string) bool {
 	return part == "Wh" || part != "WH" && part != "wh" && columnUnits[fold(part)]
 }
 
-// nameParts cuts a name as it is written, units in one piece.
+// coreName is a name without what it says by the way, in brackets or behind a question
+// mark: "Salary (EUR)", "Remote? Y/N".
+func coreName(name string) string {
+	core := name
+	if i := strings.IndexAny(name, "(["); i > 0 {
+		core = name[:i]
+	}
+	if i := strings.IndexByte(core, '?'); i > 0 {
+		core = core[:i]
+	}
+	if core = strings.TrimSpace(core); !strings.ContainsFunc(core, wordRune) {
+		return name
+	}
+	return core
+}
+
+// nameParts cuts a name as it is written, units in one piece. A name without letters and
+// digits, as "?", is one part: there is always one.
 func nameParts(name string) []string {
 	rs := []rune(name)
 	var out []string
 	for i := 0; i < len(rs); {
+		if rs[i] == '#' {
+			out = append(out, "number")
+		}
 		if !wordRune(rs[i]) {
 			i++
 			continue
@@ -384,6 +404,9 @@ func nameParts(name string) []string {
 			out = append(out, camelParts(rs[i:n])...)
 		}
 		i = n
+	}
+	if len(out) == 0 {
+		return []string{name}
 	}
 	return out
 }

@@ -142,7 +142,7 @@ type Plan struct {
 func (c *Chat) Plan(p Post) (Plan, error) {
 	t := agent.Turn{
 		Assistant: p.Assistant, Tier: p.Tier, Sources: p.Sources,
-		Door: "aisdk", OnDisconnect: agent.Continue,
+		Door: "aisdk", OnDisconnect: agent.Continue, Where: p.Where,
 	}
 	switch {
 	case p.Regenerate:

@@ -58,13 +58,14 @@ type Options struct {
 	Unfinished bool
 }
 
-// kind is where a call is run, and who is asked before.
+// kind is where a call is run, and whether a person or the server must let it through
+// before the browser is shown it.
 type kind struct{ client, asks bool }
 
 func (o Options) kinds() map[string]kind {
 	m := map[string]kind{}
 	for _, t := range o.Tools {
-		m[t.Name] = kind{client: t.Side == agent.Client, asks: t.Verdict == agent.Ask}
+		m[t.Name] = kind{client: t.Side == agent.Client, asks: t.Verdict == agent.Ask || t.Checked}
 	}
 	return m
 }

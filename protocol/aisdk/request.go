@@ -27,6 +27,8 @@ type Post struct {
 	ID    string // of the last message
 	Text  string
 	Files string // the files of the message, as text for the model
+	// Where is where the message was asked: the body's context, when that is an object.
+	Where json.RawMessage
 	// Answers and Decisions are those of the last step of the assistant's message.
 	Answers   []agent.Answer
 	Decisions []Decision
@@ -58,6 +60,9 @@ func Decode(body []byte, dialect string) (Post, error) {
 	p := Post{
 		Chat: d.text(v, "id"), Assistant: d.text(v, "assistant"), Tier: d.text(v, "tier"), Sources: d.texts(v, "sources"),
 		About: d.text(v, "messageId"), Regenerate: d.trigger(v), Dialect: d.dialect(v, dialect),
+	}
+	if where := v.Get("context"); where.Kind() == strictjson.Object {
+		p.Where = json.RawMessage(where.Raw())
 	}
 	last := v.Get("message")
 	if items := v.Get("messages").Items(); last.Absent() && len(items) > 0 {

@@ -8,28 +8,26 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/reply"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/tool/internal/lookup"
+	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
 // The types of parameters.
 const (
-	Text    = "text"
-	Integer = "integer"
-	Number  = "number"
-	Boolean = "boolean"
-	Date    = "date" // 2006-01-02
+	Text    = typed.Text
+	Integer = typed.Integer
+	Number  = typed.Number
+	Boolean = typed.Boolean
+	Date    = typed.Date // 2006-01-02
 )
 
 // Thought is the field of the input that people read and that no statement gets.
@@ -60,7 +58,6 @@ type Parameter struct {
 const (
 	mostParameters = 32
 	mostValues     = 200
-	longestText    = 1000 // bytes of a text that is bound
 	longestSQL     = 64 << 10
 	longestWords   = 4000
 )
@@ -103,7 +100,7 @@ func check(o Options) error {
 			return fmt.Errorf("%s: the name of the parameter %q must be of small letters, digits and _, and begin with a letter", o.Name, p.Name)
 		case seen[p.Name]:
 			return fmt.Errorf("%s: the name of the parameter %s is taken", o.Name, p.Name)
-		case !slices.Contains([]string{Text, Integer, Number, Boolean, Date}, p.Type):
+		case !slices.Contains(typed.All, p.Type):
 			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or date", o.Name, p.Name, p.Type)
 		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > mostValues:
 			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name, p.Name, mostValues)
@@ -149,7 +146,7 @@ func inputSchema(parameters []Parameter) json.RawMessage {
 		s := property{Type: p.Type, Description: p.Description}
 		switch p.Type {
 		case Text:
-			s.Type, s.Enum, s.MaxLength = "string", p.Values, longestText
+			s.Type, s.Enum, s.MaxLength = "string", p.Values, typed.Longest
 		case Date:
 			s.Type, s.Pattern = "string", `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 		}
@@ -205,64 +202,12 @@ func (t tool) bind(in map[string]json.RawMessage) (args []any, said string, err 
 			}
 			raw = json.RawMessage("null")
 		}
-		arg, err := p.value(raw)
+		arg, err := typed.Value(p.Type, p.Values, raw)
 		if err != nil {
 			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err) //nolint:staticcheck // a sentence for the model
 		}
 		args = append(args, arg)
-		said += fmt.Sprintf("\n-- $%d %s: %s", i+1, p.Name, reply.JSON(arg))
+		said += typed.Said(i+1, p.Name, arg)
 	}
 	return args, said, nil
-}
-
-// whole reads an integer; 5.0 is one, too.
-func whole(raw json.RawMessage) (any, error) {
-	var n int64
-	if json.Unmarshal(raw, &n) == nil {
-		return n, nil
-	}
-	var f float64
-	if json.Unmarshal(raw, &f) == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
-		return int64(f), nil
-	}
-	return nil, errors.New("must be a whole number within 64 bits")
-}
-
-// value reads an argument into what a source binds.
-func (p Parameter) value(raw json.RawMessage) (any, error) {
-	if string(raw) == "null" {
-		return nil, nil
-	}
-	switch p.Type {
-	case Integer:
-		return whole(raw)
-	case Number:
-		var f float64
-		if err := json.Unmarshal(raw, &f); err != nil {
-			return nil, errors.New("must be a number")
-		}
-		return f, nil
-	case Boolean:
-		var b bool
-		if err := json.Unmarshal(raw, &b); err != nil {
-			return nil, errors.New("must be true or false")
-		}
-		return b, nil
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, errors.New("must be text")
-	}
-	if p.Type == Date {
-		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return nil, errors.New("must be a date such as 2026-11-21")
-		}
-	}
-	switch {
-	case len(s) > longestText || strings.ContainsRune(s, 0):
-		return nil, fmt.Errorf("must have at most %d bytes, none of them NUL", longestText)
-	case len(p.Values) > 0 && !slices.Contains(p.Values, s):
-		return nil, fmt.Errorf("must be one of %s", strings.Join(p.Values, ", "))
-	}
-	return s, nil
 }

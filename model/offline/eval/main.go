@@ -3,7 +3,7 @@
 // the answers with the set's own SQL. It exits with 1 when a goal is missed and
 // with 2 when it could not measure.
 //
-//	go run ./model/offline/eval [-set heldout|blind] [-source name] [-id id] [-v] [-json]
+//	go run ./model/offline/eval [-set heldout|blind|fresh] [-source name] [-id id] [-v] [-json]
 package main
 
 import (
@@ -50,7 +50,7 @@ func planner(sources measure.Sources) agent.Model {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, or blind")
+	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, blind, or fresh")
 	source := flags.String("source", "", "measure the questions about this source only")
 	id := flags.String("id", "", "measure the question or pair with this id only")
 	details := flags.Bool("v", false, "show every answer that is not as it should be")

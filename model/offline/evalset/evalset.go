@@ -3,8 +3,8 @@
 // result is the right answer. README.md says how a question is to be read and
 // how an answer is compared. The set is for judging, never for tuning: no code
 // outside tests and evaluation tools should import it. Beside the set that planners
-// are developed with there are a held-out one, used up since, and a blind one, which
-// is only ever measured.
+// are developed with there are a held-out one, used up since, a blind one, which is
+// only ever measured, and a fresh one, measured first and worked on then.
 package evalset
 
 import (
@@ -23,7 +23,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that makes the .db files
 )
 
-//go:embed README.md questions.jsonl pairs.jsonl data heldout blind
+//go:embed README.md questions.jsonl pairs.jsonl data heldout blind fresh
 var files embed.FS
 
 // Set is one of the evaluation sets, by the folder it is in.
@@ -34,10 +34,11 @@ const (
 	Frozen  Set = ""
 	Heldout Set = "heldout"
 	Blind   Set = "blind"
+	Fresh   Set = "fresh"
 )
 
-// ParseSet returns the set with a name: "frozen", "heldout", "blind", or "" for
-// frozen.
+// ParseSet returns the set with a name: "frozen", "heldout", "blind", "fresh",
+// or "" for frozen.
 func ParseSet(name string) (Set, error) {
 	switch name {
 	case "", "frozen":
@@ -46,8 +47,10 @@ func ParseSet(name string) (Set, error) {
 		return Heldout, nil
 	case "blind":
 		return Blind, nil
+	case "fresh":
+		return Fresh, nil
 	}
-	return Frozen, fmt.Errorf("there is no evaluation set %q; there are frozen, heldout and blind", name)
+	return Frozen, fmt.Errorf("there is no evaluation set %q; there are frozen, heldout, blind and fresh", name)
 }
 
 // The kinds of source.
@@ -144,6 +147,13 @@ func (set Set) Sources() []Source {
 			sqliteSource(set, "utility"),
 			csvSource(set, "backstube_verkauf_2024", "Backstube-Verkauf 2024.csv"),
 			csvSource(set, "web_traffic", "web_traffic.csv"),
+		}
+	case Fresh:
+		return []Source{
+			sqliteSource(set, "flats"),
+			csvSource(set, "hospital_visits", "Hospital Visits.csv"),
+			csvSource(set, "greenhouse_sensors", "greenhouse_sensors.csv"),
+			csvSource(set, "staff_list_2025", "Staff List 2025.csv"),
 		}
 	}
 	return []Source{

@@ -28,6 +28,7 @@ var sets = []struct {
 	{"frozen", Frozen, 120, 30, 20, 5, 1024},
 	{"heldout", Heldout, 110, 25, 15, 4, 512},
 	{"blind", Blind, 70, 20, 10, 3, 256},
+	{"fresh", Fresh, 90, 20, 10, 4, 256},
 }
 
 func TestQuestionsAreWellFormed(t *testing.T) {
@@ -202,8 +203,12 @@ func TestDirtyFilesMeanTheirLogicalTables(t *testing.T) {
 
 		"backstube_verkauf_2024": cleanBakery,
 		"web_traffic":            func(t *testing.T, b []byte) [][]string { return readCSV(t, b, ',') },
+
+		"hospital_visits":    cleanVisits,
+		"greenhouse_sensors": func(t *testing.T, b []byte) [][]string { return readCSV(t, b, ',') },
+		"staff_list_2025":    cleanStaff,
 	}
-	for _, s := range slices.Concat(Frozen.Sources(), Heldout.Sources(), Blind.Sources()) {
+	for _, s := range slices.Concat(Frozen.Sources(), Heldout.Sources(), Blind.Sources(), Fresh.Sources()) {
 		if s.Kind != KindCSV {
 			continue
 		}
@@ -301,6 +306,42 @@ func cleanBakery(t *testing.T, data []byte) [][]string {
 		}
 	}
 	return rows
+}
+
+// cleanVisits reads the German dates and amounts, and the yes and no.
+func cleanVisits(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	rows := readCSV(t, data, ';')
+	for _, row := range rows[1:] {
+		row[1], row[11] = isoOf(t, "02.01.2006", row[1]), isoOf(t, "02.01.2006", row[11])
+		row[8] = decimalPoint(row[8])
+		row[10] = map[string]string{"yes": "true", "no": "false"}[row[10]]
+	}
+	return rows
+}
+
+// cleanStaff reads the American dates and the salaries.
+func cleanStaff(t *testing.T, data []byte) [][]string {
+	t.Helper()
+	rows := readCSV(t, data, ',')
+	for _, row := range rows[1:] {
+		row[5], row[11] = isoOf(t, "01/02/2006", row[5]), isoOf(t, "01/02/2006", row[11])
+		row[6] = strings.ReplaceAll(strings.TrimPrefix(row[6], "€ "), ",", "")
+	}
+	return rows
+}
+
+// isoOf writes a date of the given layout as YYYY-MM-DD; a blank stays one.
+func isoOf(t *testing.T, layout, s string) string {
+	t.Helper()
+	if s == "" {
+		return ""
+	}
+	date, err := time.Parse(layout, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return date.Format(time.DateOnly)
 }
 
 // decimalPoint turns 1.234,50 into 1234.50.

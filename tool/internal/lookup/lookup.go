@@ -126,7 +126,12 @@ func Table(ctx context.Context, src source.Source, name string) (source.Table, e
 	if table, ok := s.Table(unquoted(name)); ok {
 		return table, nil
 	}
-	return source.Table{}, faultf("", "There is no table named %q. %s", clip(name), tableHint(name, s))
+	return source.Table{}, faultf("", "%s", MissingTable(s, name))
+}
+
+// MissingTable says that there is no table with a name, and which there are.
+func MissingTable(s source.Schema, name string) string {
+	return fmt.Sprintf("There is no table named %q. %s", clip(name), tableHint(name, s))
 }
 
 // Column returns the column of a table with a name. The error is a Fault.

@@ -1,5 +1,5 @@
 // Command gen writes the synthetic sources of the offline planner's evaluation
-// set, of its held-out set and of its blind set. Its output depends on nothing but
+// set and of its held-out, blind and fresh sets. Its output depends on nothing but
 // this code: run it again and the files under the data folders do not change.
 //
 //	go run ./model/offline/evalset/gen
@@ -28,6 +28,9 @@ func main() {
 	}
 	if err == nil {
 		err = run(filepath.Join(*out, "blind", "data"), utility, bakery, traffic)
+	}
+	if err == nil {
+		err = run(filepath.Join(*out, "fresh", "data"), flats, visits, sensors, staff)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)

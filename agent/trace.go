@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/footnotehq/footnote"
+)
+
+// Tracer follows runs, for those who look at several systems at once. The contexts that
+// it gives are for what happens within; each end is called once, and not at all for a
+// run that never began.
+type Tracer interface {
+	// Run follows a run, or a part of one that goes on. Own is what the log keeps of it:
+	// the parent of later parts, at whichever server; empty when nothing is kept.
+	Run(ctx context.Context, r Followed) (_ context.Context, own string, end func(RunEnd))
+	// Step follows a model call: of a run, or beside all.
+	Step(ctx context.Context, req *Request) (_ context.Context, end func(*Reply, error))
+	// Tool follows a call of a tool of ours.
+	Tool(ctx context.Context, c Call) (_ context.Context, end func(Output, error))
+}
+
+// Followed is what a Tracer is told of a run when it begins or goes on.
+type Followed struct {
+	Run, Conversation, Assistant, Door string
+	Principal                          footnote.Principal
+	Question                           string
+	// Caller is the traceparent of the request that began it, or brought answers.
+	Caller string
+	// First is what Run gave as own when the run began; empty: it begins now, or nobody
+	// followed it then.
+	First string
+	Part  int // 1 is the first
+}
+
+// RunEnd is how a part of a run ended.
+type RunEnd struct {
+	Model   string
+	Outcome string        // "finished", "failed", "stopped", "parked" or "not_stored"
+	Code    footnote.Code // of one that failed
+	Usage   footnote.Usage
+	Cost    footnote.Cost
+	Answer  string
+}
+
+type noTracer struct{}
+
+func (noTracer) Run(ctx context.Context, _ Followed) (context.Context, string, func(RunEnd)) {
+	return ctx, "", func(RunEnd) {}
+}
+
+func (noTracer) Step(ctx context.Context, _ *Request) (context.Context, func(*Reply, error)) {
+	return ctx, func(*Reply, error) {}
+}
+
+func (noTracer) Tool(ctx context.Context, _ Call) (context.Context, func(Output, error)) {
+	return ctx, func(Output, error) {}
+}
+
+// traced lets the Tracer know of a run that begins or goes on.
+func (r *run) traced(ctx context.Context) context.Context {
+	f := Followed{
+		Run: r.id, Conversation: r.stream, Assistant: r.a.Name, Door: r.turn.Door,
+		Principal: r.turn.Principal, Question: r.turn.Text, Caller: r.turn.Trace, Part: 1,
+	}
+	if r.s.run != "" {
+		f.First, f.Part, f.Question = r.s.started.Trace, r.s.resumes+2, r.s.question()
+	}
+	ctx, r.trace, r.followed = r.e.opts.Tracer.Run(ctx, f)
+	return ctx
+}
+
+// unfollow tells the Tracer how the run, or this part of it, has ended.
+func (r *run) unfollow(terminal footnote.Body, outcome string) {
+	end := RunEnd{Model: r.s.opened.Model, Outcome: outcome, Usage: r.s.usage, Cost: r.s.cost, Answer: r.s.answer}
+	if failed, ok := terminal.(footnote.RunFailed); ok {
+		end.Code = failed.Code
+	}
+	r.followed(end)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/markettest"
+	"github.com/footnotehq/footnote/market/sqlite"
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// withMarket configures a small market.
+func withMarket(t *testing.T) func(*config.Config) {
+	t.Helper()
+	path := markettest.Small(t)
+	return func(c *config.Config) { c.Market.Store = config.Secret(path) }
+}
+
+// TestStreamOfPrices reads two prices of the replay, and none without a key or of a
+// symbol that is not there.
+func TestStreamOfPrices(t *testing.T) {
+	g := newRig(t, t.TempDir(), withMarket(t))
+	server := httptest.NewServer(g.api)
+	t.Cleanup(server.Close) // after the bodies below: it waits for its streams
+	get := func(symbol, key string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/market/price?symbol="+symbol, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	if a := get("EURUSD", "nobodys"); a.StatusCode != 401 {
+		t.Errorf("without a key: %d", a.StatusCode)
+	}
+	if a := get("NONE", adasKey); a.StatusCode != 404 {
+		t.Errorf("of no symbol: %d", a.StatusCode)
+	}
+	lines, n := bufio.NewScanner(get("EURUSD", adasKey).Body), 0
+	for n < 2 && lines.Scan() {
+		if line := lines.Text(); line == "" {
+			continue
+		} else if !strings.HasPrefix(line, `data: {"symbol":"EURUSD","bid":1.1`) || !strings.Contains(line, `"age_seconds":0,"synthetic":false,"replay":true}`) {
+			t.Fatalf("a price is %s", line)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Fatalf("%d prices: %v", n, lines.Err())
+	}
+}
+
+// TestChartAnalyst is there with market data, and says what is missing without.
+func TestChartAnalyst(t *testing.T) {
+	for available, change := range map[bool]func(*config.Config){true: withMarket(t), false: func(*config.Config) {}} {
+		g := newRig(t, t.TempDir(), change)
+		body := g.do(g.request("GET", "/api/assistants", nil)).Body.String()
+		at := strings.Index(body, `"name":"chart"`)
+		if at < 0 {
+			t.Fatalf("there is no chart analyst: %s", body)
+		}
+		if missing := strings.Contains(body[at:], "set FOOTNOTE_MARKET_STORE"); missing == available || strings.Contains(body[at:], `"get_candles"`) != available {
+			t.Errorf("with market data %v: %s", available, body[at:])
+		}
+		if w := g.do(g.request("GET", "/api/market/symbols", nil)); (w.Code == 200) != available || !available && w.Code != 404 {
+			t.Errorf("with market data %v: %d %s", available, w.Code, w.Body)
+		}
+	}
+}
+
+// TestNumbersOfTheMarketHaveFootnotes asks the chart analyst, whose model is imitated,
+// for candles: a number of its answer leads into the stored table, and one that is in no
+// table does not.
+func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
+	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
+		modeltest.Use("get_candles", `{"symbol":"EURUSD","timeframe":"5m","limit":2}`), modeltest.Say("The last high is 1.111, the target 1.2345."), modeltest.Say("Close"),
+	}})
+	base, with := fake.Start(t), withMarket(t)
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		with(c)
+		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
+	})
+	w := g.do(g.request("POST", "/api/chat", map[string]any{"message": "Where is it?", "symbol": "EURUSD", "timeframe": "5m"}))
+	if w.Code != 200 {
+		t.Fatal(w.Code, w.Body)
+	}
+	id := w.Header().Get("X-Conversation-Id")
+	rows := g.do(g.request("GET", "/api/results/"+id+".r1", nil))
+	if body := rows.Body.String(); rows.Code != 200 || !strings.Contains(body, `"source":"market"`) || !strings.Contains(body, `-- get_candles {`) || !strings.Contains(body, `["2026-11-19T12:05:00Z",1.105,1.111,1.103,`) {
+		t.Errorf("the stored table is %d %s", rows.Code, body)
+	}
+	log := g.do(g.request("GET", "/api/conversations/"+id+"/events", nil)).Body.String()
+	if !strings.Contains(log, `"text":"1.111"`) || !strings.Contains(log, `"result":"r1"`) || !strings.Contains(log, "1.2345") {
+		t.Errorf("no footnote in %s", log)
+	}
+}
+
+// TestMarketImport loads files by the command, and refuses some.
+func TestMarketImport(t *testing.T) {
+	folder := t.TempDir()
+	good, bad := filepath.Join(folder, "good.csv"), filepath.Join(folder, "bad.csv")
+	for path, text := range map[string]string{
+		good: "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", bad: "time,open,high,low,close\n2026-11-19 10:01,1,1,1,1\nx,1,1,1,1\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := []string{"--set", "market.store=" + filepath.Join(folder, "market.db"), "--data", folder}
+	for _, c := range []struct {
+		args         []string
+		code         int
+		stdout, told string
+	}{
+		{[]string{"candles", good, "--symbol", "EURUSD", "--timeframe", "1m"}, 0, "1 rows loaded, 0 bad rows left out\n", ""},
+		{[]string{"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m"}, 1, "", "line 3: time is \"x\", which is no time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows cannot be loaded; nothing was loaded\n"},
+		{[]string{"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m", "--skip-bad"}, 0, "1 rows loaded, 1 bad rows left out\n", "line 3:"},
+		{[]string{"candles", good, "--symbol", "EURUSD"}, 2, "", "how long the candles are"},
+		{[]string{"trades", good, "--zone", "Nowhere"}, 2, "", "--zone is"},
+		{[]string{"candles", filepath.Join(folder, "none.csv")}, 1, "", "none.csv"},
+	} {
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), append(append([]string{"market", "import"}, c.args...), set...), streams{strings.NewReader(""), &stdout, &stderr}, nil)
+		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.told) {
+			t.Errorf("%v: %d\n%s\n%s", c.args, code, stdout.String(), stderr.String())
+		}
+	}
+	var stderr strings.Builder
+	if code := run(t.Context(), []string{"market", "import", "candles", good}, streams{strings.NewReader(""), &stderr, &stderr}, nil); code != exitUsage || !strings.Contains(stderr.String(), "market.store is not set") {
+		t.Errorf("without a database: %d, %s", code, stderr.String())
+	}
+}
+
+// TestDoctorLooksAtTheMarket that is loaded, missing, and no database.
+func TestDoctorLooksAtTheMarket(t *testing.T) {
+	var c config.Config
+	withMarket(t)(&c)
+	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0] != (check{"market", stateOK, "1 symbol"}) {
+		t.Errorf("a loaded one: %v", got)
+	}
+	missing := filepath.Join(t.TempDir(), "market.db")
+	c.Market.Store = config.Secret(missing)
+	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0].state != stateWarn || !strings.Contains(got[0].words, "market import") {
+		t.Errorf("a missing one: %v", got)
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("looking made the file")
+	}
+	if err := os.WriteFile(missing, []byte("this is no database, only some text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkMarket(t.Context(), c); len(got) != 1 || got[0].state != stateFail {
+		t.Errorf("no database: %v", got)
+	}
+}
+
+// TestMarketIsOpenedAgain has a database that is away at first: it is said to be, and
+// is read once it is there.
+func TestMarketIsOpenedAgain(t *testing.T) {
+	folder := t.TempDir()
+	there := false
+	l := newLazyMarket(func(ctx context.Context) (market.Store, error) {
+		if !there {
+			return nil, market.Down(market.Database, "it is away.", nil)
+		}
+		return sqlite.Open(ctx, filepath.Join(folder, "market.db"))
+	})
+	if _, err := l.Symbols(t.Context()); err == nil || !strings.Contains(err.Error(), "The market database is down: it is away.") {
+		t.Fatal(err)
+	}
+	there = true
+	l.mu.Lock()
+	l.next = time.Time{} // the pause is over
+	l.mu.Unlock()
+	if list, err := l.Symbols(t.Context()); err != nil || len(list) != 0 {
+		t.Fatal(list, err)
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Symbols(t.Context()); err == nil {
+		t.Fatal("a closed market answers")
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/importer"
+)
+
+type marketCmd struct {
+	Import marketImportCmd `cmd:"" help:"Load a CSV file: candles, the calendar, headlines, COT reports or a journal of trades."`
+}
+
+type marketImportCmd struct {
+	Kind      string `arg:"" enum:"candles,calendar,headlines,cot,trades" help:"What the file holds: candles, calendar, headlines, cot or trades."`
+	File      string `arg:"" optional:"" help:"File to read; default: standard input."`
+	Symbol    string `help:"Symbol of the candles, and of other rows that name none." placeholder:"SYMBOL"`
+	Timeframe string `help:"How long the candles are: 1m, 5m, 15m, 30m, 1h, 4h, 1D, 1W or 1M." placeholder:"TIME"`
+	Name      string `help:"What the symbol is called." placeholder:"NAME"`
+	Digits    int    `help:"Digits of its prices after the point; default: as many as the file has." default:"-1"`
+	Org       string `help:"Whose trades they are." placeholder:"ORG" default:"local"`
+	User      string `help:"Whose trades they are." placeholder:"USER" default:"local"`
+	Zone      string `help:"Time zone of times that have none, such as Europe/London." default:"UTC" placeholder:"ZONE"`
+	Synthetic bool   `help:"The data is invented: every answer says so."`
+	SkipBad   bool   `help:"Load the good rows of a file that has bad ones."`
+}
+
+// Help is shown by footnote market import --help.
+func (marketImportCmd) Help() string {
+	return `Into the database of market.store. One file is loaded whole or not at all: bad rows are listed with their
+lines and reasons, and then nothing is loaded (exit code 1), or with --skip-bad the others are.
+What is there already is replaced. A server may run meanwhile.
+
+  footnote market import candles eurusd.csv --symbol EURUSD --timeframe 1m --set market.store=market.db
+  footnote market import trades journal.csv --org acme --user ann --zone Europe/London
+
+docs/market.md lists the columns of each kind.`
+}
+
+// mostBad is how many bad rows are listed.
+const mostBad = 100
+
+// Run executes the command.
+func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
+	c, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if c.Market.Store == "" {
+		return &exit{exitUsage, errors.New("market.store is not set; name the database with --set market.store=market.db or FOOTNOTE_MARKET_STORE")}
+	}
+	zone, err := time.LoadLocation(cmd.Zone)
+	if err != nil || cmd.Zone == "Local" {
+		return &exit{exitUsage, fmt.Errorf("--zone is %q, which is no time zone such as Europe/London", cmd.Zone)}
+	}
+	in, closeIn, err := cmd.open(std.in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeIn()) }()
+	store, err := openMarketStore(ctx, string(c.Market.Store))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	bad := 0
+	rep, err := importer.Import(ctx, store, in, importer.Options{
+		Kind: cmd.Kind, Symbol: cmd.Symbol, Timeframe: market.Timeframe(cmd.Timeframe), Name: cmd.Name, Digits: cmd.Digits,
+		Org: cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad,
+		Progress: func(rows int) { fmt.Fprintf(std.err, "%d rows%s\n", rows, in.share()) },
+		Bad: func(line int, reason string) {
+			if bad++; bad <= mostBad {
+				fmt.Fprintf(std.err, "line %d: %s\n", line, reason)
+			} else if bad == mostBad+1 {
+				fmt.Fprintln(std.err, "more bad rows are counted only")
+			}
+		},
+	})
+	if err != nil {
+		if footnote.CodeOf(err) == footnote.InvalidRequest {
+			return &exit{exitUsage, errors.New(footnote.MessageOf(err))}
+		}
+		return err
+	}
+	return cmd.tell(std, rep)
+}
+
+// tell says what became of the file.
+func (cmd *marketImportCmd) tell(std streams, rep importer.Report) error {
+	switch {
+	case rep.Rows == 0:
+		return &exit{exitFailed, errors.New("the file has no rows; nothing was loaded")}
+	case rep.Loaded == 0:
+		return &exit{exitFailed, fmt.Errorf("%d of %d rows cannot be loaded; nothing was loaded", rep.Bad, rep.Rows)}
+	}
+	_, err := fmt.Fprintf(std.out, "%d rows loaded, %d bad rows left out\n", rep.Loaded, rep.Bad)
+	return err
+}
+
+// measured is a file of which it is known how much has been read.
+type measured struct {
+	io.Reader
+	read, size int64
+}
+
+func (c *measured) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.read += int64(n)
+	return n, err
+}
+
+// share is how much of the file that is, in words; nothing when its size is not known.
+func (c *measured) share() string {
+	if c.size <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d%%", min(100, 100*c.read/c.size))
+}
+
+func (cmd *marketImportCmd) open(stdin io.Reader) (*measured, func() error, error) {
+	if cmd.File == "" || cmd.File == "-" {
+		return &measured{Reader: stdin}, func() error { return nil }, nil
+	}
+	f, err := os.Open(cmd.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := &measured{Reader: f}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		in.size = info.Size()
+	}
+	return in, f.Close, nil
+}

@@ -1,0 +1,279 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/drawing/board"
+	"github.com/footnotehq/footnote/httpapi"
+	"github.com/footnotehq/footnote/hub"
+	"github.com/footnotehq/footnote/store"
+)
+
+// charted is a server with drawings.
+func charted(t *testing.T) *httpapi.Server {
+	t.Helper()
+	api, _ := newAPI(t, func(o *httpapi.Options) {
+		o.Drawings = board.New(board.Options{Log: store.NewMem(), Hub: o.Hub})
+	})
+	return api
+}
+
+// draws sends a request and demands a status; out is read from the answer.
+func draws(t *testing.T, api http.Handler, method, path, body, key string, want int, out any) string {
+	t.Helper()
+	r := request(method, path, body)
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := do(api, r)
+	if w.Code != want {
+		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if out != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w.Body.String()
+}
+
+var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
+
+const aLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.095,"label":"Support","anchors":[]}}`
+
+type putAnswer struct {
+	Version int64
+	Drawing drawing.Drawing
+}
+
+func TestDrawingsByHand(t *testing.T) {
+	api := charted(t)
+	var made putAnswer
+	draws(t, api, "POST", "/api/drawings", aLine, "", 200, &made)
+	if made.Version != 1 || made.Drawing.ID == "" || made.Drawing.Created.By != drawing.Human {
+		t.Fatalf("%+v", made)
+	}
+	change := func(price string, base int64, want int) string {
+		return draws(t, api, "POST", "/api/drawings", fmt.Sprintf(
+			`{"symbol":"EURUSD","base_version":%d,"drawing":{"id":%q,"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":%s}}`, base, made.Drawing.ID, price), "", want, nil)
+	}
+	change("1.092", 1, 200)
+	if got := change("1.090", 1, 409); !strings.Contains(got, `"code":"conflict"`) || !strings.Contains(got, `"price":1.092`) || !strings.Contains(got, `"version":2`) {
+		t.Errorf("a stale change: %s", got)
+	}
+	for _, price := range []string{"NaN", "1e999", `"Infinity"`, "-1", "null"} {
+		if got := change(price, 0, 400); !strings.Contains(got, "invalid_request") {
+			t.Errorf("price %s: %s", price, got)
+		}
+	}
+	var v board.View
+	draws(t, api, "GET", "/api/drawings?symbol=EURUSD", "", "", 200, &v)
+	if len(v.Drawings) != 1 || v.Version != 2 || !v.CanUndo || v.CanRedo {
+		t.Fatalf("%+v", v)
+	}
+	draws(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, "", 200, &v)
+	if *v.Drawings[0].Price != 1.095 || !v.CanRedo {
+		t.Fatalf("%+v", v)
+	}
+	draws(t, api, "POST", "/api/drawings/redo", `{"symbol":"EURUSD"}`, "", 200, &v)
+	draws(t, api, "DELETE", "/api/drawings/"+made.Drawing.ID+"?symbol=EURUSD&base_version=1", "", "", 409, nil)
+	draws(t, api, "DELETE", "/api/drawings/"+made.Drawing.ID+"?symbol=EURUSD", "", "", 200, nil)
+	draws(t, api, "DELETE", "/api/drawings/"+made.Drawing.ID+"?symbol=EURUSD", "", "", 404, nil)
+	var h struct{ Changes []drawing.Change }
+	draws(t, api, "GET", "/api/drawings/history?symbol=EURUSD&limit=3", "", "", 200, &h)
+	if len(h.Changes) != 3 || h.Changes[0].Action != drawing.Remove || h.Changes[0].Before == nil || h.Changes[0].By != drawing.Human || h.Changes[0].User != "ada" {
+		t.Errorf("%+v", h.Changes)
+	}
+	draws(t, api, "GET", "/api/drawings/history?symbol=EURUSD&before=3&drawing="+made.Drawing.ID, "", "", 200, &h)
+	if len(h.Changes) != 2 || string(h.Changes[0].Changes["price"].From) != "1.095" {
+		t.Errorf("%+v", h.Changes)
+	}
+}
+
+func TestAForeignDrawingLooksLikeNone(t *testing.T) {
+	api := charted(t)
+	var made putAnswer
+	draws(t, api, "POST", "/api/drawings", aLine, "", 200, &made)
+	var answers []string
+	for _, id := range []string{made.Drawing.ID, "dr_neverwasxyz"[:len(made.Drawing.ID)-1] + "x"} {
+		got := draws(t, api, "DELETE", "/api/drawings/"+id+"?symbol=EURUSD", "", bobsKey, 404, nil)
+		got += draws(t, api, "POST", "/api/drawings", strings.Replace(aLine, `"type"`, `"id":"`+id+`","type"`, 1), bobsKey, 404, nil)
+		answers = append(answers, requestID.ReplaceAllString(strings.ReplaceAll(got, id, "ID"), "req"))
+	}
+	if answers[0] != answers[1] {
+		t.Errorf("a foreign drawing: %s\none that never was: %s", answers[0], answers[1])
+	}
+}
+
+func TestDrawingsAreTakenElsewhere(t *testing.T) {
+	api := charted(t)
+	draws(t, api, "POST", "/api/drawings", aLine, "", 200, nil)
+	file := draws(t, api, "GET", "/api/drawings/export?symbol=EURUSD", "", "", 200, nil)
+	var v board.View
+	draws(t, api, "POST", "/api/drawings/import", file, bobsKey, 200, &v)
+	if len(v.Drawings) != 1 || v.Drawings[0].Label != "Support" {
+		t.Fatalf("%+v", v)
+	}
+	draws(t, api, "POST", "/api/drawings/import", `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[],"replace":true}`, bobsKey, 200, &v)
+	if len(v.Drawings) != 0 {
+		t.Errorf("%+v", v)
+	}
+	draws(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, bobsKey, 200, &v)
+	if len(v.Drawings) != 1 {
+		t.Errorf("%+v", v)
+	}
+	for _, bad := range []string{`{"format":"x","symbol":"EURUSD","drawings":[]}`, `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[{"type":"x"}]}`} {
+		draws(t, api, "POST", "/api/drawings/import", bad, "", 400, nil)
+	}
+}
+
+// TestDevicesSeeEachOthersDrawings holds that a stream brings what was drawn before it
+// began, and each later change once, in order.
+func TestDevicesSeeEachOthersDrawings(t *testing.T) {
+	srv := serve(t, charted(t))
+	post := func(price string) {
+		t.Helper()
+		r, err := http.NewRequest("POST", srv.URL+"/api/drawings", strings.NewReader(strings.Replace(aLine, "1.095", price, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+adasKey)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatal(res, err)
+		}
+		res.Body.Close()
+	}
+	post("1.1")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/drawings/stream?symbol=EURUSD", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+adasKey)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	next := func() (c drawing.Change) {
+		t.Helper()
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				if err := json.Unmarshal([]byte(data), &c); err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+		}
+		t.Fatal("the stream ended: ", lines.Err())
+		return c
+	}
+	if c := next(); c.Version != 1 || c.Action != drawing.Create {
+		t.Fatalf("%+v", c)
+	}
+	for i := range 5 {
+		post(fmt.Sprintf("1.%d", i+2))
+		if c := next(); c.Version != int64(i+2) || *c.After.Price < 1.1 {
+			t.Fatalf("%+v", c)
+		}
+	}
+}
+
+// TestADrawingMayHaveAnyID holds that a drawing whose id is a word of the API's can be
+// removed, and that the words still do what they did.
+func TestADrawingMayHaveAnyID(t *testing.T) {
+	api := charted(t)
+	words := []string{"undo", "redo", "history", "stream", "export", "import", "x"}
+	var list []string
+	for i, id := range words {
+		list = append(list, fmt.Sprintf(`{"id":%q,"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.%d,"anchors":[]}`, id, i+1))
+	}
+	var v board.View
+	draws(t, api, "POST", "/api/drawings/import", `{"format":"footnote-drawings-1","symbol":"EURUSD","drawings":[`+strings.Join(list, ",")+`]}`, "", 200, &v)
+	for i, id := range words {
+		draws(t, api, "DELETE", "/api/drawings/"+id+"?symbol=EURUSD&reason=Over.", "", "", 200, nil)
+		draws(t, api, "GET", "/api/drawings?symbol=EURUSD", "", "", 200, &v)
+		if len(v.Drawings) != len(words)-1-i {
+			t.Errorf("%s is still there", id)
+		}
+	}
+	draws(t, api, "POST", "/api/drawings/undo", `{"symbol":"EURUSD"}`, "", 200, &v)
+	if len(v.Drawings) != 1 || v.Drawings[0].ID != "x" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// largest is a response that remembers the largest piece it was given, and ends its
+// request after so many messages.
+type largest struct {
+	*httptest.ResponseRecorder
+	piece, left int
+	end         func()
+}
+
+func (l *largest) Write(b []byte) (int, error) {
+	l.piece = max(l.piece, len(b))
+	if l.left -= strings.Count(string(b), "data: "); l.left <= 0 {
+		l.end()
+	}
+	return l.ResponseRecorder.Write(b)
+}
+
+// TestALongHistoryIsStreamedInPieces holds that a reader who is far behind does not make
+// the server hold the whole history as text.
+func TestALongHistoryIsStreamedInPieces(t *testing.T) {
+	live := hub.New()
+	log := store.NewMem()
+	boards := board.New(board.Options{Log: log, Hub: live})
+	ada := footnote.Principal{Org: "acme", User: "ada"}
+	notes := strings.Repeat("x", 4000)
+	for i := range 100 {
+		d := drawing.Drawing{Type: drawing.HorizontalLine, Symbol: "EURUSD", Timeframe: "1h", Price: new(1 + float64(i)), Notes: notes}
+		if _, err := boards.Put(t.Context(), ada, d, 0, drawing.Cause{By: drawing.Human, User: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	engine, err := agent.New(agent.Options{Log: log, Hub: live, Assistants: []*agent.Assistant{{
+		Name: "chart", Model: agenttest.Script(), ModelName: "scripted",
+		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
+			return nil, nil, nil
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		engine.Drain(now)
+	})
+	api, err := httpapi.New(httpapi.Options{Engine: engine, Log: log, Hub: live, Drawings: boards, Keys: map[string]footnote.Principal{adasKey: ada}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "GET", "http://127.0.0.1/api/drawings/stream?symbol=EURUSD", nil)
+	r.Header.Set("Authorization", "Bearer "+adasKey)
+	w := &largest{ResponseRecorder: httptest.NewRecorder(), left: 100, end: cancel}
+	api.ServeHTTP(w, r)
+	if got := strings.Count(w.Body.String(), "data: "); got != 100 || w.piece > 100_000 {
+		t.Errorf("%d changes, and %d bytes at once", got, w.piece)
+	}
+}

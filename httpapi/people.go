@@ -1,0 +1,228 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/export"
+	"github.com/footnotehq/footnote/usage"
+)
+
+// forAdmins refuses everybody else. What they see is of their own organisation.
+func (s *Server) forAdmins(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if !PrincipalOf(r.Context()).Has(footnote.Admin) {
+			return footnote.Errorf(footnote.Forbidden, "Only administrators of your organisation may see this.")
+		}
+		return h(w, r)
+	}
+}
+
+// personDay is what somebody has used on one day.
+type personDay struct {
+	Day       string  `json:"day"`
+	User      string  `json:"user"`
+	Questions int64   `json:"questions"`
+	Runs      int64   `json:"runs"`
+	Failed    int64   `json:"failed"`
+	Calls     int64   `json:"tool_calls"`
+	Hits      int64   `json:"cache_hits"`
+	Input     int64   `json:"input_tokens"` // all that was read, cached or not
+	Cached    int64   `json:"cached_tokens"`
+	Output    int64   `json:"output_tokens"`
+	CostUSD   float64 `json:"cost_usd"`
+	Unpriced  bool    `json:"cost_is_upper_bound,omitempty"`
+}
+
+// add takes the use of one tier.
+func (p *personDay) add(d usage.Day) {
+	p.Questions, p.Runs, p.Failed = p.Questions+d.Questions, p.Runs+d.Runs, p.Failed+d.Failed
+	p.Calls, p.Hits = p.Calls+d.Calls, p.Hits+d.Hits
+	p.Input, p.Cached, p.Output = p.Input+d.Usage.Prompt(), p.Cached+d.Usage.CacheRead, p.Output+d.Usage.Output
+	p.CostUSD, p.Unpriced = p.CostUSD+d.Cost.USD(), p.Unpriced || d.Cost.Unpriced
+}
+
+// Bounds of what administrators are shown at once.
+const (
+	daysDefault   = 30
+	daysMost      = 366
+	questionsMost = 50
+	questionChars = 300
+)
+
+// span are the days that a request asks for: from and to, both of them too.
+func (s *Server) span(r *http.Request) (from, to string, err error) {
+	q := r.URL.Query()
+	today := s.opts.Now().UTC()
+	last, first := today, today.AddDate(0, 0, 1-daysDefault)
+	if text := q.Get("to"); text != "" {
+		if last, err = time.Parse(time.DateOnly, text); err != nil {
+			return "", "", footnote.Errorf(footnote.InvalidRequest, "to is %.40q; it must be a day such as 2026-03-31.", text)
+		}
+		first = last.AddDate(0, 0, 1-daysDefault)
+	}
+	if text := q.Get("from"); text != "" {
+		if first, err = time.Parse(time.DateOnly, text); err != nil {
+			return "", "", footnote.Errorf(footnote.InvalidRequest, "from is %.40q; it must be a day such as 2026-03-01.", text)
+		}
+	}
+	if n := last.Sub(first).Hours()/24 + 1; n < 0.5 || n > daysMost {
+		return "", "", footnote.Errorf(footnote.InvalidRequest, "from must not be after to, and not more than %d days before it.", daysMost)
+	}
+	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
+}
+
+// getPeople is GET /api/usage/people: what each user of the caller's organisation has
+// used, day by day, in JSON or CSV.
+func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
+	from, to, err := s.span(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	format := cmp.Or(q.Get("format"), "json")
+	if format != "json" && format != "csv" {
+		return footnote.Errorf(footnote.InvalidRequest, "format is %.40q; it must be json or csv.", format)
+	}
+	users, err := s.opts.Usage.Org(r.Context(), PrincipalOf(r.Context()).Org)
+	if err != nil {
+		return err
+	}
+	rows := peopleDays(users, q.Get("user"), from, to)
+	if format == "csv" {
+		w.Header().Set("Content-Disposition", `attachment; filename="usage-`+from+`-`+to+`.csv"`)
+		return writeBody(w, "text/csv; charset=utf-8", peopleCSV(rows))
+	}
+	return writeValue(w, http.StatusOK, map[string]any{"from": from, "to": to, "rows": rows})
+}
+
+// peopleDays are the days of a span, newest first, and of each day those who used most.
+func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay {
+	rows := []personDay{}
+	for user, days := range users {
+		if only != "" && user != only {
+			continue
+		}
+		for _, d := range days {
+			if d.Date < from || d.Date > to {
+				continue
+			}
+			if n := len(rows); n == 0 || rows[n-1].Day != d.Date || rows[n-1].User != user {
+				rows = append(rows, personDay{Day: d.Date, User: user})
+			}
+			rows[len(rows)-1].add(d)
+		}
+	}
+	slices.SortFunc(rows, func(a, b personDay) int {
+		return cmp.Or(strings.Compare(b.Day, a.Day), cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Questions, a.Questions), strings.Compare(a.User, b.User))
+	})
+	return rows
+}
+
+// peopleCSV is the rows for a spreadsheet.
+func peopleCSV(rows []personDay) []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out) // a buffer takes everything
+	_ = w.Write([]string{"day", "user", "questions", "runs", "failed", "tool_calls", "cache_hits", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "cost_is_upper_bound"})
+	n := func(i int64) string { return strconv.FormatInt(i, 10) }
+	for _, p := range rows {
+		_ = w.Write([]string{p.Day, export.Inert(p.User), n(p.Questions), n(p.Runs), n(p.Failed), n(p.Calls), n(p.Hits), n(p.Input), n(p.Cached), n(p.Output),
+			strconv.FormatFloat(p.CostUSD, 'f', 6, 64), strconv.FormatBool(p.Unpriced)})
+	}
+	w.Flush()
+	return out.Bytes()
+}
+
+// askedQuestion is a question of somebody and what it took.
+type askedQuestion struct {
+	Run          string        `json:"run"`
+	Conversation string        `json:"conversation"`
+	User         string        `json:"user"`
+	Time         time.Time     `json:"time"`
+	Question     string        `json:"question,omitempty"` // its beginning; left out when the conversation is deleted
+	Outcome      string        `json:"outcome"`
+	Code         footnote.Code `json:"code,omitempty"`
+	Tokens       int64         `json:"tokens"`
+	CostUSD      float64       `json:"cost_usd"`
+	Millis       int64         `json:"ms"`
+}
+
+// getQuestions is GET /api/usage/questions: who asked what of late, newest first. Before
+// is the run that the last answer ended with.
+func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
+	from, to, err := s.span(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	runs, err := s.opts.Usage.Runs(r.Context(), PrincipalOf(r.Context()).Org)
+	if err != nil {
+		return err
+	}
+	if before := q.Get("before"); before != "" {
+		at := slices.IndexFunc(runs, func(u usage.Run) bool { return u.Run == before })
+		if at < 0 {
+			return footnote.Errorf(footnote.InvalidRequest, "before is no run that is still listed.")
+		}
+		runs = runs[at+1:]
+	}
+	out := struct {
+		Questions []askedQuestion `json:"questions"`
+		Next      string          `json:"next,omitempty"`
+	}{Questions: []askedQuestion{}}
+	for _, u := range runs {
+		if day := u.Began.Format(time.DateOnly); day < from || day > to || q.Get("user") != "" && u.User != q.Get("user") {
+			continue
+		}
+		if len(out.Questions) == questionsMost {
+			out.Next = out.Questions[questionsMost-1].Run
+			break
+		}
+		words, err := s.words(r.Context(), u)
+		if err != nil {
+			return err
+		}
+		out.Questions = append(out.Questions, askedQuestion{
+			Run: u.Run, Conversation: u.Conversation, User: u.User, Time: u.Began.Truncate(time.Second), Question: words, Outcome: cmp.Or(u.Outcome, "running"),
+			Code: u.Code, Tokens: u.Usage.Prompt() + u.Usage.Output, CostUSD: u.Cost.USD(), Millis: u.Millis,
+		})
+	}
+	return writeValue(w, http.StatusOK, out)
+}
+
+// words are what a run was asked, as far as the log still has it.
+func (s *Server) words(ctx context.Context, u usage.Run) (string, error) {
+	if u.Question == 0 {
+		return "", nil
+	}
+	for ev, err := range s.opts.Log.Events(ctx, u.Conversation, u.Question-1) {
+		if footnote.CodeOf(err) == footnote.NotFound {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if m, ok := ev.Body.(footnote.UserMessage); ok && ev.Seq == u.Question {
+			return beginning(m.Text), nil
+		}
+		break
+	}
+	return "", nil
+}
+
+// beginning is as much of a question as a list shows.
+func beginning(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > questionChars {
+		return string(runes[:questionChars]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,20 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPeopleAreNoFormulas holds that a spreadsheet takes the name of a user, which may
+// come from a token, for a name.
+func TestPeopleAreNoFormulas(t *testing.T) {
+	for _, name := range []string{"=1+1", "@sum", " =1+1", "＝1+1", "\n=1+1"} {
+		text := string(peopleCSV([]personDay{{Day: "2026-11-21", User: name}}))
+		if !strings.Contains(text, "'"+name) {
+			t.Errorf("%q: %s", name, text)
+		}
+	}
+	if text := string(peopleCSV([]personDay{{User: "ann@example.org"}})); !strings.Contains(text, ",ann@example.org,") {
+		t.Error(text)
+	}
+}

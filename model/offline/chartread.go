@@ -1,0 +1,231 @@
+package offline
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/swing"
+)
+
+// toldTable is what a tool of the market said.
+type toldTable struct {
+	Now       time.Time       `json:"now"`
+	Synthetic bool            `json:"synthetic"`
+	Symbol    string          `json:"symbol"`
+	Digits    int             `json:"digits"`
+	Partial   bool            `json:"last_candle_partial"`
+	From      string          `json:"from"`
+	Table     json.RawMessage `json:"table"`
+	Reason    string          `json:"reason"` // of a part that is away
+	result
+}
+
+// marketResult reads what a tool of the market said. When it is no table, why is written
+// and ok is false.
+func (w *writer) marketResult(c *call) (t toldTable, ok bool) {
+	err := json.Unmarshal([]byte(c.content), &t)
+	if !c.failed && err == nil {
+		if t.result, err = parseResult(&call{content: string(t.Table)}); err == nil {
+			return t, true
+		}
+	}
+	reason := t.Reason
+	if reason == "" {
+		reason = c.content
+	}
+	if !c.failed {
+		reason = "the answer cannot be read"
+	}
+	w.text("The market could not be read, so I did nothing: `" + clip(reason) + "`")
+	return t, false
+}
+
+// column is the index of a column; -1: there is none.
+func (r result) column(name string) int {
+	for i, c := range r.Columns {
+		if c == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// at is a cell; nil where there is none.
+func (r result) at(row int, column string) any {
+	if i := r.column(column); i >= 0 && row < len(r.Rows) {
+		return r.Rows[row][i]
+	}
+	return nil
+}
+
+// value is a cell as a number.
+func (r result) value(row int, column string) (float64, bool) { return number(r.at(row, column)) }
+
+// moment is a cell as a time.
+func (r result) moment(row int, column string) time.Time {
+	s, _ := r.at(row, column).(string)
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t, _ = time.Parse(time.DateOnly, s)
+	}
+	return t
+}
+
+// clock is a time as answers say it.
+func clock(t time.Time) string {
+	if t.Hour() == 0 && t.Minute() == 0 {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// when writes the time of a cell with its footnote.
+func (w *writer) when(t toldTable, row int, column string) {
+	w.cite(clock(t.moment(row, column)), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+}
+
+// num writes the number of a cell with its footnote, with some digits after the point;
+// -1: as many as it has.
+func (w *writer) num(t toldTable, row int, column string, digits int) {
+	v, ok := t.value(row, column)
+	if !ok {
+		w.text("not known")
+		return
+	}
+	w.cite(strconv.FormatFloat(v, 'f', digits, 64), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+}
+
+// money writes a sum of money.
+func (w *writer) money(t toldTable, row int, column string) {
+	if v, ok := t.value(row, column); ok {
+		w.cite(figure2(v), footnote.Cite{Result: t.ID, Row: new(row), Column: column, Value: exact(t.at(row, column))})
+		return
+	}
+	w.text("none")
+}
+
+// words writes the text of a cell.
+func (w *writer) words(t toldTable, row int, column string) {
+	w.cell(t.result, row, t.column(column), false, false)
+}
+
+// synthetic says of invented data that it is.
+func (w *writer) synthetic(t toldTable) {
+	if t.Synthetic {
+		w.text("\n\nThe data is synthetic: it was invented for a demo and says nothing about a real market.")
+	}
+}
+
+// bars are candles that were read, and their swings.
+type bars struct {
+	toldTable
+	list   []market.Candle
+	close  float64 // the newest
+	wing   int     // how many bars on each side make a swing
+	swings []swing.Swing
+	turns  []swing.Swing // highs and lows in turn
+	apart  float64       // what is nearer is the same level
+}
+
+// How candles are read: how many, and how many bars on each side make a swing, the
+// widest first that finds enough of them.
+const (
+	candlesRead = 300
+	enoughTurns = 4
+)
+
+var wings = []int{5, 3, 2}
+
+// readBars reads candles; nil with the reason written when there are none to speak of.
+// A bar that is not over yet is no swing, and confirms none.
+func (w *writer) readBars(c *call) *bars {
+	t, ok := w.marketResult(c)
+	if !ok {
+		return nil
+	}
+	b := &bars{toldTable: t}
+	for i := range t.Rows {
+		k := market.Candle{Time: t.moment(i, "time")}
+		var good [4]bool
+		k.Open, good[0] = t.value(i, "open")
+		k.High, good[1] = t.value(i, "high")
+		k.Low, good[2] = t.value(i, "low")
+		k.Close, good[3] = t.value(i, "close")
+		if good != [4]bool{true, true, true, true} || k.Time.IsZero() {
+			w.text("The market could not be read, so I did nothing: `a candle has no price`")
+			return nil
+		}
+		b.list = append(b.list, k)
+	}
+	if len(b.list) == 0 {
+		w.text("There are no candles of " + t.Symbol + " to look at, so I did nothing.")
+		return nil
+	}
+	b.close = b.list[len(b.list)-1].Close
+	whole := b.list
+	if t.Partial {
+		whole = whole[:len(whole)-1]
+	}
+	for _, b.wing = range wings {
+		b.swings = swing.Find(whole, b.wing)
+		if b.turns = swing.Turns(b.swings); len(b.turns) >= enoughTurns {
+			break
+		}
+	}
+	b.apart = swing.MeanRange(whole) / 2
+	return b
+}
+
+// column is which price of its bar a swing is.
+func columnOf(s swing.Swing) string {
+	if s.High {
+		return "high"
+	}
+	return "low"
+}
+
+// swing writes a swing: its price and when.
+func (w *writer) swing(b *bars, s swing.Swing) {
+	w.text("**")
+	w.num(b.toldTable, s.Bar, columnOf(s), b.Digits)
+	w.text("** at ")
+	w.when(b.toldTable, s.Bar, "time")
+}
+
+// say is a swing in a note, which has no footnotes.
+func (b *bars) say(s swing.Swing) string { return b.price(s.Price) + " at " + b.when(s) }
+
+func (b *bars) price(p float64) string { return strconv.FormatFloat(p, 'f', b.Digits, 64) }
+
+func (b *bars) when(s swing.Swing) string { return clock(b.list[s.Bar].Time) }
+
+// anchor is a swing as the tools take it.
+func (b *bars) anchor(s swing.Swing) map[string]any {
+	return map[string]any{"timestamp": b.list[s.Bar].Time.Format(time.RFC3339), "price": s.Price}
+}
+
+// read says what was looked at.
+func (w *writer) read(b *bars, timeframe string) {
+	last := len(b.list) - 1
+	w.text("\n\nReading: " + b.Symbol + ", `" + timeframe + "`, ")
+	n := strconv.Itoa(len(b.list))
+	w.cite(n, footnote.Cite{Result: b.ID, Formula: "count(" + b.ID + ")", Value: n})
+	w.text(" candles to ")
+	w.when(b.toldTable, last, "time")
+	w.text(" (UTC), newest close ")
+	w.num(b.toldTable, last, "close", b.Digits)
+	w.text(".")
+	w.synthetic(b.toldTable)
+}
+
+// list joins words: one, two and three.
+func listWords(parts []string) string {
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return strings.Join(parts, "")
+}

@@ -1,0 +1,312 @@
+package offline
+
+import (
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+)
+
+// stats reads how a person's trades of a period went. Periods are counted from the
+// market's own time, which is where its data ends when it is a replay.
+func (o *chartOrder) stats(t *chartTurn, w *writer) *chartCall {
+	in := map[string]any{}
+	if o.symbol != "" {
+		in["symbol"] = o.symbol
+	}
+	period := ""
+	if o.period != "" {
+		c := t.h.result("get_trade_history")
+		if c == nil {
+			return &chartCall{"get_trade_history", map[string]any{"limit": 1}} // it says what time it is there
+		}
+		clock, ok := w.marketResult(c)
+		if !ok {
+			return nil
+		}
+		from, to := o.span(clock.Now.UTC())
+		in["from"], in["to"] = from.Format(time.DateOnly), to.Format(time.DateOnly)
+		period = "`" + from.Format(time.DateOnly) + "` to `" + to.AddDate(0, 0, -1).Format(time.DateOnly) + "` (" + plainPeriod(o.period) + ", counted from `" + clock.Now.UTC().Format(time.DateOnly) + "`, the market's day)"
+	}
+	c := t.h.result("get_trade_stats")
+	if c == nil {
+		return &chartCall{"get_trade_stats", in}
+	}
+	told, ok := w.marketResult(c)
+	if !ok {
+		return nil
+	}
+	w.traded(told, period)
+	w.synthetic(told)
+	return nil
+}
+
+// plainPeriod is a period without figures: a year stands beside it.
+func plainPeriod(p string) string {
+	if strings.ContainsAny(p, "0123456789") {
+		p = strings.TrimSpace(strings.TrimRight(p, "0123456789"))
+		if p == "" {
+			return "that year"
+		}
+	}
+	return upperFirstMonth(p)
+}
+
+func upperFirstMonth(p string) string {
+	if namedMonth.MatchString(p) {
+		return upperFirst(p)
+	}
+	return p
+}
+
+// traded says what trades add up to.
+func (w *writer) traded(t toldTable, period string) {
+	if period == "" {
+		period = "all of the journal"
+	}
+	if len(t.Rows) == 0 {
+		w.text("The journal has no closed trade of yours in this period: " + period + ".")
+		return
+	}
+	for i := range t.Rows {
+		if t.at(i, "group") != "all" {
+			continue
+		}
+		if i > 0 {
+			w.text("\n\n")
+		}
+		w.total(t, i)
+		w.groupsOf(t, i, "session ", "By session")
+		w.groupsOf(t, i, "pair ", "By pair")
+	}
+	w.text("\n\nPeriod: " + period + ". Trades count when they were closed; times are UTC.")
+}
+
+// total says one row of all trades in a currency.
+func (w *writer) total(t toldTable, row int) {
+	num := func(before, column string, digits int) {
+		w.text(before)
+		w.num(t, row, column, digits)
+	}
+	money := func(before, column string) {
+		w.text(before)
+		w.money(t, row, column)
+	}
+	num("You closed ", "trades", -1)
+	num(" trades: ", "wins", -1)
+	num(" won and ", "losses", -1)
+	num(" lost, a win rate of ", "win_rate_percent", 1)
+	money(" percent. The net result is **", "net")
+	w.text("** ")
+	w.words(t, row, "currency")
+	money(": ", "profit")
+	money(" of profits and ", "loss")
+	w.text(" of losses")
+	if _, ok := t.value(row, "profit_factor"); ok {
+		num(", a profit factor of ", "profit_factor", 2)
+	}
+	money(". The best trade made ", "best")
+	money(", the worst ", "worst")
+	money("; the largest drawdown was ", "max_drawdown")
+	num(". The longest streaks were ", "longest_winning_streak", -1)
+	num(" wins and ", "longest_losing_streak", -1)
+	w.text(" losses.")
+}
+
+// groupsOf says the rows of a kind that belong to a total, one after the other.
+func (w *writer) groupsOf(t toldTable, total int, kind, title string) {
+	n := 0
+	for i := range t.Rows {
+		name, _ := t.at(i, "group").(string)
+		name, ok := strings.CutPrefix(name, kind)
+		if !ok || t.at(i, "currency") != t.at(total, "currency") {
+			continue
+		}
+		if n == 0 {
+			w.text("\n\n" + title + ":\n")
+		}
+		w.text("\n- " + name + ": ")
+		w.money(t, i, "net")
+		w.text(" over ")
+		w.num(t, i, "trades", -1)
+		w.text(" trades")
+		n++
+	}
+}
+
+// mostListed is how many events or headlines an answer names.
+const mostListed = 12
+
+// events reads the calendar. Today's are those until midnight in UTC, and what follows
+// within a day is said apart; when nothing does, what the next days have.
+func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
+	symbol := o.symbol
+	if symbol == "" {
+		symbol = t.at.symbol
+	}
+	var asked []*call
+	for _, c := range t.h.open {
+		if c.name == "get_news_events" && c.answered {
+			asked = append(asked, c)
+		}
+	}
+	if len(asked) == 0 {
+		return &chartCall{"get_news_events", map[string]any{"symbol": symbol}}
+	}
+	told, ok := w.marketResult(asked[0])
+	if !ok {
+		return nil
+	}
+	now := told.Now.UTC()
+	from, to, when := now, now.AddDate(0, 0, 7), "in the days that follow"
+	if o.period == "tomorrow" || o.period == "this week" {
+		from, to = o.span(now)
+		when = o.period
+	} else if len(told.Rows) > 0 {
+		w.today(told, symbol, now)
+		return nil
+	}
+	if from.Before(now) {
+		from = now
+	}
+	if len(asked) == 1 {
+		return &chartCall{"get_news_events", map[string]any{"symbol": symbol, "from": from.Format(time.RFC3339), "to": to.Format(time.RFC3339)}}
+	}
+	if told, ok = w.marketResult(asked[1]); !ok {
+		return nil
+	}
+	if when != o.period {
+		w.text("Nothing is scheduled in the next `24` hours for the currencies of " + symbol + ".\n\n")
+	}
+	w.calendar(told, symbol, when, 0, len(told.Rows))
+	w.marketNow(told, now)
+	return nil
+}
+
+// today says the events of the next day.
+func (w *writer) today(t toldTable, symbol string, now time.Time) {
+	midnight := now.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	n := 0
+	for n < len(t.Rows) && t.moment(n, "time").Before(midnight) {
+		n++
+	}
+	w.calendar(t, symbol, "later today", 0, n)
+	if n < len(t.Rows) {
+		w.text("\n\n")
+		w.calendar(t, symbol, "in the hours after midnight", n, len(t.Rows))
+	}
+	w.marketNow(t, now)
+}
+
+func (w *writer) marketNow(t toldTable, now time.Time) {
+	w.text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
+	w.synthetic(t)
+}
+
+// calendar lists events.
+func (w *writer) calendar(t toldTable, symbol, when string, from, to int) {
+	if from == to {
+		w.text("Nothing is scheduled " + when + " for the currencies of " + symbol + ".")
+		return
+	}
+	w.text("Scheduled " + when + " for the currencies of " + symbol + ":\n")
+	for i := from; i < min(to, from+mostListed); i++ {
+		w.text("\n- ")
+		w.when(t, i, "time")
+		w.text(" ")
+		w.words(t, i, "currency")
+		w.text(" ")
+		w.words(t, i, "title")
+		w.text(" (")
+		w.words(t, i, "impact")
+		w.text(")")
+		unit, _ := t.at(i, "unit").(string)
+		for _, name := range []string{"actual", "forecast", "previous"} {
+			if _, ok := t.value(i, name); ok {
+				w.text(", " + name + " ")
+				w.num(t, i, name, -1)
+				w.text(unit)
+			}
+		}
+	}
+	if to-from > mostListed {
+		w.text("\n- and more")
+	}
+}
+
+func (w *writer) marketPrice(t toldTable) {
+	if len(t.Rows) == 0 {
+		w.text("There is no price.")
+		return
+	}
+	w.words(t, 0, "symbol")
+	w.text(": bid **")
+	w.num(t, 0, "bid", -1)
+	w.text("**, ask **")
+	w.num(t, 0, "ask", -1)
+	w.text("**, a spread of ")
+	w.num(t, 0, "spread_pips", 1)
+	w.text(" pips, as of ")
+	w.when(t, 0, "time")
+	w.text(" (UTC). The price is ")
+	w.num(t, 0, "age_seconds", -1)
+	w.text(" seconds old.")
+}
+
+// positions says what large traders hold.
+func (w *writer) positions(symbol string, t toldTable) {
+	if len(t.Rows) == 0 {
+		w.text("The reports were read and have none of " + symbol + ".")
+		return
+	}
+	w.text("Speculators in " + symbol + " held ")
+	w.count(t, "noncommercial_long")
+	w.text(" contracts long and ")
+	w.count(t, "noncommercial_short")
+	w.text(" short on ")
+	w.when(t, 0, "date")
+	w.text(": a net position of **")
+	w.count(t, "noncommercial_net")
+	w.text("**")
+	if _, ok := t.value(0, "net_change"); ok {
+		w.text(", a change of ")
+		w.count(t, "net_change")
+		w.text(" in a week")
+	}
+	w.text(". Hedgers held ")
+	w.count(t, "commercial_long")
+	w.text(" long and ")
+	w.count(t, "commercial_short")
+	w.text(" short; the open interest was ")
+	w.count(t, "open_interest")
+	w.text(". The report was published at ")
+	w.when(t, 0, "published")
+	w.text(" (UTC), so these positions are days old.")
+}
+
+// count writes a number of contracts.
+func (w *writer) count(t toldTable, column string) {
+	v, ok := t.value(0, column)
+	if !ok {
+		w.text("not known")
+		return
+	}
+	w.cite(figure(v), footnote.Cite{Result: t.ID, Row: new(0), Column: column, Value: exact(t.at(0, column))})
+}
+
+func (w *writer) headlines(symbol string, t toldTable) {
+	if len(t.Rows) == 0 {
+		w.text("The news was read and has no headline about the currencies of " + symbol + " in the last days.")
+		return
+	}
+	w.text("The newest headlines about the currencies of " + symbol + ":\n")
+	for i := range t.Rows[:min(len(t.Rows), mostListed/2)] {
+		w.text("\n- ")
+		w.when(t, i, "time")
+		w.text(" ")
+		w.words(t, i, "title")
+		w.text(" (")
+		w.words(t, i, "source")
+		w.text(")")
+	}
+}

@@ -1,0 +1,57 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/source"
+)
+
+// personal is a source whose version holds who asks; it counts how often its schema
+// is read.
+type personal struct {
+	source.Source
+	read int
+}
+
+func (p *personal) Dialect() string { return "sqlite" }
+
+func (p *personal) Version(ctx context.Context) (string, error) {
+	who, _ := footnote.ActingPrincipal(ctx)
+	return "7 " + who.Org, nil
+}
+
+func (p *personal) Schema(context.Context) (source.Schema, error) {
+	p.read++
+	return source.Schema{}, nil
+}
+
+// TestProfilesOfThoseWhoAskInTurns are each made once, and not shared.
+func TestProfilesOfThoseWhoAskInTurns(t *testing.T) {
+	src, c := &personal{}, profiles{m: map[string]*profileEntry{}}
+	ask := func(org string) *profile {
+		t.Helper()
+		p, err := c.get(footnote.WithPrincipal(t.Context(), footnote.Principal{Org: org}), "shop", src)
+		if err != nil || p.version != "7 "+org {
+			t.Fatalf("%s has the profile of %q: %v", org, p.version, err)
+		}
+		return p
+	}
+	first := ask("acme")
+	for range 5 {
+		if ask("globex"); ask("acme") != first {
+			t.Fatal("acme's profile was made again")
+		}
+	}
+	if src.read != 2 {
+		t.Errorf("the schema was read %d times for two orgs", src.read)
+	}
+	for i := range keptProfiles {
+		ask(fmt.Sprint("org", i))
+	}
+	if len(c.m["shop"].known) != keptProfiles || ask("acme") == first {
+		t.Errorf("%d profiles are kept", len(c.m["shop"].known))
+	}
+}

@@ -1,0 +1,200 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+)
+
+// Searches: "search for boiler in notes" and "find documents about boilers" call
+// search_database where it is offered. Anything else that begins so, as "search for
+// customers in Japan", is a question like any other.
+
+const searchTool = "search_database"
+
+// The shapes of searches, tried in turn. Documents may be any word for them where one
+// table can be searched.
+var searchShapes = []struct {
+	re          *regexp.Regexp
+	words, from int // groups
+}{
+	{regexp.MustCompile(please + `(?:search|look)\s+for\s+` + anyText + `\s+in\s+(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)` + tail), 1, 2},
+	{regexp.MustCompile(please + `search\s+(?:through\s+|in\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+)?([\pL\pN _.-]+?)\s+for\s+` + anyText + tail), 2, 1},
+	{regexp.MustCompile(please + `(?:find|search(?:\s+for)?|look\s+for|show|list|get|which|what)\s+(?:me\s+|us\s+)?(?:all\s+)?(?:the\s+|our\s+|my\s+|any\s+)?([\pL\pN _.-]+?)\s+(?:are\s+there\s+|are\s+)?` +
+		`(?:about|mentioning|(?:that|which)\s+(?:mention|speak\s+of|talk\s+about|are\s+about)|mention)\s+` + anyText + tail), 2, 1},
+	{regexp.MustCompile(please + `search\s+for\s+` + anyText + tail), 1, 0},
+}
+
+var documentWords = set("document doc text article note page entry entrie record row file message post report")
+
+// search is a question that asks for rows by what is written in them.
+type search struct {
+	words, table string
+	tables       []string // there are several, and none is named
+}
+
+// readSearch reads such a question. Tables are those that can be searched.
+func readSearch(q string, tables []string) *search {
+	if len(tables) == 0 || len(q) > 500 {
+		return nil
+	}
+	for _, shape := range searchShapes {
+		m := shape.re.FindStringSubmatch(q)
+		if m == nil {
+			continue
+		}
+		s := &search{words: strings.TrimSpace(m[shape.words])}
+		if shape.from == 0 {
+			if len(tables) > 1 || strings.Contains(strings.ToLower(s.words), " in ") {
+				continue
+			}
+			s.table = tables[0]
+			return s
+		}
+		from := nounOf(m[shape.from])
+		for _, t := range tables {
+			if nounOf(t) == from {
+				s.table = t
+				return s
+			}
+		}
+		if documentWords[from] {
+			if s.table = tables[0]; len(tables) > 1 {
+				s.table, s.tables = "", tables
+			}
+			return s
+		}
+	}
+	return nil
+}
+
+// nounOf is a table's name as people may say it: without case, signs and plural.
+func nounOf(name string) string {
+	name = strings.Join(strings.FieldsFunc(fold(name), func(r rune) bool { return !wordRune(r) }), " ")
+	return strings.TrimSuffix(strings.TrimPrefix(name, "the "), "s")
+}
+
+// searchable are the tables of search_database, as its schema names them.
+func searchable(tools json.RawMessage) []string {
+	var list []struct {
+		Name  string `json:"name"`
+		Input struct {
+			Properties struct {
+				Table struct {
+					Enum []string `json:"enum"`
+				} `json:"table"`
+			} `json:"properties"`
+		} `json:"input_schema"`
+	}
+	if json.Unmarshal(tools, &list) != nil {
+		return nil
+	}
+	for _, t := range list {
+		if t.Name == searchTool {
+			return t.Input.Properties.Table.Enum
+		}
+	}
+	return nil
+}
+
+// search answers a question for rows by their words; ok is false for any other. What
+// is no search of the questions before is left in h.
+func (h *history) search(req agent.Request) (a answer, ok bool) {
+	tables := searchable(req.Tools)
+	s := readSearch(h.last(), tables)
+	if s == nil {
+		last := len(h.questions) - 1
+		h.questions = slices.DeleteFunc(slices.Clone(h.questions), func(q string) bool { return q != h.questions[last] && readSearch(q, tables) != nil })
+		return answer{}, false
+	}
+	w := &writer{}
+	c := h.result(searchTool)
+	switch {
+	case len(s.tables) > 0:
+		w.text("Where should I search? There are: ")
+		w.label(clip(strings.Join(s.tables, ", ")))
+		w.text(". Ask, for example: `search for … in " + clip(s.tables[0]) + "`")
+	case c == nil && req.NoTools:
+		w.text("No search can be run at this point. Please ask again.")
+	case c == nil:
+		return toolCall(*h, searchTool, map[string]any{"query": s.words, "table": s.table, "thought": cut("Searching "+s.table+" for "+s.words, 300)}), true
+	default:
+		w.found(s, c)
+	}
+	if len(h.questions) <= 1 {
+		w.badge()
+	}
+	return answer{text: w.b.String(), cites: w.cites}, true
+}
+
+// mostFound is how many rows of a search are told.
+const mostFound = 10
+
+// found puts the rows of a search into words.
+func (w *writer) found(s *search, c *call) {
+	res, err := parseResult(c)
+	if err != nil {
+		w.text("I could not search: ")
+		w.label(strings.Join(strings.Fields(clip(err.Error())), " "))
+		return
+	}
+	quoted := func() {
+		w.text(" of " + clip(s.table) + " with “")
+		w.echo(clip(strings.Trim(s.words, `"`)))
+		w.text("”")
+	}
+	if len(res.Rows) == 0 {
+		w.text("There is no row")
+		quoted()
+		w.text(". Other forms of the words may help, or fewer of them.")
+		return
+	}
+	matches := len(res.Columns) - 1
+	all := exact(res.Rows[0][matches])
+	w.text("I found ")
+	w.cite(all, footnote.Cite{Result: res.ID, Row: new(0), Column: res.Columns[matches], Value: all})
+	w.text(map[bool]string{true: " row", false: " rows"}[all == "1"])
+	quoted()
+	shown := min(len(res.Rows), mostFound)
+	if fmt.Sprint(shown) != all {
+		w.text("; these fit best")
+	}
+	w.text(":\n")
+	snippet := slices.IndexFunc(res.Columns, func(name string) bool { return strings.TrimRight(name, "_") == "snippet" })
+	for r := range shown {
+		w.text("\n- ")
+		if snippet > 1 {
+			w.cell(res, r, 1, false, false)
+			w.text(" (")
+			w.label(clip(res.Columns[0]))
+			w.text(" ")
+			w.cell(res, r, 0, false, false)
+			w.text(")")
+		} else {
+			w.cell(res, r, 0, false, false)
+		}
+		if snippet > 0 {
+			w.text(": ")
+			w.excerpt(res, r, snippet)
+		}
+	}
+}
+
+// excerpt writes a snippet, which is longer than other cells may be.
+func (w *writer) excerpt(res result, row, col int) {
+	value := exact(res.Rows[row][col])
+	text := strings.Join(strings.Fields(plainLine(value)), " ")
+	if c := cut(text, 300); c != text {
+		text = c + "…"
+	}
+	if !strings.ContainsAny(text, "0123456789") {
+		w.text(text)
+		return
+	}
+	w.cite(text, footnote.Cite{Result: res.ID, Row: new(row), Column: res.Columns[col], Value: value})
+}

@@ -1,0 +1,264 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// otlp sends spans to a collector: OTLP over HTTP, in its JSON form, which is the same
+// messages as the binary one and needs nothing but the standard library. The exporter
+// that OpenTelemetry has for it would bring all of gRPC into the program.
+type otlp struct {
+	address string // with /v1/traces
+	headers map[string]string
+	client  *http.Client
+	log     *slog.Logger
+	failing atomic.Bool // so that a collector that is away is told of once
+}
+
+const (
+	exportTries = 4
+	exportFirst = 500 * time.Millisecond // to wait before the second, then doubled
+	exportMost  = 10 * time.Second
+)
+
+func newOTLP(endpoint string, headers map[string]string, log *slog.Logger) *otlp {
+	address := strings.TrimRight(endpoint, "/")
+	if !strings.HasSuffix(address, "/v1/traces") {
+		address += "/v1/traces"
+	}
+	return &otlp{address: address, headers: headers, log: log, client: &http.Client{
+		Timeout:       exportMost,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a header may be a key
+	}}
+}
+
+// ExportSpans implements sdktrace.SpanExporter. Spans that cannot be sent are lost: what
+// a server does never waits for those who look.
+func (o *otlp) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	body, err := json.Marshal(requestOf(spans))
+	if err == nil {
+		err = o.send(ctx, body)
+	}
+	switch {
+	case err != nil && !o.failing.Swap(true):
+		o.log.Warn("traces are not taken; they are lost until they are", "spans", len(spans), "err", err)
+	case err == nil && o.failing.Swap(false):
+		o.log.Info("traces are taken again")
+	}
+	return nil
+}
+
+// Shutdown implements sdktrace.SpanExporter.
+func (o *otlp) Shutdown(context.Context) error {
+	o.client.CloseIdleConnections()
+	return nil
+}
+
+// send sends a request until it is taken, or refused for good.
+func (o *otlp) send(ctx context.Context, body []byte) error {
+	wait := exportFirst
+	for try := 1; ; try++ {
+		after, err := o.post(ctx, body)
+		if err == nil || after < 0 || try == exportTries {
+			return err
+		}
+		timer := time.NewTimer(max(after, rand.N(wait)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// post sends it once. After a failure it says how long to wait; less than 0: for ever.
+func (o *otlp) post(ctx context.Context, body []byte) (after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.address, bytes.NewReader(body))
+	if err != nil {
+		return -1, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range o.headers {
+		req.Header.Set(name, value)
+	}
+	res, err := o.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // for the next request on its connection
+	switch {
+	case res.StatusCode/100 == 2:
+		return 0, nil
+	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusBadGateway,
+		res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // a date is taken for nothing
+		return min(time.Duration(seconds)*time.Second, exportMost), fmt.Errorf("the collector answers with status %d", res.StatusCode)
+	}
+	return -1, fmt.Errorf("the collector answers with status %d", res.StatusCode)
+}
+
+// The messages of OTLP, as its JSON form has them.
+type (
+	exportRequest struct {
+		ResourceSpans []resourceSpans `json:"resourceSpans"`
+	}
+	resourceSpans struct {
+		Resource   resourceOf   `json:"resource"`
+		ScopeSpans []scopeSpans `json:"scopeSpans"`
+	}
+	resourceOf struct {
+		Attributes []keyValue `json:"attributes"`
+	}
+	scopeSpans struct {
+		Scope struct {
+			Name string `json:"name"`
+		} `json:"scope"`
+		Spans []spanOf `json:"spans"`
+	}
+	spanOf struct {
+		TraceID    string     `json:"traceId"`
+		SpanID     string     `json:"spanId"`
+		TraceState string     `json:"traceState,omitempty"`
+		Parent     string     `json:"parentSpanId,omitempty"`
+		Flags      uint32     `json:"flags"`
+		Name       string     `json:"name"`
+		Kind       int        `json:"kind"`
+		Start      string     `json:"startTimeUnixNano"`
+		End        string     `json:"endTimeUnixNano"`
+		Attributes []keyValue `json:"attributes,omitempty"`
+		Links      []linkOf   `json:"links,omitempty"`
+		Status     statusOf   `json:"status"`
+	}
+	linkOf struct {
+		TraceID string `json:"traceId"`
+		SpanID  string `json:"spanId"`
+	}
+	statusOf struct {
+		Code    int    `json:"code,omitempty"`
+		Message string `json:"message,omitempty"`
+	}
+	keyValue struct {
+		Key   string `json:"key"`
+		Value any    `json:"value"`
+	}
+)
+
+// requestOf is the message for spans, which all have the resource and the scope of this
+// process.
+func requestOf(spans []sdktrace.ReadOnlySpan) exportRequest {
+	if len(spans) == 0 {
+		return exportRequest{ResourceSpans: []resourceSpans{}}
+	}
+	scope := scopeSpans{Spans: make([]spanOf, len(spans))}
+	scope.Scope.Name = spans[0].InstrumentationScope().Name
+	for i, s := range spans {
+		scope.Spans[i] = encodeSpan(s)
+	}
+	return exportRequest{ResourceSpans: []resourceSpans{{
+		Resource: resourceOf{encodeAttributes(spans[0].Resource().Attributes())}, ScopeSpans: []scopeSpans{scope},
+	}}}
+}
+
+func encodeSpan(s sdktrace.ReadOnlySpan) spanOf {
+	sc := s.SpanContext()
+	out := spanOf{
+		TraceID: sc.TraceID().String(), SpanID: sc.SpanID().String(), TraceState: sc.TraceState().String(), Flags: uint32(sc.TraceFlags()),
+		Name: s.Name(), Kind: int(s.SpanKind()), // the numbers are the same
+		Start: strconv.FormatInt(s.StartTime().UnixNano(), 10), End: strconv.FormatInt(s.EndTime().UnixNano(), 10),
+		Attributes: encodeAttributes(s.Attributes()),
+	}
+	if p := s.Parent(); p.HasSpanID() {
+		out.Parent = p.SpanID().String()
+		out.Flags |= remoteKnown
+		if p.IsRemote() {
+			out.Flags |= remoteParent
+		}
+	}
+	for _, l := range s.Links() {
+		out.Links = append(out.Links, linkOf{l.SpanContext.TraceID().String(), l.SpanContext.SpanID().String()})
+	}
+	switch s.Status().Code {
+	case codes.Ok:
+		out.Status.Code = 1
+	case codes.Error:
+		out.Status = statusOf{2, s.Status().Description}
+	case codes.Unset:
+	}
+	return out
+}
+
+// The bits of flags beyond those of the trace context.
+const (
+	remoteKnown  = 0x100
+	remoteParent = 0x200
+)
+
+func encodeAttributes(set []attribute.KeyValue) []keyValue {
+	out := make([]keyValue, len(set))
+	for i, kv := range set {
+		out[i] = keyValue{string(kv.Key), encodeValue(kv.Value)}
+	}
+	return out
+}
+
+func encodeValue(v attribute.Value) any {
+	switch v.Type() {
+	case attribute.BOOL:
+		return map[string]bool{"boolValue": v.AsBool()}
+	case attribute.INT64:
+		return map[string]string{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
+	case attribute.FLOAT64:
+		return map[string]float64{"doubleValue": v.AsFloat64()}
+	case attribute.STRINGSLICE:
+		values := []map[string]string{}
+		for _, s := range v.AsStringSlice() {
+			values = append(values, map[string]string{"stringValue": s})
+		}
+		return map[string]any{"arrayValue": map[string]any{"values": values}}
+	default:
+		return map[string]string{"stringValue": v.String()}
+	}
+}
+
+// traceparent is a span context in the form of the W3C.
+func traceparent(sc trace.SpanContext) string {
+	if !sc.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-%02x", sc.TraceID(), sc.SpanID(), byte(sc.TraceFlags()&trace.FlagsSampled))
+}
+
+// parseTraceparent reads one; what is not one is invalid.
+func parseTraceparent(s string) trace.SpanContext {
+	part := strings.Split(s, "-")
+	if len(part) < 4 || len(part[0]) != 2 || part[0] == "ff" || part[0] == "00" && len(part) != 4 || len(part[3]) != 2 || s != strings.ToLower(s) {
+		return trace.SpanContext{}
+	}
+	version, verr := strconv.ParseUint(part[0], 16, 8)
+	flags, ferr := strconv.ParseUint(part[3], 16, 8)
+	id, terr := trace.TraceIDFromHex(part[1])
+	span, serr := trace.SpanIDFromHex(part[2])
+	if verr != nil || ferr != nil || terr != nil || serr != nil || version == 0xff {
+		return trace.SpanContext{}
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.TraceFlags(flags) & trace.FlagsSampled, Remote: true})
+}

@@ -1,0 +1,404 @@
+// Package drawing has the tools with which an assistant draws on the chart in front of
+// the user. The user's page runs them; the server checks each call before the page sees
+// it, and puts what the page has drawn into the document of drawings.
+package drawing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	core "github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/drawing/board"
+	"github.com/footnotehq/footnote/market"
+)
+
+// Boards are the documents of drawings, as package board has them.
+type Boards interface {
+	Data(ctx context.Context, symbol string) (core.Data, error)
+	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
+	Try(ctx context.Context, p footnote.Principal, symbol string, f func(doc *core.Document) error) error
+	Put(ctx context.Context, p footnote.Principal, d core.Drawing, base int64, c core.Cause) (board.Changed, error)
+	Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64, c core.Cause) (board.Changed, error)
+	Made(ctx context.Context, p footnote.Principal, symbol string, c core.Cause) (board.Changed, bool, error)
+	Withdraw(ctx context.Context, p footnote.Principal, symbol string, c core.Cause) error
+}
+
+// Options are what the tools are made of. Boards is required.
+type Options struct {
+	Boards Boards
+	// Bar is the beginning of the newest bar that begins no later than a time, in unix
+	// seconds. Nil: anchors stay where they are.
+	Bar func(ctx context.Context, symbol, timeframe string, at int64) (int64, error)
+}
+
+// New returns the fourteen tools.
+func New(o Options) []agent.Tool {
+	var tools []agent.Tool
+	for _, s := range specs() {
+		s.Side = agent.Client
+		tools = append(tools, &tool{spec: s, o: o})
+	}
+	return tools
+}
+
+type tool struct {
+	spec agent.Spec
+	o    Options
+}
+
+var _ agent.Checked = (*tool)(nil)
+
+func (t *tool) Spec() agent.Spec { return t.spec }
+
+// Call is never called: the user's page draws.
+func (t *tool) Call(context.Context, agent.Call) (agent.Output, error) {
+	return agent.Fail(t.spec.Name + " runs in the user's page."), nil
+}
+
+// words are what the model reads of an error that it can do something about.
+func words(err error) (string, bool) {
+	switch footnote.CodeOf(err) {
+	case footnote.InvalidRequest, footnote.NotFound, footnote.TooLarge, footnote.Conflict, footnote.DatabaseUnavailable, footnote.MarketUnavailable:
+	default:
+		return "", false
+	}
+	said := footnote.MessageOf(err)
+	if old, ok := errors.AsType[*core.Stale](err); ok && old.Present != nil {
+		if data, err := json.Marshal(old.Present); err == nil {
+			said += " It is now: " + string(data) + " Look at it, and decide again."
+		}
+	}
+	return said, true
+}
+
+// Check implements agent.Checked. It makes the change in a scratch document, after those
+// of the calls before.
+func (t *tool) Check(ctx context.Context, call agent.Call, before []agent.Call) (string, error) {
+	err := t.try(ctx, call, before)
+	if err == nil {
+		return "", nil
+	}
+	if said, ok := words(err); ok {
+		return said, nil
+	}
+	return "", err
+}
+
+func (t *tool) try(ctx context.Context, call agent.Call, before []agent.Call) error {
+	at, err := ChartOf(call.Where)
+	if err != nil {
+		return err
+	}
+	data, err := t.o.Boards.Data(ctx, at.Symbol)
+	if err != nil {
+		return err
+	}
+	if call.Name == scrollChart {
+		return t.scroll(call, at, data)
+	}
+	var plans []*plan
+	for _, c := range append(before[:len(before):len(before)], call) {
+		if c.Name == scrollChart {
+			continue
+		}
+		p, err := t.plan(ctx, c, at, data)
+		if err != nil {
+			if c.ID == call.ID {
+				return err
+			}
+			continue
+		}
+		plans = append(plans, p)
+	}
+	return t.o.Boards.Try(ctx, call.Principal, at.Symbol, func(doc *core.Document) error {
+		for _, p := range plans {
+			b, err := p.event(doc, data)
+			if err == nil && b != nil {
+				err = doc.Apply(footnote.Event{Seq: doc.Version + 1, Time: time.Now(), Body: *b})
+			}
+			if err != nil && p.call.ID == call.ID {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// scroll checks that there is something to see.
+func (t *tool) scroll(call agent.Call, at Chart, data core.Data) error {
+	in, err := read(call.Input)
+	if err != nil {
+		return err
+	}
+	d := core.Drawing{Type: core.VerticalLine, Symbol: at.Symbol, Timeframe: at.Timeframe, Anchors: []core.Anchor{{Time: int64(in.Timestamp)}}}
+	if in.Timestamp <= 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "The timestamp is no time.")
+	}
+	return d.Within(data)
+}
+
+// plan is what a call is to do to the document.
+type plan struct {
+	call  agent.Call
+	in    input
+	draw  core.Drawing // of a call that draws
+	snap  func(timeframe string, unix int64) (int64, error)
+	cause core.Cause
+}
+
+func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Data) (*plan, error) {
+	in, err := read(call.Input)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{call: call, in: in, cause: core.Cause{
+		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID, Reason: in.Reason,
+	}}
+	p.snap = func(timeframe string, unix int64) (int64, error) {
+		if t.o.Bar == nil || unix < data.First {
+			return unix, nil
+		}
+		if unix >= data.Last+int64(core.Bar(timeframe)/time.Second) {
+			return market.Timeframe(timeframe).Start(time.Unix(unix, 0)).Unix(), nil // as the bars go on
+		}
+		return t.o.Bar(ctx, at.Symbol, timeframe, unix)
+	}
+	kind, draws := drawn[call.Name]
+	if !draws {
+		return p, nil
+	}
+	p.cause.Reason = in.notes()
+	d := core.Drawing{Type: kind, Symbol: at.Symbol, Timeframe: at.Timeframe, Anchors: []core.Anchor{}}
+	if d.IsPosition() {
+		d.Anchors = span(in, at.Timeframe, data.Last)
+	}
+	if err := in.onto(&d, p.snap); err != nil {
+		return nil, err
+	}
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	p.draw = d
+	return p, d.Within(data)
+}
+
+// shownBars is how many bars a position is shown over, when nobody says.
+const shownBars = 20
+
+// span is from when to when a position is shown.
+func span(in input, timeframe string, last int64) []core.Anchor {
+	bar := int64(core.Bar(timeframe) / time.Second)
+	from := int64(in.Timestamp)
+	if from == 0 {
+		if from = last; from == 0 {
+			from = time.Now().Unix()
+		}
+	}
+	to := int64(in.EndTimestamp)
+	if to == 0 {
+		to = from + shownBars*bar
+	}
+	return []core.Anchor{{Time: from}, {Time: to}}
+}
+
+// event is the event of a plan, over a document; nil when nothing would change.
+func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChanged, error) {
+	switch p.call.Name {
+	case updateDrawing:
+		old, there := doc.Drawing(p.in.DrawingID)
+		if !there {
+			return nil, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
+		}
+		now, err := p.changed(old)
+		if err != nil {
+			return nil, err
+		}
+		if err := now.Within(data); err != nil {
+			return nil, err
+		}
+		b, differs, err := doc.Replace(now, p.in.Version, p.cause)
+		if err == nil && !differs {
+			err = unchanged(now.ID)
+		}
+		return &b, err
+	case removeDrawing:
+		b, err := doc.Take(p.in.DrawingID, p.in.Version, p.cause)
+		return &b, err
+	default:
+		d := p.draw
+		d.ID = board.IDOf(p.call.Conversation, p.call.ID)
+		b, err := doc.Add(d, p.cause)
+		return &b, err
+	}
+}
+
+func unchanged(id string) error {
+	return footnote.Errorf(footnote.InvalidRequest, "Nothing would change: the drawing %s is like that already.", id)
+}
+
+// changed is a drawing with the fields of an update.
+func (p *plan) changed(old core.Drawing) (core.Drawing, error) {
+	now := old
+	now.Anchors = append([]core.Anchor{}, old.Anchors...)
+	if err := p.in.onto(&now, p.snap); err != nil {
+		return now, err
+	}
+	return now, now.Check()
+}
+
+// Accept implements agent.Checked: what the page has drawn comes into the document.
+func (t *tool) Accept(ctx context.Context, call agent.Call, a agent.Answer) (agent.Output, error) {
+	if refused(a.Content) {
+		return agent.Fail(cut(a.Content)), nil
+	}
+	if call.Name == scrollChart {
+		return agent.Output{Content: `{"ok":true}`}, nil
+	}
+	res, err := t.change(ctx, call)
+	if err != nil {
+		if said, ok := words(err); ok {
+			return agent.Fail(said), nil
+		}
+		return agent.Output{}, err
+	}
+	return output(res)
+}
+
+// Withdraw implements agent.Checked.
+func (t *tool) Withdraw(ctx context.Context, call agent.Call) error {
+	at, err := ChartOf(call.Where)
+	if err != nil || call.Name == scrollChart {
+		return nil //nolint:nilerr // where no chart is, nothing was drawn
+	}
+	return t.o.Boards.Withdraw(ctx, call.Principal, at.Symbol, core.Cause{
+		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID,
+		Reason: "Taken back: the call that made it was not answered in time, or was first answered with an error.",
+	})
+}
+
+// refused reports whether a client's words say that it did not draw.
+func refused(content string) bool {
+	var said struct {
+		OK      *bool `json:"ok"`
+		Success *bool `json:"success"`
+	}
+	if json.Unmarshal([]byte(content), &said) != nil {
+		return false
+	}
+	return said.OK != nil && !*said.OK || said.Success != nil && !*said.Success
+}
+
+// mostSaidOf is how many bytes of a client's words the model reads.
+const mostSaidOf = 2_000
+
+func cut(s string) string {
+	if len(s) <= mostSaidOf {
+		return s
+	}
+	return strings.ToValidUTF8(s[:mostSaidOf], "") + "…"
+}
+
+// changeTries is how often an update is made anew because its drawing was changed in
+// between, when the model said no version.
+const changeTries = 5
+
+// change makes the change of a call in the document.
+func (t *tool) change(ctx context.Context, call agent.Call) (board.Changed, error) {
+	at, err := ChartOf(call.Where)
+	if err != nil {
+		return board.Changed{}, err
+	}
+	// What a call has done is done, whatever the chart is like by now.
+	if res, made, err := t.o.Boards.Made(ctx, call.Principal, at.Symbol, core.Cause{Conversation: call.Conversation, Call: call.ID}); made || err != nil {
+		return res, err
+	}
+	data, err := t.o.Boards.Data(ctx, at.Symbol)
+	if err != nil {
+		return board.Changed{}, err
+	}
+	p, err := t.plan(ctx, call, at, data)
+	if err != nil {
+		return board.Changed{}, err
+	}
+	switch call.Name {
+	case updateDrawing, removeDrawing:
+		var res board.Changed
+		for range changeTries {
+			res, err = t.alter(ctx, p, at)
+			if _, raced := errors.AsType[*core.Stale](err); !raced || p.in.Version != 0 {
+				break
+			}
+		}
+		return res, err
+	default:
+		return t.o.Boards.Put(ctx, call.Principal, p.draw, 0, p.cause)
+	}
+}
+
+// alter changes or removes a drawing as it is now. A call that says no version was
+// decided on what there was when it was made: what a person did after that is not undone.
+func (t *tool) alter(ctx context.Context, p *plan, at Chart) (board.Changed, error) {
+	v, err := t.o.Boards.View(ctx, p.call.Principal, at.Symbol)
+	if err != nil {
+		return board.Changed{}, err
+	}
+	i := slices.IndexFunc(v.Drawings, func(d core.Drawing) bool { return d.ID == p.in.DrawingID })
+	if i < 0 {
+		return board.Changed{}, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
+	}
+	old, base := v.Drawings[i], p.in.Version
+	if base == 0 {
+		if err := old.Since(p.call.Made); err != nil {
+			return board.Changed{}, err
+		}
+		base = old.Version
+	}
+	if p.call.Name == removeDrawing {
+		return t.o.Boards.Remove(ctx, p.call.Principal, at.Symbol, old.ID, base, p.cause)
+	}
+	now, err := p.changed(old)
+	if err != nil {
+		return board.Changed{}, err
+	}
+	return t.o.Boards.Put(ctx, p.call.Principal, now, base, p.cause)
+}
+
+// output is the result of a call that changed the document.
+func output(res board.Changed) (agent.Output, error) {
+	if len(res.Changes) == 0 {
+		return agent.Output{Content: `{"ok":true}`}, nil // made before, longer ago than is remembered
+	}
+	c := res.Changes[0]
+	said := struct {
+		OK         bool                 `json:"ok"`
+		ID         string               `json:"drawing_id"`
+		Version    int64                `json:"version"`
+		RiskReward float64              `json:"risk_reward,omitempty"`
+		Changes    map[string]core.Diff `json:"changes,omitempty"`
+	}{OK: true, ID: c.Drawing, Version: c.Version}
+	if c.After != nil {
+		said.RiskReward = c.After.RiskReward
+	}
+	if c.Action == core.Update {
+		said.Changes = c.Changes
+	}
+	content, err := json.Marshal(said)
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("encode a change: %w", err)
+	}
+	detail, err := json.Marshal(struct {
+		Kind   string      `json:"kind"`
+		Change core.Change `json:"change"`
+	}{"drawing", c})
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("encode a change: %w", err)
+	}
+	return agent.Output{Content: string(content), Detail: detail}, nil
+}

@@ -1,0 +1,247 @@
+package drawing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	core "github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/market"
+)
+
+// Prices are what drawings need to know of a market. What was known of a symbol is good
+// for a while, and also while the market is away: bars are only ever added.
+type Prices struct {
+	market market.Market
+
+	mu    sync.Mutex // guards below
+	known map[string]bounds
+}
+
+type bounds struct {
+	core.Data
+	symbol market.Symbol
+	until  time.Time
+}
+
+// boundsGood is how long what is known of a symbol is not asked again.
+const boundsGood = time.Minute
+
+// NewPrices makes Prices of a market.
+func NewPrices(m market.Market) *Prices { return &Prices{market: m, known: map[string]bounds{}} }
+
+// Data is where there are prices of a symbol.
+func (p *Prices) Data(ctx context.Context, symbol string) (core.Data, error) {
+	b, err := p.bounds(ctx, symbol)
+	return b.Data, err
+}
+
+func (p *Prices) bounds(ctx context.Context, symbol string) (bounds, error) {
+	p.mu.Lock()
+	old, had := p.known[symbol]
+	p.mu.Unlock()
+	if had && time.Now().Before(old.until) {
+		return old, nil
+	}
+	b, err := p.look(ctx, symbol)
+	if err != nil {
+		if had && footnote.CodeOf(err) == footnote.MarketUnavailable {
+			return old, nil
+		}
+		return bounds{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known[symbol] = b
+	return b, nil
+}
+
+func (p *Prices) look(ctx context.Context, symbol string) (bounds, error) {
+	list, err := p.market.Symbols(ctx)
+	if err != nil {
+		return bounds{}, err
+	}
+	for _, s := range list {
+		if s.Symbol != symbol {
+			continue
+		}
+		if len(s.Timeframes) == 0 {
+			return bounds{}, footnote.Errorf(footnote.InvalidRequest, "There are no candles of %s.", symbol)
+		}
+		last := s.Timeframes[0].Start(s.To.Add(-1)) // s.To is where it ends
+		b := bounds{Data: core.Data{First: s.From.Unix(), Last: last.Unix(), Digits: s.Digits}, symbol: s, until: time.Now().Add(boundsGood)}
+		candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: symbol, Timeframe: s.Timeframes[len(s.Timeframes)-1]})
+		if err != nil {
+			return bounds{}, err
+		}
+		for i, c := range candles {
+			if b.High = max(b.High, c.High); i == 0 || c.Low < b.Low {
+				b.Low = c.Low
+			}
+		}
+		return b, nil
+	}
+	return bounds{}, footnote.Errorf(footnote.NotFound, "There is no symbol %.40q.", symbol)
+}
+
+// Bar is the beginning of the newest bar that begins no later than a time.
+func (p *Prices) Bar(ctx context.Context, symbol, timeframe string, at int64) (int64, error) {
+	candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: symbol, Timeframe: market.Timeframe(timeframe), To: time.Unix(at+1, 0), Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	if len(candles) == 0 { // there are none that short, so long ago
+		return market.Timeframe(timeframe).Start(time.Unix(at, 0)).Unix(), nil
+	}
+	return candles[0].Time.Unix(), nil
+}
+
+const (
+	rangeBars     = 50
+	mostEvents    = 12
+	mostHeadlines = 6
+	aDay          = 24 * time.Hour
+)
+
+// Market are the parts that a market gives: the price, the recent range, the events of
+// the next day, the positions of large traders, and headlines.
+func (p *Prices) Market() []Part {
+	return []Part{
+		{"Current price", p.price}, {"Recent range", p.recent}, {"Events of the next 24 hours", p.events},
+		{"Positions of large traders (COT)", p.cot}, {"Newest headlines", p.headlines},
+	}
+}
+
+// invented says of data that it is no real market's.
+func invented(synthetic bool) string {
+	if synthetic {
+		return " (synthetic)"
+	}
+	return ""
+}
+
+func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
+	b, err := p.bounds(ctx, c.Symbol)
+	if err != nil {
+		return "", err
+	}
+	now, err := p.market.Price(ctx, c.Symbol)
+	if err != nil {
+		return "", err
+	}
+	age := max(0, p.market.Now().Sub(now.Time)).Round(time.Second)
+	return fmt.Sprintf("bid %.*f, ask %.*f, spread %s, at %s (%s old)%s.", b.Digits, now.Bid, b.Digits, now.Ask,
+		core.Number(now.Ask-now.Bid), now.Time.UTC().Format(time.RFC3339), age, invented(now.Synthetic)), nil
+}
+
+func (p *Prices) recent(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
+	candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: c.Symbol, Timeframe: market.Timeframe(c.Timeframe), Limit: rangeBars})
+	if err != nil {
+		return "", err
+	}
+	if len(candles) == 0 {
+		return "there are no candles of " + c.Timeframe + ".", nil
+	}
+	high, low, last := candles[0], candles[0], candles[len(candles)-1]
+	for _, k := range candles {
+		if k.High > high.High {
+			high = k
+		}
+		if k.Low < low.Low {
+			low = k
+		}
+	}
+	return fmt.Sprintf("the last %d bars of %s are from %s to %s: high %s at %s, low %s at %s, last close %s.", len(candles), c.Timeframe,
+		moments(candles[0].Time), moments(last.Time), core.Number(high.High), moments(high.Time), core.Number(low.Low), moments(low.Time), core.Number(last.Close)), nil
+}
+
+func moments(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
+	b, err := p.bounds(ctx, c.Symbol)
+	if err != nil {
+		return "", err
+	}
+	now := p.market.Now()
+	list, err := p.market.Events(ctx, market.EventQuery{Currencies: b.symbol.Currencies(), From: now, To: now.Add(aDay), Limit: mostEvents})
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for _, e := range list {
+		line := fmt.Sprintf("%s %s %s (%s)", moments(e.Time), core.Line(e.Currency), core.Line(e.Title), e.Impact)
+		if e.Forecast != nil {
+			line += ", forecast " + core.Number(*e.Forecast) + core.Line(e.Unit)
+		}
+		if e.Previous != nil {
+			line += ", previous " + core.Number(*e.Previous) + core.Line(e.Unit)
+		}
+		words = append(words, line+invented(e.Synthetic))
+	}
+	if len(words) == 0 {
+		return p.noEvents(ctx, b.symbol, now)
+	}
+	return strings.Join(words, "; ") + ".", nil
+}
+
+// of names the currencies of a symbol, where they are known.
+func of(s market.Symbol) string {
+	if len(s.Currencies()) == 0 {
+		return ""
+	}
+	return " of " + strings.Join(s.Currencies(), " or ")
+}
+
+// noEvents says whether there are no events, or none are known: a calendar that was not
+// loaded, or ends before now, makes no calm day.
+func (p *Prices) noEvents(ctx context.Context, s market.Symbol, now time.Time) (string, error) {
+	end, err := market.CalendarEnd(ctx, p.market, s.Currencies())
+	switch {
+	case err != nil:
+		return "", err
+	case end.IsZero():
+		return "not known: no calendar" + of(s) + " is loaded.", nil
+	case end.Before(now):
+		return "not known: the calendar that is loaded ends at " + moments(end) + ".", nil
+	}
+	return "none is in the calendar, which goes on beyond them.", nil
+}
+
+func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
+	list, err := p.market.COT(ctx, market.COTQuery{Symbol: c.Symbol, To: p.market.Now(), Limit: 2})
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "not known: no report of " + c.Symbol + " is loaded.", nil
+	}
+	last := list[len(list)-1]
+	words := fmt.Sprintf("speculators net %+d contracts on %s (long %d, short %d, open interest %d)",
+		last.Net(), last.Date.UTC().Format(time.DateOnly), last.NonCommercialLong, last.NonCommercialShort, last.OpenInterest)
+	if len(list) > 1 {
+		words += fmt.Sprintf(", %+d in a week", last.Net()-list[0].Net())
+	}
+	return words + invented(last.Synthetic) + ".", nil
+}
+
+func (p *Prices) headlines(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
+	b, err := p.bounds(ctx, c.Symbol)
+	if err != nil {
+		return "", err
+	}
+	list, err := p.market.Headlines(ctx, market.HeadlineQuery{Currencies: b.symbol.Currencies(), To: p.market.Now(), Limit: mostHeadlines})
+	if err != nil {
+		return "", err
+	}
+	var words []string
+	for _, h := range list {
+		words = append(words, fmt.Sprintf("%s %q (%s)%s", moments(h.Time), h.Title, core.Line(h.Source), invented(h.Synthetic)))
+	}
+	if len(words) == 0 {
+		return "not known: no news" + of(b.symbol) + " is loaded.", nil
+	}
+	return strings.Join(words, "; ") + ".", nil
+}

@@ -1,0 +1,161 @@
+package market_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/postgres"
+	tools "github.com/footnotehq/footnote/tool/market"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// each calls all tools, and gives their answers to a test.
+func each(t *testing.T, m market.Market, deadline time.Duration, check func(name string, out agent.Output, r reply)) {
+	t.Helper()
+	for _, tool := range tools.New(tools.Options{Market: m, Deadline: deadline}) {
+		name := tool.Spec().Name
+		in, err := json.Marshal(inputs[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := tool.Call(t.Context(), agent.Call{ID: "c", Name: name, Input: in, ResultID: "r1", Principal: footnote.Principal{Org: "acme", User: "ada"}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var r reply
+		if strings.HasPrefix(out.Content, "{") {
+			if err := json.Unmarshal([]byte(out.Content), &r); err != nil {
+				t.Fatalf("%s: %v in %s", name, err, out.Content)
+			}
+		}
+		check(name, out, r)
+	}
+}
+
+// TestPostgresGoes kills the database under the tools, lets it come back, and has another
+// connection keep its tables locked: each tool says that the database is away or did not
+// answer, never that there is nothing, and answers when it is back.
+func TestPostgresGoes(t *testing.T) {
+	server := pgtest.New(t)
+	url := server.Database(t)
+	s, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	fill(t, s)
+	m := market.New(s, &market.Replay{Data: s})
+	answers := func() {
+		t.Helper()
+		each(t, m, time.Minute, func(name string, out agent.Output, r reply) {
+			if out.IsError || len(r.Table.Rows) == 0 {
+				t.Errorf("%s: %s", name, out.Content)
+			}
+		})
+	}
+	away := func(deadline time.Duration, reason string) {
+		t.Helper()
+		each(t, m, deadline, func(name string, out agent.Output, r reply) {
+			if !out.IsError || !r.Down || !strings.HasPrefix(r.Reason, "The market database is down: "+reason) || out.Rows != nil || strings.Contains(out.Content, server.Socket()) {
+				t.Errorf("%s: %s", name, out.Content)
+			}
+		})
+	}
+	answers()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context())) // not before: what nobody needs any more is collected, and the lock with it
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tables = "LOCK TABLE footnote_market.symbols, footnote_market.series, footnote_market.candles, footnote_market.events, footnote_market.headlines, footnote_market.cot, footnote_market.trades"
+	if _, err := tx.Exec(t.Context(), tables); err != nil {
+		t.Fatal(err)
+	}
+	away(50*time.Millisecond, "it did not answer in time.")
+	server.Kill(t)
+	away(time.Minute, "it cannot be read.")
+	server.Start(t)
+	for _, err = s.Symbols(t.Context()); err != nil; { // the pool may hold connections that were cut
+		_, err = s.Symbols(t.Context())
+	}
+	answers()
+}
+
+// TestHalfLoaded has a symbol and nothing else, and then candles too: each tool says what
+// was read and has nothing.
+func TestHalfLoaded(t *testing.T) {
+	s := open(t)
+	with(t, s, func(l market.Load) error {
+		return l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5})
+	})
+	words := map[string]string{
+		"get_candles": "There are no candles of EURUSD at all.", "get_current_price": "The price feed is down: there are no candles to replay.",
+		"get_news_events": "No calendar is loaded for this: whether there are such events is not known.", "get_headlines": "No news is loaded for this: what was reported is not known.",
+		"get_event_statistics": "The calendar was read and has no past event of EUR, USD.", "get_cot_positioning": "The reports were read and have none of EURUSD.",
+		"get_cot_history": "The reports were read and have none of EURUSD.", "get_trade_history": "The journal was read and has no such trade of this user.",
+		"get_trade_stats": "The journal was read and has no such trade of this user.",
+	}
+	m := market.New(s, &market.Replay{Data: s})
+	says := func() {
+		t.Helper()
+		each(t, m, time.Minute, func(name string, out agent.Output, _ reply) {
+			if !strings.Contains(out.Content, words[name]) {
+				t.Errorf("%s: %s, want %q", name, out.Content, words[name])
+			}
+		})
+	}
+	says()
+	with(t, s, func(l market.Load) error {
+		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{{Time: day("2026-11-19 10:00"), Open: -37.5, High: -37, Low: -40, Close: -37.6}})
+	})
+	words["get_candles"], words["get_current_price"] = `-37.5,-37,-40,-37.6,0`, `"EURUSD",-`
+	says()
+}
+
+// TestSameEvent of both currencies is of one of them: their releases move the price in
+// opposite ways.
+func TestSameEvent(t *testing.T) {
+	s := small(t)
+	with(t, s, func(l market.Load) error {
+		return l.Events(t.Context(), []market.Event{{Time: day("2026-11-19 01:00"), Currency: "USD", Title: "CPI y/y", Impact: "high", Actual: new(3.0), Forecast: new(2.0)}})
+	})
+	m := market.New(s, fixed{now: day("2026-11-19 10:00")})
+	if out, _ := call(t, m, "get_event_statistics", inputs["get_event_statistics"]); !out.IsError || !strings.Contains(out.Content, "Call again with one of them as currency: EUR, USD.") {
+		t.Error(out.Content)
+	}
+	// A number above its forecast is good for the dollar, and the price rose: no hit.
+	_, r := call(t, m, "get_event_statistics", map[string]any{"symbol": "EURUSD", "event": "CPI y/y", "currency": "usd"})
+	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != 0.0 {
+		t.Errorf("%v", r.Table.Rows)
+	}
+	// Of an index nobody knows which way it should go.
+	with(t, s, func(l market.Load) error {
+		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "DAX40", Digits: 1}); err != nil {
+			return err
+		}
+		list := make([]market.Candle, 120)
+		for i := range list {
+			list[i] = market.Candle{Time: day("2026-11-19 00:00").Add(time.Duration(i) * time.Minute), Open: 1, High: 1, Low: 1, Close: 1}
+		}
+		return l.Candles(t.Context(), "DAX40", market.M1, list)
+	})
+	_, r = call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "currency": "USD"})
+	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != nil || r.Table.Rows[0][8] != nil {
+		t.Errorf("%v", r.Table.Rows)
+	}
+}

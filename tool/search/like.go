@@ -1,0 +1,160 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote/tool/internal/quote"
+)
+
+// longestPattern is that of SQLite for LIKE, in bytes.
+const longestPattern = 100
+
+// mostCompared is how many pairs of a word and a column a statement has: an engine
+// bounds its length and its depth.
+const mostCompared = 80
+
+var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// like is the search without an index: of SQLite, whose LIKE knows the case of ASCII
+// alone, and of DuckDB, where neither case nor accents matter. Every column is
+// compared by itself; nothing is put together that could be too long.
+func (at target) like(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
+	terms := len(q.wanted())
+	for _, way := range q.ways {
+		terms += len(way.not)
+	}
+	if terms*len(at.text) > mostCompared {
+		return statement{}, fmt.Errorf("The query has too many words for %s. Search for the few that matter.", at.Name) //nolint:staticcheck // a sentence for the model
+	}
+	conds, err := at.conditions(w, "", filters, org)
+	if err != nil {
+		return statement{}, err
+	}
+	var ways []string
+	for _, way := range q.ways {
+		cond, err := at.matches(w, way)
+		if err != nil {
+			return statement{}, err
+		}
+		ways = append(ways, cond)
+	}
+	conds = append(conds, "("+strings.Join(ways, " OR ")+")")
+	var cols []string
+	for _, c := range at.shown() {
+		cols = append(cols, w.name(c.Name))
+	}
+	score := w.name(at.free("score"))
+	cols = append(cols, at.excerpt(w, q)+" AS "+w.name(at.free("snippet")), at.occurrences(w, q)+" AS "+score, "count(*) OVER () AS "+w.name(at.free("matches")))
+	return w.finish(fmt.Sprintf("SELECT %s\nFROM %s\nWHERE %s\nORDER BY %s DESC, %s LIMIT %d",
+		strings.Join(cols, ",\n  "), quote.Table(at.dialect, at.table), strings.Join(conds, "\n  AND "), score, w.name(at.key.Name), limit)), nil
+}
+
+// folded is an expression without case, and in DuckDB without accents.
+func (w *writer) folded(expr string) string {
+	if w.dialect == duckdb {
+		return "strip_accents(lower(CAST(" + expr + " AS VARCHAR)))"
+	}
+	return "lower(" + expr + ")"
+}
+
+// matches is the condition that a row matches in one way.
+func (at target) matches(w *writer, way way) (string, error) {
+	var conds []string
+	for i, t := range slices.Concat(way.all, way.not) {
+		cond, err := at.has(w, t)
+		if err != nil {
+			return "", err
+		}
+		if i >= len(way.all) {
+			cond = "NOT " + cond
+		}
+		conds = append(conds, cond)
+	}
+	return "(" + strings.Join(conds, "\n  AND ") + ")", nil
+}
+
+// has is the condition that a term is in one of the columns.
+func (at target) has(w *writer, t term) (string, error) {
+	var conds []string
+	for _, spelling := range w.spellings(t.whole) {
+		pattern := "%" + likeEscapes.Replace(spelling) + "%"
+		if len(pattern) > longestPattern {
+			return "", fmt.Errorf("The word or phrase %.40q… is too long to be found here.", t.whole) //nolint:staticcheck // a sentence for the model
+		}
+		mark := w.bind("query", pattern)
+		for _, c := range at.text {
+			column := w.name(c.Name)
+			cond := fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, column, mark)
+			if w.dialect == duckdb {
+				cond = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, w.folded(column), w.folded(mark))
+			}
+			conds = append(conds, "coalesce("+cond+", FALSE)")
+		}
+	}
+	return "(" + strings.Join(conds, " OR ") + ")", nil
+}
+
+// spellings are the forms of a term that LIKE tells apart: SQLite's takes Água and
+// ÁGUA for two words.
+func (w *writer) spellings(t string) []string {
+	ascii := !strings.ContainsFunc(t, func(r rune) bool { return r > 127 })
+	if w.dialect != sqlite || ascii {
+		return []string{t}
+	}
+	all := []string{t}
+	low := strings.ToLower(t)
+	first, rest := []rune(low)[:1], []rune(low)[1:]
+	for _, s := range []string{low, strings.ToUpper(t), strings.ToUpper(string(first)) + string(rest)} {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// occurrences is how often the terms are in the columns.
+func (at target) occurrences(w *writer, q words) string {
+	divided := "/"
+	if w.dialect == duckdb {
+		divided = "//" // of integers; by zero it is NULL, as in SQLite
+	}
+	var sums []string
+	for _, t := range q.wanted() {
+		mark := w.folded(w.bind("word", t.whole))
+		for _, c := range at.text {
+			column := w.folded(w.name(c.Name))
+			sums = append(sums, fmt.Sprintf("coalesce((length(%[1]s) - length(replace(%[1]s, %[2]s, ''))) %[3]s length(%[2]s), 0)", column, mark, divided))
+		}
+	}
+	return "CAST(" + strings.Join(sums, " + ") + " AS INTEGER)"
+}
+
+// excerpt is the text around the first term of a way, in the first column that has
+// it. What is the title anyway comes last.
+func (at target) excerpt(w *writer, q words) string {
+	const before, length = 80, 240
+	first, last := []string{}, []string{}
+	for _, c := range at.text {
+		if slices.Contains(at.title, c) {
+			last = append(last, w.name(c.Name))
+		} else {
+			first = append(first, w.name(c.Name))
+		}
+	}
+	columns := append(first, last...)
+	greatest := "max"
+	if w.dialect == duckdb {
+		greatest = "greatest"
+	}
+	s := "CASE"
+	for _, way := range q.ways {
+		mark := w.folded(w.bind("word", way.all[0].whole))
+		for _, c := range columns {
+			place := fmt.Sprintf("instr(%s, %s)", w.folded(c), mark)
+			s += fmt.Sprintf(" WHEN %[1]s > 0 THEN substr(%[2]s, %[3]s(1, %[1]s - %[4]d), %[5]d)", place, w.text(c), greatest, before, length)
+		}
+	}
+	return s + fmt.Sprintf(" ELSE substr(%s, 1, %d) END", w.text(columns[0]), length)
+}

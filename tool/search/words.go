@@ -1,0 +1,138 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A query is words as people type them into a search box: all must be there, "in
+// quotes" is a phrase, a minus excludes, and or stands between two such queries: "a or
+// b c" is a, or b and c. Postgres reads that itself, by websearch_to_tsquery; for the
+// others it is read here, to the same effect. Whatever else stands in a query is no
+// syntax: what is not a letter or a digit only separates words.
+
+const mostTerms = 16
+
+// words is a query: a row matches when it does in one of the ways.
+type words struct {
+	text string
+	ways []way
+}
+
+// way is the terms that must be in a row, and those that must not.
+type way struct{ all, not []term }
+
+// wanted are the terms to find.
+func (w words) wanted() (terms []term) {
+	for _, way := range w.ways {
+		terms = append(terms, way.all...)
+	}
+	return terms
+}
+
+// term is a word or a phrase.
+type term struct {
+	plain string // its letters and digits, with one blank where others were
+	whole string // with the signs inside it: AB-12
+}
+
+// parseWords reads a query.
+func parseWords(text string) (words, error) {
+	if err := wellFormed(text); err != nil {
+		return words{}, err
+	}
+	w := words{text: text}
+	now, terms := way{}, 0
+	for rest := []rune(text); len(rest) > 0; {
+		var token []rune
+		minus, quoted := false, false
+		switch {
+		case rest[0] == '"':
+			token, rest = quotedPart(rest[1:])
+			quoted = true
+		case rest[0] == '-' && len(rest) > 1 && rest[1] == '"':
+			token, rest = quotedPart(rest[2:])
+			minus, quoted = true, true
+		case unicode.IsSpace(rest[0]):
+			rest = rest[1:]
+			continue
+		default:
+			n := 1
+			for n < len(rest) && !unicode.IsSpace(rest[n]) && rest[n] != '"' {
+				n++
+			}
+			token, rest = rest[:n], rest[n:]
+			minus = token[0] == '-' && len(token) > 1
+		}
+		if !quoted && strings.EqualFold(string(token), "or") {
+			if len(now.all)+len(now.not) > 0 {
+				w.ways, now = append(w.ways, now), way{}
+			}
+			continue
+		}
+		t := newTerm(token)
+		if !strings.ContainsFunc(t.plain, func(r rune) bool { return !unicode.IsMark(r) }) {
+			continue // an accent alone is no word, and nothing where accents do not matter
+		}
+		if terms++; terms > mostTerms {
+			return words{}, fmt.Errorf("The query has more than %d words. Search for the few that matter.", mostTerms) //nolint:staticcheck // a sentence for the model
+		}
+		if minus {
+			now.not = append(now.not, t)
+		} else {
+			now.all = append(now.all, t)
+		}
+	}
+	if len(now.all)+len(now.not) > 0 {
+		w.ways = append(w.ways, now)
+	}
+	if len(w.ways) == 0 || slices.ContainsFunc(w.ways, func(way way) bool { return len(way.all) == 0 }) {
+		return words{}, errors.New("The query names no word to find, or none on one side of or. Give at least one that is not excluded.") //nolint:staticcheck // a sentence for the model
+	}
+	return w, nil
+}
+
+// quotedPart is what stands before the next quote, and what follows it.
+func quotedPart(rest []rune) (part, after []rune) {
+	for i, r := range rest {
+		if r == '"' {
+			return rest[:i], rest[i+1:]
+		}
+	}
+	return rest, nil
+}
+
+// newTerm reads a token. Signs inside a word, as in AB-12 or node.js, make a phrase of
+// it where words are what is looked for.
+func newTerm(token []rune) term {
+	sign := func(r rune) bool { return !wordRune(r) }
+	return term{
+		plain: strings.Join(strings.FieldsFunc(string(token), sign), " "),
+		whole: strings.Join(strings.Fields(strings.TrimFunc(string(token), sign)), " "),
+	}
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
+// match is the query in the syntax of FTS5, of quoted strings and the words AND, OR
+// and NOT alone.
+func (w words) match() string {
+	quoted := func(terms []term) []string {
+		out := make([]string, len(terms))
+		for i, t := range terms {
+			out[i] = `"` + t.plain + `"` // which has letters, digits and blanks only
+		}
+		return out
+	}
+	ways := make([]string, len(w.ways))
+	for i, way := range w.ways {
+		ways[i] = "(" + strings.Join(quoted(way.all), " AND ") + ")"
+		if len(way.not) > 0 {
+			ways[i] = "(" + ways[i] + " NOT (" + strings.Join(quoted(way.not), " OR ") + "))"
+		}
+	}
+	return strings.Join(ways, " OR ")
+}
