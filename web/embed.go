@@ -39,7 +39,7 @@ const sandboxPrefix = "assets/sandbox-"
 // Patterns are the routes of the app, for http.ServeMux. What a page has behind
 // its address is known to the page alone, so each gets the same file.
 func Patterns() []string {
-	return []string{"/{$}", "/c/{id}", "/c/{id}/{result}", "/assets/", "/favicon.svg"}
+	return []string{"/{$}", "/c/{id}", "/c/{id}/{result}", "/usage", "/chart", "/chart/{symbol}", "/chart/{symbol}/{timeframe}", "/assets/", "/favicon.svg"}
 }
 
 // Built reports whether the app is part of this program.

@@ -14,13 +14,13 @@ const root = path.resolve(import.meta.dirname, "../..");
 export const shots = path.join(import.meta.dirname, "shots");
 
 /** The program that is tested: FOOTNOTE_BIN, or bin/footnote of this checkout. */
-const binary = process.env.FOOTNOTE_BIN ?? path.join(root, "bin/footnote");
+export const binary = process.env.FOOTNOTE_BIN ?? path.join(root, "bin/footnote");
 
 /** Starts `footnote demo`, or another command, in a folder of its own. */
-export async function serve({ args = ["demo"], env = {}, data } = {}) {
+export async function serve({ args = ["demo"], env = {}, data, listen = "127.0.0.1:0" } = {}) {
   const folder = data ?? (await mkdtemp(path.join(tmpdir(), "footnote-web-")));
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
-  const child = spawn(binary, [...args, "--data", folder, "--listen", "127.0.0.1:0"], { env: { ...clean, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(binary, [...args, "--data", folder, "--listen", listen], { env: { ...clean, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   let err = "";
   child.stderr.on("data", (d) => (err = (err + d).slice(-20_000)));
   const url = await new Promise((resolve, reject) => {
@@ -124,9 +124,36 @@ export async function shot(page, name) {
   await page.screenshot({ path: path.join(shots, `${name}.png`) });
 }
 
-/** A server with an imitated model that follows a scenario. With requests, an array,
- *  what the model is sent is put there, as it came. */
+/** A server with an imitated model that follows a scenario: a file, or a function that
+ *  writes one when the server is there, and says its name. With requests, an array, what
+ *  the model is sent is put there, as it came. */
 export async function serveModel({ env = {}, scenario = "scenario.yaml", requests } = {}) {
+  const late = typeof scenario === "function";
+  const between = requests || late ? await relay(requests ?? []) : undefined;
+  const stops = between ? [between.stop] : [];
+  const stop = async () => {
+    for (const s of stops.reverse()) await s();
+  };
+  const begin = async (file) => {
+    const model = await fakeModel(file);
+    stops.push(model.stop);
+    between?.to(model.url);
+    return between?.url ?? model.url;
+  };
+  try {
+    const upstream = late ? between.url : await begin(scenario);
+    const server = await serve({ env: { ANTHROPIC_BASE_URL: upstream, ANTHROPIC_API_KEY: "test-key-of-nobody", FOOTNOTE_MODEL: "claude-sonnet-5-5", ...env } });
+    stops.push(server.stop);
+    if (late) await begin(await scenario(server.url));
+    return { ...server, stop };
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+}
+
+/** The imitated model alone. */
+async function fakeModel(scenario) {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
   const folder = await mkdtemp(path.join(tmpdir(), "footnote-web-"));
   const model = spawn(binary, ["fake-model", "--scenario", path.join(import.meta.dirname, scenario), "--listen", "127.0.0.1:0", "--data", folder], {
@@ -144,24 +171,19 @@ export async function serveModel({ env = {}, scenario = "scenario.yaml", request
     });
     model.on("exit", (code) => reject(new Error(`the model ended with ${code}\n${err}`)));
   });
-  const recorder = requests && (await record(`http://${address}`, requests));
-  const stopModel = async () => {
-    await recorder?.stop();
-    model.kill();
-    await ended;
-    await rm(folder, { recursive: true, force: true });
+  return {
+    url: `http://${address}`,
+    async stop() {
+      model.kill();
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
   };
-  try {
-    const server = await serve({ env: { ANTHROPIC_BASE_URL: recorder?.url ?? `http://${address}`, ANTHROPIC_API_KEY: "test-key-of-nobody", FOOTNOTE_MODEL: "claude-sonnet-5-5", ...env } });
-    return { ...server, stop: async () => (await server.stop(), await stopModel()) };
-  } catch (err) {
-    await stopModel();
-    throw err;
-  }
 }
 
-/** A proxy that keeps the bodies of requests. */
-async function record(target, requests) {
+/** A proxy that keeps the bodies of requests, to a server that is named later. */
+async function relay(requests) {
+  let target;
   const server = http.createServer((req, res) => {
     const chunks = [];
     req.on("data", (c) => chunks.push(c));
@@ -180,6 +202,7 @@ async function record(target, requests) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${server.address().port}`,
+    to: (url) => (target = url),
     stop: () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve))),
   };
 }

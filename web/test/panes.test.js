@@ -138,6 +138,17 @@ test("a statement is edited, run again, and what quotes the first version says s
   await p.done();
 });
 
+test("on a phone a statement is one touch from its answer, and two more from its next version", async () => {
+  const p = await open(server.url, { viewport: phone });
+  await ask(p, "Revenue by month");
+  await p.getByRole("log").getByRole("button", { name: "SQL of Revenue by month" }).click();
+  await write(p, "SELECT status, count(*) AS n FROM orders GROUP BY status");
+  await p.getByRole("button", { name: /^Run/ }).first().click();
+  await p.getByText("v2, by you").first().waitFor();
+  await p.getByRole("gridcell", { name: "delivered" }).waitFor();
+  await p.done();
+});
+
 test("100,000 rows are scrolled, sorted and copied", async () => {
   const p = await open(server.url, { permissions: ["clipboard-read", "clipboard-write"] });
   await ask(p, "How many orders are there?");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { answered, ask, close, line, open, phone, serveModel, shot } from "./harness.js";
+import { answered, ask, close, desktop, line, open, phone, serveModel, shot } from "./harness.js";
 
 let server;
 before(async () => (server = await serveModel()));
@@ -46,6 +46,60 @@ test("an answer forms without moving what is there", async () => {
     const shifts = await p.evaluate(() => window.shifts);
     const sum = shifts.reduce((a, [v]) => a + v, 0);
     assert.ok(sum < 0.05, `layout moved by ${sum}: ${JSON.stringify(shifts)}`);
+    await p.done();
+  }
+});
+
+// A shift within half a second of a click is the click's; so everything here comes later
+// than that, as it does over a slow line.
+const slow = (page) => page.route("**/*", async (r) => (await new Promise((resolve) => setTimeout(resolve, 700)), await r.continue().catch(() => {})));
+
+/** What the layout moved by since the last time it was asked. */
+async function moved(page, what) {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  const shifts = await page.evaluate(() => window.shifts.splice(0));
+  const sum = shifts.reduce((a, [v]) => a + v, 0);
+  assert.ok(sum < 0.05, `${what}: the layout moved by ${sum}: ${JSON.stringify(shifts)}`);
+}
+
+test("the first page, a conversation and its panes come without moving what is there", async () => {
+  for (const viewport of [desktop, phone]) {
+    const wide = viewport === desktop;
+    const at = (what) => `${what} at ${viewport.width}`;
+    const p = await open(server.url, { viewport });
+    for (const question of ["quick, to begin with", "quick, again", "Tell me the story of the orders"]) await ask(p, question);
+    const conversation = p.url();
+    const listed = p.getByRole("navigation", { name: "Conversations" }).locator('a[href^="/c/"]').first();
+    await watch(p);
+    await slow(p);
+
+    await p.goto(server.url);
+    await p.getByRole("region", { name: "Questions to begin with" }).getByRole("button").nth(5).waitFor();
+    if (wide) await listed.waitFor();
+    await moved(p, at("loading the first page"));
+
+    if (!wide) await p.getByRole("button", { name: "Show the conversations" }).click();
+    await listed.click();
+    await p.getByRole("article").nth(2).waitFor();
+    if (wide) await p.getByRole("tabpanel").waitFor();
+    await moved(p, at("opening a conversation"));
+
+    await p.goto(conversation);
+    await p.getByRole("article").nth(2).waitFor();
+    if (wide) await p.getByRole("tabpanel").waitFor();
+    await moved(p, at("loading a conversation"));
+
+    await p.goto(`${conversation}/r1`);
+    await p.getByRole("tabpanel").waitFor();
+    await moved(p, at("loading a result"));
+
+    for (const tab of ["Table", "SQL", "Chart", "Table"]) {
+      await p.getByRole("tab", { name: tab }).click();
+      await p.getByRole("tab", { name: tab, selected: true }).waitFor();
+      if (tab === "Table") await p.getByRole("grid").getByRole("gridcell").first().waitFor();
+      if (tab === "SQL") await p.getByRole("textbox", { name: "SQL" }).waitFor();
+      await moved(p, at(`showing ${tab}`));
+    }
     await p.done();
   }
 });

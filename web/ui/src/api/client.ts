@@ -5,13 +5,14 @@ import type { Cell, Column } from "../log/events";
 export interface Session {
   org: string;
   user: string;
+  roles: string[];
   name?: string;
   signed_in: boolean;
   needs_key: boolean;
   version: string;
   offline: boolean;
   offline_hint?: string;
-  features: { duckdb: boolean; coder: boolean; uploads: boolean };
+  features: { duckdb: boolean; coder: boolean; uploads: boolean; charts?: boolean };
 }
 
 export type RunState = "idle" | "running" | "parked";
@@ -23,6 +24,13 @@ export interface ConversationHead {
   state: RunState;
   created: string;
   updated: string;
+}
+
+/** What the log of a conversation tells beyond its head. */
+export interface ConversationDetails extends ConversationHead {
+  usage: { input_tokens: number; output_tokens: number; cache_read_tokens: number; cache_write_tokens: number; cost_usd: number };
+  messages: number;
+  where?: { symbol?: string; timeframe?: string };
 }
 
 export interface Assistant {
@@ -113,6 +121,36 @@ export interface Budget {
   days: { day: string; tokens: number; weighted_tokens: number; cost_usd: number }[];
 }
 
+/** What somebody has used on one day (UTC). */
+export interface PersonDay {
+  day: string;
+  user: string;
+  questions: number;
+  runs: number;
+  failed: number;
+  tool_calls: number;
+  cache_hits: number;
+  input_tokens: number;
+  cached_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  cost_is_upper_bound?: boolean;
+}
+
+/** A question of somebody; one whose conversation is deleted has no words. */
+export interface AskedQuestion {
+  run: string;
+  conversation: string;
+  user: string;
+  time: string;
+  question?: string;
+  outcome: "running" | "finished" | "failed" | "stopped";
+  code?: string;
+  tokens: number;
+  cost_usd: number;
+  ms: number;
+}
+
 export interface Ticket {
   conversation: string;
   run: string;
@@ -120,12 +158,18 @@ export interface Ticket {
   duplicate?: boolean;
 }
 
+/** Where a question is asked on the chart page. */
+export interface ChartContext {
+  symbol: string;
+  timeframe: string;
+}
+
 export interface Question {
   text: string;
   assistant?: string;
   sources?: string[];
   tier?: string;
-  context?: string;
+  context?: string | ChartContext;
   client_id?: string;
 }
 
@@ -162,7 +206,7 @@ export interface ToolAnswer {
 }
 
 export type TurnBody =
-  | { text: string; context?: string; client_id?: string }
+  | { text: string; context?: string | ChartContext; client_id?: string }
   | { answers: ToolAnswer[] }
   | { approvals: { call_id: string; approved: boolean; reason?: string; always?: boolean }[] }
   | { edit: { seq: number; text: string } }
@@ -257,6 +301,7 @@ export const api = {
       { signal },
     ),
   open: (question: Question) => json<Ticket>("/api/conversations", { method: "POST", body: question }),
+  conversation: (id: string) => json<ConversationDetails>(at(id)),
   rename: (id: string, title: string) => json<ConversationHead>(at(id), { method: "PATCH", body: { title } }),
   remove: (id: string) => request(at(id), { method: "DELETE" }),
   turn: (id: string, body: TurnBody) => json<Ticket>(`${at(id)}/turns`, { method: "POST", body }),
@@ -304,5 +349,9 @@ export const api = {
   feedback: (conversation: string, seq: number, good: boolean, words?: string) =>
     request("/api/feedback", { method: "POST", body: { conversation, seq, good, ...(words ? { words } : {}) } }),
   usage: () => json<Budget>("/api/usage"),
+  people: (from: string, to: string) => json<{ from: string; to: string; rows: PersonDay[] }>(`/api/usage/people?from=${from}&to=${to}`),
+  peopleUrl: (from: string, to: string, user = "") => `/api/usage/people?format=csv&from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}`,
+  questions: (from: string, to: string, user = "", before = "") =>
+    json<{ questions: AskedQuestion[]; next?: string }>(`/api/usage/questions?from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}${before ? `&before=${enc(before)}` : ""}`),
   generateSQL: (question: string, source: string) => json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),
 };

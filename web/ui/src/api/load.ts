@@ -1,6 +1,7 @@
 // Loading with React: a small cache by key, for what does not change while the page
 // is open (schemas, assistants, pages of results).
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import { noteFailure, whenBack } from "./away";
 import { sentence } from "./client";
 
 export interface Loaded<T> {
@@ -46,10 +47,12 @@ async function load(e: Entry, get: () => Promise<unknown>): Promise<void> {
     put(e, { data: await get(), loading: false });
   } catch (err) {
     put(e, { ...e.value, error: sentence(err), loading: false });
+    noteFailure(err);
   }
 }
 
 if (typeof addEventListener === "function") addEventListener("online", retryFailed);
+whenBack(retryFailed);
 
 const nothing: Entry = { value: { loading: false }, started: true, listeners: new Set() };
 

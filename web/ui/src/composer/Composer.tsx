@@ -209,7 +209,7 @@ export function asksSources(a: Assistant | undefined): boolean {
   return !a?.tools || a.tools.some((t) => t.name === "run_query" && t.side === "server");
 }
 
-const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
+export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
 
 export const chip = "inline-flex h-8 min-w-0 items-center gap-1.5 rounded-full border px-2.5 text-sm text-ink-soft hover:bg-hover hover:text-ink";
 

@@ -1,9 +1,7 @@
 // Parts of the page that come when they are first needed, also when the server is away
 // just then: they wait for it.
 import { createElement, lazy, useState, type ComponentType } from "react";
-
-const firstWait = 500;
-const longestWait = 10_000;
+import { answers } from "./answers";
 
 /** Loads a module. One that cannot be had is asked for again once the server answers;
  *  when it does and still has no such file, it is a newer one: a reload is due. */
@@ -13,18 +11,6 @@ export async function patiently<T>(get: () => Promise<T>): Promise<T> {
   } catch {
     await answers();
     return get();
-  }
-}
-
-/** Resolves once the server answers. */
-async function answers(): Promise<void> {
-  for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
-    try {
-      await fetch("/healthz", { cache: "no-store" });
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, wait));
-    }
   }
 }
 

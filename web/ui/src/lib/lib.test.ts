@@ -17,7 +17,7 @@ test("bytes of UTF-8 to indices", () => {
 });
 
 test("addresses go there and back", () => {
-  for (const r of [{}, { conversation: "conv_1" }, { conversation: "conv_1", result: "r3", view: "sql" }, { view: "data", at: "shop.orders" }] as const) {
+  for (const r of [{}, { conversation: "conv_1" }, { conversation: "conv_1", result: "r3", view: "sql" }, { view: "data", at: "shop.orders" }, { chart: { symbol: "EURUSD", timeframe: "1h" } }, { chart: { symbol: "EURUSD", timeframe: "4h" }, conversation: "conv_1" }] as const) {
     expect(parse(href(r))).toEqual(r);
   }
   expect(parse("/c/conv_1/r2?view=nonsense")).toEqual({ conversation: "conv_1", result: "r2" });

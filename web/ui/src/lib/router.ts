@@ -1,5 +1,6 @@
 // Addresses: / is a new question, /c/{id} a conversation, /c/{id}/{result} one of
-// its results. What the right pane shows is in the query: ?view=sql.
+// its results. What the right pane shows is in the query: ?view=sql. /chart/{symbol}/{timeframe}
+// is a chart, with the conversation beside it in ?talk=. /usage is what people have used.
 import { useSyncExternalStore } from "react";
 
 export const views = ["chart", "table", "sql", "trace", "data", "files"] as const;
@@ -11,6 +12,10 @@ export interface Route {
   view?: View;
   /** What is selected within the view: a table of the data browser, a file. */
   at?: string;
+  /** The chart page: what it shows. The conversation is the one beside it. */
+  chart?: { symbol?: string; timeframe?: string };
+  /** The page that tells administrators what people have used. */
+  usage?: boolean;
 }
 
 export function parse(url: string): Route {
@@ -21,6 +26,13 @@ export function parse(url: string): Route {
     route.conversation = decode(m[1]!);
     if (m[2]) route.result = decode(m[2]);
   }
+  const chart = /^\/chart(?:\/([^/]+)(?:\/([^/]+))?)?\/?$/.exec(pathname);
+  if (chart) {
+    route.chart = { symbol: chart[1] && decode(chart[1]), timeframe: chart[2] && decode(chart[2]) };
+    const talk = searchParams.get("talk");
+    if (talk) route.conversation = talk;
+  }
+  if (/^\/usage\/?$/.test(pathname)) route.usage = true;
   const view = searchParams.get("view");
   if (views.includes(view as View)) route.view = view as View;
   const at = searchParams.get("at");
@@ -38,8 +50,14 @@ function decode(s: string): string {
 
 export function href(r: Route): string {
   const e = encodeURIComponent;
-  const path = r.conversation ? `/c/${e(r.conversation)}${r.result ? `/${e(r.result)}` : ""}` : "/";
   const query = new URLSearchParams();
+  let path = r.conversation ? `/c/${e(r.conversation)}${r.result ? `/${e(r.result)}` : ""}` : "/";
+  if (r.chart) {
+    const { symbol, timeframe } = r.chart;
+    path = `/chart${symbol ? `/${e(symbol)}${timeframe ? `/${e(timeframe)}` : ""}` : ""}`;
+    if (r.conversation) query.set("talk", r.conversation);
+  }
+  if (r.usage) path = "/usage";
   if (r.view) query.set("view", r.view);
   if (r.at) query.set("at", r.at);
   const q = query.toString();

@@ -110,8 +110,11 @@ export interface Conversation {
   last: number; // seq of the newest event
   assistant?: string;
   model?: string;
+  tier?: string; // that was chosen; none: the assistant's own model
   sources: readonly string[];
   title: string;
+  /** The chart beside which the newest question was asked. */
+  where?: { symbol?: string; timeframe?: string };
   turns: readonly Turn[];
   results: Readonly<Record<string, ShownResult>>;
   live?: Live;
@@ -130,13 +133,13 @@ export function applyEvent(c: Conversation, ev: LogEvent): Conversation {
 function reduce(c: Conversation, ev: LogEvent): Conversation {
   switch (ev.kind) {
     case "opened":
-      return { ...c, assistant: ev.body.assistant, model: ev.body.model, sources: ev.body.sources ?? [] };
+      return { ...c, assistant: ev.body.assistant, model: ev.body.model, tier: ev.body.tier, sources: ev.body.sources ?? [] };
     case "titled":
       return { ...c, title: ev.body.title };
     case "imported":
       return { ...c, turns: [...c.turns, ...importedTurns(ev.seq, ev.time, ev.body.turns)] };
     case "user_message":
-      return asked(c, ev.seq, ev.time, ev.run, ev.body.text);
+      return asked(ev.body.where ? { ...c, where: ev.body.where } : c, ev.seq, ev.time, ev.run, ev.body.text);
     case "run_started":
       return withLast(c, (t) => ({ ...t, run: ev.run, state: "running" }));
     case "assistant_message": {

@@ -83,8 +83,8 @@ interface Ended {
 }
 
 export interface Bodies {
-  opened: { assistant: string; model: string; sources?: string[] };
-  user_message: { text: string; context?: string };
+  opened: { assistant: string; model: string; tier?: string; sources?: string[] };
+  user_message: { text: string; context?: string; where?: { symbol?: string; timeframe?: string } };
   imported: { turns: { role: "user" | "assistant"; text: string }[] };
   assistant_message: { step: number; model: string; blocks: Block[]; stop_reason: string; usage: Usage; cost: Cost };
   tool_result: {

@@ -1,4 +1,5 @@
-import { Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { noteFailure, whenBack } from "../api/away";
 import { api, sentence, whenUnauthorized, type Session } from "../api/client";
 import { logOf, useLine, useLog, type Log } from "../log/store";
 import { mainResult } from "../log/conversation";
@@ -23,6 +24,8 @@ import { SignIn } from "./SignIn";
 
 const Settings = later(() => import("./Settings"));
 const CommandMenu = later(() => import("../panes/menu/CommandMenu"));
+const UsagePage = later(() => import("../usage/UsagePage"));
+const ChartPage = later(() => import("../market/ChartPage"));
 
 export function App() {
   const [session, setSession] = useState<Session>();
@@ -36,11 +39,17 @@ export function App() {
         setSession(s);
         setLocked(false);
       },
-      (err) => setError(sentence(err)),
+      (err) => {
+        setError(sentence(err));
+        noteFailure(err);
+      },
     );
   }, []);
+  const missing = useRef(false);
+  missing.current = error !== "";
   useEffect(() => {
     whenUnauthorized(() => setLocked(true));
+    whenBack(() => missing.current && load());
     load();
     preloadMarkdown();
   }, [load]);
@@ -77,22 +86,17 @@ function Desk({ session }: { session: Session }) {
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   return (
     <div className="flex h-full print:block">
-      <a href="#composer" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2">
-        To the question field
+      <a href={at.chart ? "#chart" : "#composer"} className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2">
+        {at.chart ? "To the chart" : "To the question field"}
       </a>
-      {list && !wide && <div className="fixed inset-0 z-20 bg-veil" onClick={() => setList(false)} aria-hidden="true" />}
-      {list && (
-        <aside className={`w-(--sidebar) print:hidden shrink-0 border-r bg-sunken ${wide ? "" : "fixed inset-y-0 left-0 z-30 shadow-over"}`} onKeyDown={(e) => !wide && e.key === "Escape" && setList(false)}>
-          <Sidebar session={session} onNavigate={() => !wide && setList(false)} onHide={() => setList(false)} onSettings={() => setSettings(true)} />
-        </aside>
-      )}
-      {log ? (
-        <Split log={log} at={at} wide={wide} list={list} showList={() => setList(true)} session={session} />
+      {at.chart ? (
+        <Boundary of={at.chart.symbol}>
+          <Suspense fallback={null}>
+            <ChartPage at={at} />
+          </Suspense>
+        </Boundary>
       ) : (
-        <Panes at={at} wide={wide} pane={at.view === "data"} session={session}>
-          <Header list={list} showList={() => setList(true)} />
-          <Home session={session} />
-        </Panes>
+        <Talks log={log} at={at} wide={wide} list={list} setList={setList} session={session} onSettings={() => setSettings(true)} />
       )}
       <Boundary instead={null} of={`${settings} ${menu}`}>
         <Suspense fallback={null}>
@@ -101,6 +105,47 @@ function Desk({ session }: { session: Session }) {
         </Suspense>
       </Boundary>
     </div>
+  );
+}
+
+interface TalksProps {
+  log: Log | undefined;
+  at: Route;
+  wide: boolean;
+  list: boolean;
+  setList: (on: boolean) => void;
+  session: Session;
+  onSettings: () => void;
+}
+
+/** The list of conversations, and one of them or the page before the first question. */
+function Talks({ log, at, wide, list, setList, session, onSettings }: TalksProps) {
+  return (
+    <>
+      {list && !wide && <div className="fixed inset-0 z-20 bg-veil" onClick={() => setList(false)} aria-hidden="true" />}
+      {list && (
+        <aside className={`w-(--sidebar) print:hidden shrink-0 border-r bg-sunken ${wide ? "" : "fixed inset-y-0 left-0 z-30 shadow-over"}`} onKeyDown={(e) => !wide && e.key === "Escape" && setList(false)}>
+          <Sidebar session={session} onNavigate={() => !wide && setList(false)} onHide={() => setList(false)} onSettings={onSettings} />
+        </aside>
+      )}
+      {log ? (
+        <Split log={log} at={at} wide={wide} list={list} showList={() => setList(true)} session={session} />
+      ) : at.usage ? (
+        <main className="flex min-w-0 flex-1 flex-col">
+          <Header list={list} showList={() => setList(true)} />
+          <Boundary>
+            <Suspense fallback={null}>
+              <UsagePage org={session.org} />
+            </Suspense>
+          </Boundary>
+        </main>
+      ) : (
+        <Panes at={at} wide={wide} pane={at.view === "data"} session={session}>
+          <Header list={list} showList={() => setList(true)} />
+          <Home session={session} />
+        </Panes>
+      )}
+    </>
   );
 }
 

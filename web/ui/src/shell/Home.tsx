@@ -1,5 +1,6 @@
 import { Suspense, useState } from "react";
 import { api, sentence, type Session } from "../api/client";
+import { useAway } from "../api/away";
 import { useLoad } from "../api/load";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
@@ -23,7 +24,12 @@ export function Home({ session }: { session: Session }) {
   const source = choice.sources?.[0] ?? "";
   const data = asksSources(assistants.data?.assistants.find((a) => a.name === choice.assistant));
   const suggestions = useLoad(data ? `suggestions:${source}` : "", () => api.suggestions(source));
-  const failed = [assistants, sources, suggestions].filter((l) => l.error !== undefined);
+  const away = useAway();
+  const all = [assistants, sources, suggestions];
+  const again = () => all.forEach((l) => l.reload());
+  // A source that cannot be read is why it has no suggestions.
+  const broken = data ? (sources.data?.sources ?? []).filter((s) => !s.ok && (source === "" || source === s.name)) : [];
+  const failed = all.find((l) => l.error !== undefined && !l.loading && !(l === suggestions && broken.length > 0));
   const at = useRoute();
   const files = useLocal().files;
   const explores = choice.assistant === "explore";
@@ -37,7 +43,8 @@ export function Home({ session }: { session: Session }) {
   };
   return (
     <div className="scroll min-h-0 flex-1">
-      <div className="mx-auto w-full max-w-thread px-5 pt-[14dvh] pb-8">
+      <div className="relative mx-auto w-full max-w-thread px-5 pt-[14dvh] pb-8">
+        {away && <Away />}
         <h1 className="font-serif text-2xl font-medium tracking-tight text-balance">What do you want to know?</h1>
         <p className="mt-1 mb-6 text-ink-soft">Every number in the answer has a footnote: its query and its cell.</p>
         {(explores || files.length > 0) && (
@@ -52,6 +59,7 @@ export function Home({ session }: { session: Session }) {
           autoFocus
           placeholder="Ask about your data"
           onSend={ask}
+          off={away ? "the server does not answer" : undefined}
           tables={explores ? named(files) : undefined}
           sources={!data ? undefined : choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name)}
           choice={{ now: choice, set: setChoice, assistants: assistants.data?.assistants ?? [], sources: sources.data?.sources ?? [] }}
@@ -72,12 +80,10 @@ export function Home({ session }: { session: Session }) {
             {error}
           </p>
         )}
-        {failed[0] && (
+        {failed && !away && (
           <p role="alert" className="mt-4 flex items-baseline gap-3 text-sm text-bad">
-            <span>{failed[0].error}</span>
-            <button type="button" onClick={() => failed.forEach((l) => l.reload())} className="shrink-0 rounded-sm font-medium underline underline-offset-2">
-              Try again
-            </button>
+            <span>{failed.error}</span>
+            <Again onClick={again} />
           </p>
         )}
         <section aria-label="Questions to begin with" className="mt-6 min-h-68 sm:min-h-34">
@@ -99,6 +105,14 @@ export function Home({ session }: { session: Session }) {
               </li>
             ))}
           </ul>
+          {broken.map((s) => (
+            <p key={s.name} role="alert" className="mt-3 flex items-baseline gap-3 text-sm">
+              <span className="min-w-0 flex-1 text-ink-soft">
+                <span className="font-medium text-ink">{s.name}</span> cannot be read. <span className="text-bad">{s.error}</span>
+              </span>
+              <Again onClick={again} disabled={sources.loading || away} />
+            </p>
+          ))}
         </section>
         {session.offline && (
           <p className="mt-6 text-xs text-ink-quiet" title={session.offline_hint}>
@@ -107,5 +121,23 @@ export function Home({ session }: { session: Session }) {
         )}
       </div>
     </div>
+  );
+}
+
+function Again({ onClick, disabled }: { onClick: () => void; disabled?: boolean }) {
+  return (
+    <button type="button" disabled={disabled} onClick={onClick} className="shrink-0 rounded-sm font-medium underline underline-offset-2 disabled:text-ink-quiet disabled:no-underline">
+      Try again
+    </button>
+  );
+}
+
+/** Stands in the space above the heading, so that nothing moves. */
+function Away() {
+  return (
+    <p role="status" className="absolute inset-x-5 top-4 flex items-center gap-2 text-sm text-ink-soft">
+      <Icon name="spinner" small className="turning shrink-0" />
+      <span>The server does not answer. What you see is from before; it is asked again by itself.</span>
+    </p>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { useAway } from "../api/away";
 import { api, type ConversationHead, type Session } from "../api/client";
 import { useDebounced } from "../api/load";
 import { forgetDrafts } from "../composer/drafts";
@@ -45,6 +46,7 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
           <Icon name="plus" small />
           New question
         </a>
+        {session.features.charts && <ChartsLink onNavigate={onNavigate} />}
         <label className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-quiet focus-within:bg-hover hover:bg-hover">
           <Icon name="search" small />
           <span className="sr-only">Search conversations</span>
@@ -53,9 +55,19 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
       </div>
       <Conversations onNavigate={onNavigate} />
       <footer className="flex shrink-0 items-center gap-1 border-t p-2">
-        <Account session={session} onSettings={onSettings} />
+        <Account session={session} onSettings={onSettings} onNavigate={onNavigate} />
       </footer>
     </nav>
+  );
+}
+
+/** The way to the charts. */
+function ChartsLink({ onNavigate }: { onNavigate: () => void }) {
+  return (
+    <a href="/chart" onClick={(e) => follow(e, { chart: {} }, onNavigate)} className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink">
+      <Icon name="line" small />
+      Charts
+    </a>
   );
 }
 
@@ -69,6 +81,7 @@ function follow(e: MouseEvent, to: Parameters<typeof go>[0], then: () => void): 
 
 function Conversations({ onNavigate }: { onNavigate: () => void }) {
   const { items, loading, error, next, query } = useConversations();
+  const away = useAway();
   const now = useRoute().conversation;
   const groups = Map.groupBy(items, (c) => period(c.updated));
   const same = Map.groupBy(items, (c) => c.title);
@@ -84,7 +97,15 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
           </ul>
         </section>
       ))}
-      {error && <p className="px-2 py-3 text-sm text-bad">{error}</p>}
+      {away && <p className="px-2 py-3 text-xs text-ink-quiet">{items.length > 0 ? "As it was when the server last answered." : "The list comes when the server answers."}</p>}
+      {!away && !loading && error && (
+        <p role="alert" className="px-2 py-3 text-sm text-bad">
+          {error}{" "}
+          <button type="button" onClick={() => void refresh()} className="rounded-sm font-medium underline underline-offset-2">
+            Try again
+          </button>
+        </p>
+      )}
       {!loading && !error && items.length === 0 && <p className="px-2 py-3 text-sm text-ink-quiet">{query ? "Nothing found." : "What you ask will be kept here."}</p>}
       {next && (
         <Button look="quiet" className="mt-2 w-full" disabled={loading} onClick={() => void more()}>
@@ -106,13 +127,14 @@ interface RowProps {
 function Row({ c, now, when, onNavigate }: RowProps) {
   const [dialog, setDialog] = useState<"rename" | "delete" | null>(null);
   const title = c.title || "Untitled";
+  const to = c.assistant === "chart" ? { chart: {}, conversation: c.id } : { conversation: c.id };
   return (
     <li className={`group flex h-8 items-center rounded-md ${now ? "bg-hover" : "hover:bg-hover"}`}>
       <a
-        href={href({ conversation: c.id })}
+        href={href(to)}
         aria-current={now ? "page" : undefined}
         title={title}
-        onClick={(e) => follow(e, { conversation: c.id }, onNavigate)}
+        onClick={(e) => follow(e, to, onNavigate)}
         className={`flex h-full min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-sm ${now ? "text-ink" : "text-ink-soft"}`}
       >
         <span dir="auto" className="min-w-0 flex-1 truncate text-left">
@@ -144,7 +166,7 @@ function Row({ c, now, when, onNavigate }: RowProps) {
   );
 }
 
-function Account({ session, onSettings }: { session: Session; onSettings: () => void }) {
+function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
   const theme = useTheme();
   const name = session.name || session.user;
   return (
@@ -163,6 +185,7 @@ function Account({ session, onSettings }: { session: Session; onSettings: () => 
         {
           items: [
             { label: "Usage and settings", icon: "settings", onSelect: onSettings },
+            ...(session.roles.includes("admin") ? [{ label: "Usage of all people", icon: "chart" as const, onSelect: () => (go({ usage: true }), onNavigate()) }] : []),
             ...(session.needs_key ? [{ label: "Sign out", icon: "key" as const, onSelect: () => void api.signOut().finally(() => (forgetDrafts(), location.reload())) }] : []),
           ],
         },

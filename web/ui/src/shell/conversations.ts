@@ -1,5 +1,6 @@
 // The list of conversations, newest first, with search.
 import { useEffect, useSyncExternalStore } from "react";
+import { noteFailure, whenBack } from "../api/away";
 import { api, sentence, type ConversationHead } from "../api/client";
 
 interface List {
@@ -38,7 +39,9 @@ export async function refresh(query = list.query): Promise<void> {
     const page = await api.conversations(query, "", mine.signal);
     set({ items: page.conversations, next: page.next, loading: false, error: undefined });
   } catch (err) {
-    if (!mine.signal.aborted) set({ loading: false, error: sentence(err) });
+    if (mine.signal.aborted) return;
+    set({ loading: false, error: sentence(err) });
+    noteFailure(err);
   }
 }
 
@@ -51,8 +54,11 @@ export async function more(): Promise<void> {
     if (query === list.query) set({ items: [...list.items, ...page.conversations], next: page.next, loading: false });
   } catch (err) {
     set({ loading: false, error: sentence(err) });
+    noteFailure(err);
   }
 }
+
+whenBack(() => void refresh());
 
 /** Shows a change at once; the next load has it from the server. */
 export function patch(id: string, change: Partial<ConversationHead> | null): void {

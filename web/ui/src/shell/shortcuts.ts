@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { go } from "../lib/router";
+import type { Shortcut } from "../ui/Keys";
 
 interface Does {
   menu: () => void;
@@ -13,7 +14,7 @@ const mac = typeof navigator === "object" && /Mac|iPhone|iPad/.test(navigator.pl
 export const mod = mac ? "⌘" : "Ctrl";
 
 /** All shortcuts, for the list of them. */
-export const shortcuts: readonly { keys: readonly string[]; does: string }[] = [
+export const shortcuts: readonly Shortcut[] = [
   { keys: [mod, "K"], does: "Commands, and every conversation" },
   { keys: [mod, "Shift", "O"], does: "New question" },
   { keys: [mod, "B"], does: "Show or hide the conversations" },
@@ -35,6 +36,7 @@ export function useShortcuts(does: Does): void {
   now.current = does;
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
+      if (e.defaultPrevented) return; // a page has its own use for it
       const held = e.ctrlKey || e.metaKey;
       const key = e.key.toLowerCase();
       if (held && key === "k") now.current.menu();

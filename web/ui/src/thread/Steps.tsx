@@ -1,4 +1,4 @@
-import { memo, useEffect, useState, type ReactNode } from "react";
+import { memo, useContext, useEffect, useState, type ReactNode } from "react";
 import type { Part, ToolPart, Turn } from "../log/conversation";
 import { steps, waitsForPerson } from "../log/conversation";
 import { duration, plural } from "../lib/format";
@@ -6,12 +6,14 @@ import { Icon } from "../ui/Icon";
 import { ToolCard } from "./ToolCard";
 import { Prose } from "./Answer";
 import { QuestionCard } from "./QuestionCard";
+import { CardContext } from "./context";
 import { useAnyRevealed } from "./reveal";
 
 /** What a tool does, for a line that says what is going on. */
 const doing: Record<string, string> = {
   run_query: "Running a query",
   query_database: "Running a query",
+  search_database: "Searching the text",
   show_chart: "Drawing a chart",
   list_tables: "Looking at the tables",
   describe_table: "Looking at a table",
@@ -26,9 +28,21 @@ const doing: Record<string, string> = {
   Glob: "Looking for files",
   Grep: "Searching in files",
   ask_user: "Asking you",
+  get_candles: "Reading the candles",
+  get_current_price: "Looking at the price",
+  get_news_events: "Looking at the calendar",
+  get_event_statistics: "Counting what events did",
+  get_headlines: "Reading headlines",
+  get_cot_positioning: "Looking at positioning",
+  get_cot_history: "Looking at positioning",
+  get_trade_history: "Looking at trades",
+  get_trade_stats: "Counting trades",
+  update_drawing: "Changing a drawing",
+  remove_drawing: "Removing a drawing",
+  scroll_chart: "Moving the chart",
 };
 
-export const activity = (tool: string): string => doing[tool] ?? `Using ${tool.replaceAll("_", " ")}`;
+export const activity = (tool: string): string => doing[tool] ?? (tool.startsWith("draw_") ? `Drawing a ${tool.slice(5).replaceAll("_", " ")}` : undefined) ?? `Using ${tool.replaceAll("_", " ")}`;
 
 const queries = new Set(["run_query", "query_database"]);
 const hidden = new Set(["show_chart", "final_answer"]);
@@ -58,6 +72,7 @@ interface Props {
 export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
   const parts = steps(turn);
   const waiting = parts.filter(waitsForPerson);
+  const card = useContext(CardContext);
   const [open, setOpen] = useState(false);
   const revealed = useAnyRevealed(parts);
   useEffect(() => {
@@ -86,6 +101,7 @@ export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
           ))}
         </ol>
       )}
+      {card && parts.map((p) => p.kind === "tool" && card(p))}
       {waiting.map((p) =>
         p.name === "ask_user" ? (
           <QuestionCard key={p.key} part={p} conversation={conversation} />

@@ -302,7 +302,9 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   );
 }
 
-/** The results of a turn: each opens in the right pane. */
+const part = "inline-flex items-center gap-1.5 -outline-offset-2 text-ink-soft hover:bg-hover hover:text-ink aria-pressed:text-accent";
+
+/** The results of a turn: each opens in the right pane, and its statement there. */
 function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   const results = useLog(log, (c) => c.results);
   const at = useRoute();
@@ -312,21 +314,34 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   return (
     <div className="mt-3 flex flex-wrap items-center gap-2">
       {[...ids.map((id) => results[id]).filter((r) => r !== undefined), ...edited].map((r) => (
-        <button
-          key={r.id}
-          type="button"
-          aria-pressed={at.result === r.id}
-          onClick={() => go({ conversation: log.id, result: r.id, view: at.view === "sql" || at.view === "table" ? at.view : undefined })}
-          className="inline-flex h-8 max-w-full items-center gap-1.5 rounded-full border bg-surface px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink aria-pressed:border-accent aria-pressed:text-accent"
-        >
-          <Icon name={r.chart ? "chart" : "table"} small />
-          <span className="truncate">{r.chart?.title || r.id}</span>
-          <span className="tabular shrink-0 text-xs text-ink-quiet">
-            {r.version > 1 ? `v${r.version}, by ${who(r.author)} · ` : ""}
-            {plural(r.row_count, "row")}
-            {r.truncated ? "+" : ""}
-          </span>
-        </button>
+        <span key={r.id} className={`inline-flex h-8 max-w-full items-stretch overflow-hidden rounded-full border bg-surface text-sm ${at.result === r.id ? "border-accent" : ""}`}>
+          <button
+            type="button"
+            aria-pressed={at.result === r.id}
+            onClick={() => go({ conversation: log.id, result: r.id, view: at.view === "sql" || at.view === "table" ? at.view : undefined })}
+            className={`${part} min-w-0 pl-3 pr-2`}
+          >
+            <Icon name={r.chart ? "chart" : "table"} small />
+            <span className="truncate">{r.chart?.title || r.id}</span>
+            <span className="tabular shrink-0 text-xs text-ink-quiet">
+              {r.version > 1 ? `v${r.version}, by ${who(r.author)} · ` : ""}
+              {plural(r.row_count, "row")}
+              {r.truncated ? "+" : ""}
+            </span>
+          </button>
+          {r.sql && (
+            <button
+              type="button"
+              aria-label={`SQL of ${r.chart?.title || r.id}`}
+              aria-pressed={at.result === r.id && at.view === "sql"}
+              onClick={() => go({ conversation: log.id, result: r.id, view: "sql" })}
+              className={`${part} shrink-0 border-l pl-2 pr-3`}
+            >
+              <Icon name="code" small />
+              SQL
+            </button>
+          )}
+        </span>
       ))}
     </div>
   );

@@ -1,6 +1,6 @@
 // Asking: what was sent is shown at once, until the log has it.
 import { useSyncExternalStore } from "react";
-import { api, type Question } from "../api/client";
+import { api, type ChartContext, type Question } from "../api/client";
 import type { Turn } from "../log/conversation";
 import { logOf, useLog, type Log } from "../log/store";
 import { go } from "../lib/router";
@@ -37,14 +37,14 @@ export function usePending(log: Log): Turn | undefined {
 }
 
 /** Opens a conversation with its first question and goes there. */
-export async function open(q: Question): Promise<void> {
+export async function open(q: Question, there: (conversation: string) => void = (conversation) => go({ conversation })): Promise<void> {
   const { conversation } = await api.open({ ...q, text: q.text.trim() });
   set(logOf(conversation), { turn: shown(q.text.trim()), after: 0 });
-  go({ conversation });
+  there(conversation);
 }
 
 /** Asks the next question of a conversation. */
-export async function askNext(log: Log, text: string, context?: string): Promise<void> {
+export async function askNext(log: Log, text: string, context?: string | ChartContext): Promise<void> {
   set(log, { turn: shown(text.trim()), after: log.conversation().turns.at(-1)?.seq ?? 0 });
   try {
     await api.turn(log.id, { text: text.trim(), ...(context ? { context } : {}) });

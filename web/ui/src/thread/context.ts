@@ -1,4 +1,5 @@
-import { createContext } from "react";
+import { createContext, type ReactNode } from "react";
+import type { ToolPart } from "../log/conversation";
 import type { Note } from "./notes";
 
 /** Opens the footnote of a numeral beside it. */
@@ -18,3 +19,7 @@ export interface Whole {
 }
 
 export const WholeContext = createContext<(result: string) => Whole | undefined>(() => undefined);
+
+/** A card for a call that is more than a step: it is always shown. Undefined where
+ *  there are none. */
+export const CardContext = createContext<((part: ToolPart) => ReactNode) | undefined>(undefined);

@@ -9,6 +9,7 @@ export interface MenuItem {
   checked?: boolean; // makes it one of a choice
   disabled?: string; // why it cannot be chosen
   danger?: boolean;
+  keys?: string; // that do the same
   onSelect: () => void;
 }
 
@@ -37,19 +38,31 @@ export function Menu({ label, groups, side, align, button }: Props) {
         "aria-expanded": anchor !== null,
         onClick: (e) => setAnchor(anchor ? null : e.currentTarget),
       })}
-      <Popover anchor={anchor} onClose={close} label={label} role="menu" side={side} align={align} className="max-h-(--menu-max) min-w-48 overflow-y-auto p-1">
-        <div onKeyDown={move}>
-          {groups.map((g, i) => (
-            <div key={i} role="group" aria-label={g.title} className={i > 0 ? "mt-1 border-t pt-1" : ""}>
-              {g.title && <div className="px-2 pt-1 pb-0.5 text-xs text-ink-quiet">{g.title}</div>}
-              {g.items.map((item) => (
-                <Item key={item.label} item={item} close={close} />
-              ))}
-            </div>
-          ))}
-        </div>
-      </Popover>
+      <MenuAt anchor={anchor} onClose={close} label={label} groups={groups} side={side} align={align} />
     </>
+  );
+}
+
+interface AtProps extends Omit<Props, "button"> {
+  anchor: HTMLElement | null;
+  onClose: () => void;
+}
+
+/** The menu itself, beside something that need not be a button. */
+export function MenuAt({ anchor, onClose, label, groups, side, align }: AtProps) {
+  return (
+    <Popover anchor={anchor} onClose={onClose} label={label} role="menu" side={side} align={align} className="max-h-(--menu-max) min-w-48 overflow-y-auto p-1">
+      <div onKeyDown={move}>
+        {groups.map((g, i) => (
+          <div key={i} role="group" aria-label={g.title} className={i > 0 ? "mt-1 border-t pt-1" : ""}>
+            {g.title && <div className="px-2 pt-1 pb-0.5 text-xs text-ink-quiet">{g.title}</div>}
+            {g.items.map((item) => (
+              <Item key={item.label} item={item} close={onClose} />
+            ))}
+          </div>
+        ))}
+      </div>
+    </Popover>
   );
 }
 
@@ -75,6 +88,11 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
         <span className="block">{item.label}</span>
         {(item.disabled ?? item.hint) && <span className="block text-xs text-ink-quiet">{item.disabled ?? item.hint}</span>}
       </span>
+      {item.keys && (
+        <span aria-hidden="true" className="ml-4 shrink-0 text-xs text-ink-quiet max-lg:hidden">
+          {item.keys}
+        </span>
+      )}
       {item.checked && <Icon name="check" small className="mt-0.5 text-accent" />}
     </button>
   );

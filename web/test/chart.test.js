@@ -1,0 +1,421 @@
+// The chart page: bars, drawing by hand, the trail, a second device; and what the page
+// offers without a model, carried out by the offline planner.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { bring, chart as openChart, click, drag, free, painted, plot, read, ready, saved as ofServer, spot, tool, trail, until } from "./chart.js";
+import { answered, close, desktop, phone, serve, shot } from "./harness.js";
+import { check } from "./look.js";
+
+let server;
+before(async () => (server = await serve()));
+after(async () => {
+  await server?.stop();
+  await close();
+});
+
+const chart = (symbol, options) => openChart(server, symbol, options);
+const saved = (symbol) => ofServer(server, symbol);
+
+test("a trend line in two clicks outlasts a reload; dragged, and taken back", async () => {
+  const p = await chart("EURUSD");
+  await free(p);
+  await tool(p, "Trend line");
+  await click(p, 200, 200);
+  await click(p, 420, 320);
+  const [drawn] = await until(() => saved("EURUSD"), (d) => d.length === 1, "the line is saved");
+  assert.equal(drawn.type, "trendline");
+  assert.equal(drawn.created.by, "human");
+  await p.reload();
+  await ready(p);
+  await p.getByRole("button", { name: "Drawings", exact: true }).click();
+  await p.getByRole("button", { name: /^Trend line/ }).nth(1).waitFor();
+  await p.getByRole("button", { name: "Close", exact: true }).click();
+
+  // By its middle: both ends move.
+  await drag(p, [310, 260], [310, 200]);
+  const [moved] = await until(() => saved("EURUSD"), (d) => d[0].version > drawn.version, "it has moved");
+  assert.ok(moved.anchors.every((a, i) => a.price > drawn.anchors[i].price && a.time === drawn.anchors[i].time), JSON.stringify({ moved, drawn }));
+  // By its first point: the other stays.
+  await drag(p, [200, 140], [200, 240]);
+  const [turned] = await until(() => saved("EURUSD"), (d) => d[0].version > moved.version, "its point has moved");
+  assert.ok(turned.anchors[0].price < moved.anchors[0].price);
+  assert.deepEqual(turned.anchors[1], moved.anchors[1]);
+
+  await p.keyboard.press("Control+z");
+  const [back] = await until(() => saved("EURUSD"), (d) => d[0]?.version > turned.version, "the drag is undone");
+  assert.deepEqual(back.anchors, moved.anchors);
+  await p.keyboard.press("Control+Shift+z");
+  const [again] = await until(() => saved("EURUSD"), (d) => d[0]?.version > back.version, "and done again");
+  assert.deepEqual(again.anchors, turned.anchors);
+  await p.done();
+});
+
+test("the magnet takes a price of the bar", async () => {
+  const p = await chart("GBPUSD");
+  const bars = await read(server, "/api/market/candles?symbol=GBPUSD&timeframe=1h&limit=500");
+  // The high of a bar: the crosshair's readout says which one it is.
+  const x = 420;
+  await p.mouse.move(...(await spot(p, x, 250)));
+  await p.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  const high = Number(await p.locator("[data-readout] dd").nth(1).textContent());
+  assert.ok(bars.high.includes(high));
+  const y = await p.evaluate(() => document.querySelector(".chart-plot").getBoundingClientRect().height);
+  await tool(p, "Horizontal ray");
+  // Downwards until the point is within reach of the high.
+  let found = false;
+  for (let at = 60; at < y * 0.7 && !found; at += 12) {
+    await click(p, x, at);
+    const drawn = await until(() => saved("GBPUSD"), (d) => d.length > 0, "the ray is saved");
+    found = drawn[0].anchors[0].price === high;
+    if (found) break;
+    await p.keyboard.press("Control+z");
+    await until(() => saved("GBPUSD"), (d) => d.length === 0, "it is taken back");
+    await tool(p, "Horizontal ray");
+  }
+  assert.ok(found, "no ray went to the high");
+  await p.done();
+});
+
+test("edit words and style, lock, hide, delete", async () => {
+  const p = await chart("USDJPY");
+  await free(p);
+  await tool(p, "Horizontal line");
+  await click(p, 300, 220);
+  await until(() => saved("USDJPY"), (d) => d.length === 1, "the line is saved");
+  const bar = p.getByRole("toolbar", { name: "Horizontal line, chosen" });
+  await bar.getByRole("button", { name: "Colour" }).click();
+  await p.getByRole("button", { name: "Violet", exact: true }).click();
+  const [violet] = await until(() => saved("USDJPY"), (d) => d[0].color, "it is violet");
+  const seen = () => painted(p, 100, 220, violet.color);
+  await until(seen, (is) => is, "the line is violet at its price");
+  await bar.getByRole("button", { name: "Line style and width" }).click();
+  await p.getByRole("menuitemradio", { name: "Dashed" }).click();
+  await bar.getByRole("button", { name: /^Edit/ }).click();
+  const dialog = p.getByRole("dialog", { name: "Horizontal line" });
+  await dialog.getByLabel("Label").fill("Weekly high");
+  await dialog.getByLabel("Why it matters").fill("Touched three times");
+  await dialog.getByLabel("Tags, with commas between").fill("resistance, weekly");
+  await shot(p, "chart-edit");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const [d] = await until(() => saved("USDJPY"), (d) => d[0].notes, "the words are saved");
+  assert.equal(d.label, "Weekly high");
+  assert.equal(d.lineStyle, "dashed");
+  assert.deepEqual(d.tags, ["resistance", "weekly"]);
+
+  await bar.getByRole("button", { name: "Lock" }).click();
+  await until(() => saved("USDJPY"), (d) => d[0].locked, "it is locked");
+  await drag(p, [300, 220], [300, 300]); // does nothing
+  assert.equal((await saved("USDJPY"))[0].price, d.price);
+  await bar.getByRole("button", { name: "Unlock" }).click();
+  await bar.getByRole("button", { name: "Hide" }).click();
+  await until(() => saved("USDJPY"), (d) => d[0].hidden, "it is hidden");
+  await until(seen, (is) => !is, "a hidden line is not painted");
+  await p.getByRole("button", { name: "Drawings", exact: true }).click();
+  await p.getByRole("button", { name: "Show Weekly high" }).click();
+  await until(() => saved("USDJPY"), (d) => !d[0].hidden, "it is shown");
+  await p.getByRole("tab", { name: "Trail" }).click();
+  await p.getByText("Locked Weekly high", { exact: true }).waitFor();
+  await p.getByRole("tab", { name: "Drawings" }).click();
+  await p.getByRole("button", { name: "Delete Weekly high" }).click();
+  await until(() => saved("USDJPY"), (d) => d.length === 0, "it is deleted");
+  await p.done();
+});
+
+test("every tool draws", async () => {
+  const p = await chart("XAUUSD");
+  const two = ["Trend line", "Trend ray", "Arrow", "Extended line", "Fibonacci retracement", "Rectangle", "Circle"];
+  const one = ["Horizontal line", "Horizontal ray", "Vertical line", "Marker", "Long position", "Short position"];
+  let n = 0;
+  for (const name of [...two, ...one]) {
+    await tool(p, name);
+    await click(p, 120 + n * 30, 120 + n * 12);
+    if (two.includes(name)) await click(p, 200 + n * 30, 200 + n * 12);
+    n++;
+    await until(() => saved("XAUUSD"), (d) => d.length === n, name);
+    await plot(p).press("Escape");
+  }
+  // Its words are being written when the server gives the text its id.
+  let answer;
+  const written = new Promise((resolve) => (answer = resolve));
+  await p.route("**/api/drawings", async (r) => (await written, r.continue()), { times: 1 });
+  await tool(p, "Text");
+  await click(p, 500, 120);
+  const words = p.getByRole("dialog", { name: "Text" }).getByRole("textbox", { name: "Text", exact: true });
+  await words.fill("Breakout");
+  const given = p.waitForResponse((r) => r.url().endsWith("/api/drawings"));
+  answer();
+  await given;
+  await until(() => saved("XAUUSD"), (d) => d.some((x) => x.type === "text"), "the text is there");
+  assert.equal(await words.inputValue(), "Breakout");
+  await p.getByRole("button", { name: "Save", exact: true }).click();
+  const all = await until(() => saved("XAUUSD"), (d) => d.some((x) => x.text === "Breakout"), "the text is saved");
+  const position = all.find((d) => d.type === "short_position");
+  assert.ok(position.takeProfit < position.entry && position.stopLoss > position.entry && position.riskReward > 0, JSON.stringify(position));
+  await shot(p, "chart-all");
+  await p.done();
+});
+
+test("keys alone draw, choose, move and remove", async () => {
+  const p = await chart("XAUUSD", { timeframe: "4h" });
+  const before = await saved("XAUUSD");
+  await plot(p).focus();
+  await p.keyboard.press("Alt+h");
+  await p.keyboard.press("Enter"); // the crosshair comes
+  for (let i = 0; i < 3; i++) await p.keyboard.press("ArrowUp");
+  await p.keyboard.press("Enter");
+  const [line] = (await until(() => saved("XAUUSD"), (d) => d.length === before.length + 1, "it is drawn")).filter((d) => !before.some((b) => b.id === d.id));
+  await p.keyboard.press("Escape");
+  await p.keyboard.press(","); // the last one
+  await p.getByRole("toolbar", { name: "Horizontal line, chosen" }).waitFor();
+  await p.keyboard.press("Shift+ArrowUp");
+  await p.keyboard.press("ArrowDown");
+  const find = (d) => d.find((x) => x.id === line.id);
+  const moved = find(await until(() => saved("XAUUSD"), (d) => find(d).version > line.version, "it has moved"));
+  assert.ok(Math.abs(moved.price - line.price - 9 * 0.1) < 1e-6, `${line.price} → ${moved.price}`);
+  await p.keyboard.press("Delete");
+  await until(() => saved("XAUUSD"), (d) => d.length === before.length, "it is removed");
+  await p.done();
+});
+
+test("a second device sees what is drawn, and the trail says who", async () => {
+  const one = await chart("EURUSD");
+  const two = await chart("EURUSD", { theme: "dark" });
+  await two.getByRole("button", { name: "Drawings", exact: true }).click();
+  await two.getByRole("tab", { name: "Trail" }).click();
+  await tool(one, "Rectangle");
+  await click(one, 500, 300);
+  await click(one, 600, 360);
+  const entry = two.getByRole("button", { name: "Drew Rectangle" }).first();
+  await entry.waitFor();
+  await entry.hover();
+  await shot(two, "chart-trail-dark");
+  await two.getByRole("button", { name: "take back" }).first().click();
+  await until(() => saved("EURUSD"), (d) => !d.some((x) => x.type === "rectangle"), "it is taken back");
+  await one.done();
+  await two.done();
+});
+
+test("symbols, timeframes, kinds of chart, the readout and the calendar", async () => {
+  const p = await chart("EURUSD");
+  await p.getByTitle("Choose another symbol").click();
+  await p.getByRole("combobox", { name: "Search symbols" }).fill("gold");
+  await p.keyboard.press("Enter");
+  await p.waitForURL(/\/chart\/XAUUSD\/1h/);
+  await ready(p);
+  await p.getByRole("button", { name: "1D", exact: true }).click();
+  await p.waitForURL(/\/chart\/XAUUSD\/1D/);
+  await ready(p);
+  await p.mouse.move(...(await spot(p, 400, 200)));
+  const readout = p.locator("[data-readout]");
+  await until(() => readout.innerText(), (t) => /^O\s*\d+\.\d\d\s*H\s*\d/.test(t), "the readout");
+  await p.locator('[data-live="on"], [data-live="old"]').waitFor();
+  await p.getByText("Synthetic data").waitFor();
+  for (const kind of ["Line", "Area", "Candles"]) {
+    await p.getByRole("button", { name: /^Kind of chart/ }).click();
+    await p.getByRole("menuitemradio", { name: kind }).click();
+    await shot(p, `chart-${kind.toLowerCase()}`);
+  }
+  await p.goBack();
+  await p.waitForURL(/\/chart\/XAUUSD\/1h/);
+  await p.done();
+});
+
+/** The time of the bar below a place, as the axis has it. */
+const pointedAt = async (p, x) => {
+  await p.mouse.move(...(await spot(p, x, 300)));
+  return p.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("[data-readout]").innerText)))));
+};
+
+test("a range, a date, and the same place in other bars", async () => {
+  const p = await chart("EURUSD");
+  const bar = async (timeframe, time) => {
+    const all = await read(server, `/api/market/candles?symbol=EURUSD&timeframe=${timeframe}&to=${time + 1}&limit=1`);
+    return all.open[0].toFixed(5);
+  };
+  await p.getByRole("button", { name: "1Y: the last year" }).click();
+  await p.waitForURL(/\/chart\/EURUSD\/1D/);
+  await ready(p);
+  const { time } = await read(server, "/api/market/candles?symbol=EURUSD&timeframe=1D&limit=1000");
+  const year = time.filter((t) => t >= time.at(-1) - 365 * 86_400);
+  // A year fills the width: its first bars are at the left edge.
+  const early = await Promise.all(year.slice(0, 4).map((t) => bar("1D", t)));
+  await until(() => pointedAt(p, 4), (words) => early.some((o) => words.includes(o)), `the year begins at the left: ${early}`);
+
+  await p.keyboard.press("Alt+g");
+  const dialog = p.getByRole("dialog", { name: "Go to a date" });
+  await dialog.getByLabel("Date and time in UTC").fill("2025-03-12T09:00");
+  await p.keyboard.press("Enter");
+  const half = (await plot(p).boundingBox()).width / 2 - 35; // of the bars, without the axis
+  const near = await Promise.all([-1, 0, 1].map((d) => bar("1D", Date.UTC(2025, 2, 12 + d) / 1000)));
+  await until(() => pointedAt(p, half), (words) => near.some((o) => words.includes(o)), "the day is in the middle");
+  await p.getByRole("button", { name: "4h", exact: true }).click();
+  await p.waitForURL(/\/chart\/EURUSD\/4h/);
+  await ready(p);
+  const days = Array.from({ length: 13 }, (_, i) => Date.UTC(2025, 2, 11) / 1000 + i * 4 * 3600);
+  const same = await Promise.all(days.map((t) => bar("4h", t)));
+  await until(() => pointedAt(p, half), (words) => same.some((o) => words.includes(o)), "the day is still in the middle");
+
+  // Minutes do not go back that far: the page says where they begin.
+  await p.getByRole("button", { name: "1m", exact: true }).click();
+  await ready(p);
+  await p.getByRole("button", { name: "Go to a date" }).click();
+  await p.getByLabel("Date and time in UTC").fill("2025-03-12T09:00");
+  await p.getByRole("button", { name: "Go", exact: true }).click();
+  await p.getByText(/^The 1m bars begin on /).waitFor({ timeout: 60_000 });
+  await p.done();
+});
+
+test("a logarithmic scale, one in percent, and back to where the height follows", async () => {
+  const p = await chart("XAUUSD", { timeframe: "1W" });
+  const log = p.getByRole("button", { name: "log", exact: true });
+  await log.click();
+  await until(() => log.getAttribute("aria-pressed"), (on) => on === "true", "it is logarithmic");
+  await p.reload();
+  await ready(p);
+  assert.equal(await log.getAttribute("aria-pressed"), "true", "it is kept");
+  await bring(server, "XAUUSD", { id: "level", type: "horizontal_line", price: 2500, color: "#ff00ff" });
+  const seen = async () => {
+    const box = await plot(p).boundingBox();
+    for (let y = 60; y < box.height - 200; y += 8) if (await painted(p, 200, y, "#ff00ff", 5)) return y;
+    return 0;
+  };
+  const inLog = await until(seen, (y) => y > 0, "the line is there");
+  await p.getByRole("button", { name: "%", exact: true }).click();
+  assert.equal(await log.getAttribute("aria-pressed"), "false");
+  await until(seen, (y) => y > 0, "and in percent");
+  await p.getByRole("button", { name: "%", exact: true }).click();
+  const linear = await until(seen, (y) => y > 0, "and in its own price");
+  assert.ok(inLog < linear, `equal percents are equally high: ${inLog}, ${linear}`);
+
+  const auto = p.getByRole("button", { name: "auto", exact: true });
+  const box = await plot(p).boundingBox();
+  await drag(p, [box.width - 20, 200], [box.width - 20, 300]); // the scale is pulled at
+  await until(() => auto.getAttribute("aria-pressed"), (on) => on === "false", "it follows no more");
+  await auto.click();
+  assert.equal(await auto.getAttribute("aria-pressed"), "true");
+  await bring(server, "XAUUSD");
+  await p.done();
+});
+
+test("a drawing is duplicated, by keys and by the menu of the right button", async () => {
+  await bring(server, "GBPUSD");
+  const p = await chart("GBPUSD");
+  await free(p);
+  await tool(p, "Long position");
+  await click(p, 300, 260);
+  const [one] = await until(() => saved("GBPUSD"), (d) => d.length === 1, "it is saved");
+  await p.getByRole("toolbar", { name: "Long position, chosen" }).getByRole("button", { name: "Lock" }).click();
+  await until(() => saved("GBPUSD"), (d) => d[0].locked, "it is locked");
+  await plot(p).press("Control+d");
+  const two = (await until(() => saved("GBPUSD"), (d) => d.length === 2, "there are two")).find((d) => d.id !== one.id);
+  assert.ok(two.entry < one.entry && two.anchors[0].time > one.anchors[0].time && !two.locked, JSON.stringify(two));
+  assert.equal(two.status, "signal");
+  assert.ok(Math.abs(two.riskReward - one.riskReward) < 0.05);
+
+  await p.keyboard.press("Escape");
+  await tool(p, "Vertical line");
+  await click(p, 150, 200);
+  await until(() => saved("GBPUSD"), (d) => d.length === 3, "a line, too");
+  await click(p, 150, 350, { button: "right" });
+  await p.getByRole("menuitem", { name: "Duplicate" }).waitFor();
+  await check(p, "chart-menu-drawing");
+  await p.getByRole("menuitem", { name: "Duplicate" }).click();
+  await until(() => saved("GBPUSD"), (d) => d.filter((x) => x.type === "vertical_line").length === 2, "it is there twice");
+  await click(p, 60, 420, { button: "right" });
+  await p.getByRole("menuitem", { name: "Draw a line here" }).waitFor();
+  await check(p, "chart-menu");
+  await p.getByRole("menuitem", { name: "Draw a line here" }).click();
+  await until(() => saved("GBPUSD"), (d) => d.some((x) => x.type === "horizontal_line"), "a line is drawn there");
+  await bring(server, "GBPUSD");
+  await p.done();
+});
+
+test("the keys of the page are listed", async () => {
+  const p = await chart("EURUSD");
+  await plot(p).press("?");
+  await p.getByRole("dialog", { name: "Keyboard" }).getByText("Duplicate what is chosen").waitFor();
+  await check(p, "chart-keys");
+  await p.done();
+});
+
+for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+  for (const theme of ["light", "dark"]) {
+    test(`what axe says of the page, ${theme} at ${width}`, async () => {
+      const p = await chart("XAUUSD", { theme, viewport });
+      await check(p, `chart-${theme}-${width}`);
+      const wide = await p.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= viewport.width, `the page is ${wide} wide`);
+      await p.getByRole("button", { name: "Drawings", exact: true }).click();
+      await p.getByRole("tab", { name: "Trail" }).waitFor();
+      await check(p, `chart-list-${theme}-${width}`);
+      await p.done();
+    });
+  }
+}
+
+test("on a telephone: a finger draws, and the chat comes over the chart", async () => {
+  const p = await chart("GBPUSD", { viewport: phone, hasTouch: true, isMobile: true });
+  const before = (await saved("GBPUSD")).length;
+  await tool(p, "Trend line");
+  const [x, y] = await spot(p, 0, 0);
+  await p.touchscreen.tap(x + 80, y + 250);
+  await p.touchscreen.tap(x + 220, y + 330);
+  await until(() => saved("GBPUSD"), (d) => d.length === before + 1, "it is drawn");
+  await shot(p, "chart-finger-390");
+  await p.getByRole("button", { name: "Show the chat" }).click();
+  await p.getByRole("textbox", { name: "Your question" }).waitFor();
+  await shot(p, "chart-chat-390");
+  await p.getByRole("button", { name: "Hide the chat" }).last().click();
+  await p.done();
+});
+
+test("the chart is saved as a picture, with what is drawn", async () => {
+  const p = await chart("XAUUSD");
+  const [file] = await Promise.all([p.waitForEvent("download"), p.getByRole("button", { name: "Save as a picture" }).click()]);
+  assert.equal(file.suggestedFilename(), "xauusd-1h.png");
+  const stream = await file.createReadStream();
+  let bytes = 0;
+  for await (const c of stream) bytes += c.length;
+  assert.ok(bytes > 20_000, `${bytes} bytes`);
+  await p.done();
+});
+
+test("each offer of the chat is carried out", async () => {
+  await bring(server, "EURUSD");
+  const p = await chart("EURUSD");
+  for (const [offer, said] of [
+    ["Draw support and resistance", /I drew support.*I drew resistance/s],
+    ["Draw the trendline of the last swing", /I drew the trendline/],
+    ["Draw a fib from the last high to the last low", /I drew the retracement/],
+    ["Move support down to the last swing low", /I moved the support .* from .* down to/],
+    ["What's coming up today?", /for the currencies of EURUSD/],
+    ["How did I do last month?", /2026-10-01 to 2026-10-31/],
+  ]) {
+    await p.getByTitle("New conversation").click();
+    await p.getByRole("button", { name: offer, exact: true }).click();
+    const turn = await answered(p, offer);
+    assert.match(await turn.innerText(), said, offer);
+  }
+  assert.deepEqual((await saved("EURUSD")).map((d) => d.type), ["horizontal_line", "horizontal_line", "trendline", "fibonacci"]);
+
+  // The trail has the move with its reason, and what was there before.
+  const move = (await trail(server)).find((c) => c.action === "update");
+  const { from, to } = move.changes.price;
+  assert.ok(to < from, `${from} → ${to}`);
+  await p.getByRole("button", { name: "Drawings", exact: true }).click();
+  await p.getByRole("tab", { name: "Trail" }).click();
+  const entry = p.locator("aside li").filter({ hasText: `Moved Support ${from.toFixed(5)} → ${to.toFixed(5)}` });
+  await entry.getByText(/because: You asked to move it to the last swing low/).waitFor();
+  assert.match(await entry.locator("dl").innerText(), new RegExp(`${from.toFixed(5)}.*→.*${to.toFixed(5)}`));
+  await shot(p, "chart-offline");
+  await p.done();
+});
+
+test("what it does not know it declines, with what it can do", async () => {
+  const p = await chart("GBPUSD", { timeframe: "1D" });
+  await p.getByRole("textbox", { name: "Your question" }).fill("Should I buy?");
+  await p.getByRole("button", { name: "Send" }).click();
+  const turn = await answered(p, "Should I buy?");
+  assert.match(await turn.innerText(), /I did nothing.*Draw support and resistance/s);
+  await p.done();
+});

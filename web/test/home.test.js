@@ -1,0 +1,119 @@
+// The page before the first question, when something is missing.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { ask, binary, close, desktop, line, open, phone, serve } from "./harness.js";
+import { inBoth } from "./look.js";
+
+let server, folder;
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "footnote-home-"));
+  for (const name of ["shop", "depot"]) execFileSync(binary, ["seed-demo", path.join(folder, `${name}.db`), "--data", folder]);
+  server = await serve({ args: ["serve", "--source", `shop=${path.join(folder, "shop.db")}`, "--source", `depot=${path.join(folder, "depot.db")}`] });
+});
+after(async () => {
+  await close();
+  await server?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const away = [/Failed to load resource/, /net::ERR/];
+const widths = Object.entries({ 1440: desktop, 390: phone });
+
+test("a source that cannot be read is named with its reason, and is tried again", async () => {
+  const at = path.join(folder, "depot.db");
+  for (const [width, viewport] of widths) {
+    await rename(at, `${at}.gone`);
+    try {
+      const p = await open(server.url, { viewport, allow: away });
+      const said = p.getByRole("alert").filter({ hasText: "depot cannot be read. The database file is not there." });
+      await said.waitFor();
+      await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor(); // of the source that can
+      await inBoth(p, "home-source", Number(width));
+      await said.getByRole("button", { name: "Try again" }).click();
+      await said.getByRole("button", { name: "Try again", disabled: false }).waitFor();
+      await rename(`${at}.gone`, at);
+      await said.getByRole("button", { name: "Try again" }).click();
+      await said.waitFor({ state: "detached" });
+      await p.done();
+    } finally {
+      await rename(`${at}.gone`, at).catch(() => {});
+    }
+  }
+});
+
+test("a source that goes away before it is chosen says so, and is tried again", async () => {
+  const at = path.join(folder, "depot.db");
+  const p = await open(server.url, { allow: away });
+  await p.getByRole("button", { name: "All data" }).click();
+  await rename(at, `${at}.gone`); // since the list was made
+  try {
+    await p.getByRole("menuitemradio", { name: /^depot/ }).click();
+    await p.getByRole("alert").getByText("The database file is not there.").waitFor();
+    assert.equal(await p.getByRole("alert").count(), 1);
+    await rename(`${at}.gone`, at);
+    await p.getByRole("alert").getByRole("button", { name: "Try again" }).click();
+    await p.getByRole("alert").waitFor({ state: "detached" });
+    await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor();
+    await p.done();
+  } finally {
+    await rename(`${at}.gone`, at).catch(() => {});
+  }
+});
+
+test("while the server is away the page keeps what it showed, and recovers by itself", async () => {
+  for (const [width, viewport] of widths) {
+    const wire = await line(server.url);
+    try {
+      const p = await open(wire.url, { viewport, allow: away });
+      await ask(p, "Share of orders by status");
+      const wide = width === "1440";
+      const listed = p.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: "Share of orders by status" });
+      await p.goto(wire.url);
+      // All of it has to be there before the line is cut: what was not loaded yet is the next test's.
+      const begin = p.getByRole("region", { name: "Questions to begin with" }).getByRole("button");
+      await begin.nth(5).waitFor();
+      if (wide) await listed.first().waitFor();
+      const before = wide && (await listed.count());
+      wire.cut();
+      await p.evaluate(() => dispatchEvent(new Event("focus"))); // the list is looked at again
+      await p.getByRole("status").getByText("The server does not answer.").waitFor();
+      if (wide) assert.equal(await listed.count(), before);
+      assert.equal(await begin.count(), 6);
+      assert.equal(await p.getByRole("alert").count(), 0);
+      await p.getByRole("textbox", { name: "Your question" }).fill("Revenue by category");
+      await inBoth(p, "home-away", Number(width));
+      wire.mend();
+      await p.getByRole("status").getByText("The server does not answer.").waitFor({ state: "detached", timeout: 60_000 });
+      await p.getByRole("button", { name: "Send", exact: true }).click();
+      await p.getByRole("log").getByText("Revenue by category").first().waitFor();
+      await p.done();
+    } finally {
+      await wire.stop();
+    }
+  }
+});
+
+test("what was never loaded comes by itself, once the server is back", async () => {
+  const wire = await line(server.url);
+  try {
+    const p = await open(wire.url, { allow: away });
+    await ask(p, "Share of orders by status");
+    await p.reload(); // opened as a conversation: the home page has nothing yet
+    await p.getByRole("article").waitFor();
+    wire.cut();
+    await p.getByText("Connecting again").waitFor();
+    await p.getByRole("link", { name: "New question", exact: true }).click();
+    await p.getByRole("status").getByText("The server does not answer.").waitFor();
+    wire.mend();
+    await p.getByRole("button", { name: "Revenue by month", exact: true }).waitFor({ timeout: 60_000 });
+    await p.getByRole("status").getByText("The server does not answer.").waitFor({ state: "detached" });
+    assert.equal(await p.getByRole("alert").count(), 0);
+    await p.done();
+  } finally {
+    await wire.stop();
+  }
+});

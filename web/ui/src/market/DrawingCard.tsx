@@ -1,0 +1,83 @@
+// What the assistant did to a drawing, in the conversation: what, why, and the way back.
+import { useSyncExternalStore } from "react";
+import { refusalWords } from "./words";
+import type { ToolPart } from "../log/conversation";
+import { activity } from "../thread/Steps";
+import { Icon } from "../ui/Icon";
+import { takenBack, type Doc } from "./doc";
+import { Mark } from "./icons";
+import { glyphOf, Reason } from "./Side";
+import type { Change } from "./types";
+import { headline } from "./words";
+
+interface Props {
+  part: ToolPart;
+  doc: Doc;
+  digits: number;
+  onLight: (id: string | undefined, change?: Change) => void;
+  onFocus: (id: string) => void;
+}
+
+export function DrawingCard({ part, doc, digits, onLight, onFocus }: Props) {
+  const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
+  const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
+  if (part.state === "failed") return <Refused part={part} />;
+  if (!c) return part.state === "done" ? null : <Going words={activity(part.name)} />;
+  const undone = takenBack(trail).has(c.step);
+  const there = doc.find(c.drawing) !== undefined;
+  const look = c.after ?? c.before;
+  return (
+    <section
+      aria-label={headline(c, digits)}
+      className="mt-2 rounded-md border bg-surface py-1.5 pr-1.5 pl-3 text-sm"
+      onPointerEnter={() => onLight(c.drawing, c)}
+      onPointerLeave={() => onLight(undefined)}
+      onFocus={() => onLight(c.drawing, c)}
+      onBlur={() => onLight(undefined)}
+      data-change={c.version}
+    >
+      <div className="flex items-start gap-2">
+        {look && (
+          <span style={{ color: look.color }} className={`py-1 ${look.color ? "" : "text-accent"}`}>
+            <Mark name={glyphOf(look)} small className="mt-0.5" />
+          </span>
+        )}
+        <button type="button" disabled={!there} onClick={() => onFocus(c.drawing)} className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline">
+          {headline(c, digits)}
+        </button>
+        {undone ? (
+          <span className="py-1 pr-1.5 text-xs text-ink-quiet">taken back</span>
+        ) : (
+          <button type="button" onClick={() => void doc.revert(c)} className="inline-flex h-7 shrink-0 items-center gap-1 rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover">
+            <Mark name="undo" small />
+            Undo
+          </button>
+        )}
+      </div>
+      <div className="pr-1.5 pb-1">
+        <Reason c={c} digits={digits} />
+      </div>
+    </section>
+  );
+}
+
+function Going({ words }: { words: string }) {
+  return (
+    <p className="mt-2 flex items-center gap-2 rounded-md border bg-surface px-3 py-2 text-sm text-ink-quiet">
+      <Icon name="spinner" small className="turning text-accent" />
+      {words}
+    </p>
+  );
+}
+
+/** The assistant reads the refusal and goes on; so can a person. */
+function Refused({ part }: { part: ToolPart }) {
+  return (
+    <p className="mt-2 flex items-start gap-2 rounded-md border bg-surface px-3 py-2 text-sm text-ink-quiet">
+      <Icon name="alert" small className="mt-0.5 text-warn" />
+      <span className="min-w-0 wrap-anywhere">
+        {activity(part.name)} was refused: {refusalWords(part.content ?? "")}
+      </span>
+    </p>
+  );
+}

@@ -1,0 +1,14 @@
+import { Dialog } from "../ui/Dialog";
+import { KeyTable } from "../ui/Keys";
+import { chartKeys, focusKeys } from "./keys";
+
+/** What the keyboard does on this page. */
+export function KeyList({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <KeyTable of={chartKeys} />
+      <h3 className="mt-5 mb-2 text-sm font-semibold">With the focus on the chart</h3>
+      <KeyTable of={focusKeys} />
+    </Dialog>
+  );
+}

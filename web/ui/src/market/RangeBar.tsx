@@ -1,0 +1,61 @@
+// Below the chart: how much of the past is seen, and how prices are spread.
+import { useSyncExternalStore } from "react";
+import { Mark } from "./icons";
+import { By } from "./Legend";
+import type { Spread } from "./plot";
+import { setPrefs, usePrefs } from "./prefs";
+import { rangesOf, type Wanted } from "./ranges";
+import type { SymbolInfo, Timeframe } from "./types";
+import type { Parts } from "./useBoard";
+
+interface Props {
+  info: SymbolInfo;
+  parts: Parts | undefined;
+  onShow: (wanted: Wanted, timeframe: Timeframe) => void;
+  onDate: () => void;
+}
+
+const look = "inline-flex h-7 shrink-0 items-center rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent sm:px-2";
+
+export function RangeBar({ info, parts, onShow, onDate }: Props) {
+  const { spread } = usePrefs();
+  const turn = (to: Spread) => setPrefs({ spread: spread === to ? "linear" : to });
+  return (
+    <div className="chart-rail flex h-9 shrink-0 items-center gap-0.5 overflow-x-auto border-t bg-surface px-1">
+      <div role="group" aria-label="Range" className="flex shrink-0">
+        {rangesOf(info).map((r) => (
+          <button key={r.name} type="button" aria-label={`${r.name}: ${r.says.toLowerCase()}`} title={`${r.says}, in bars of ${r.timeframe}`} onClick={() => onShow({ days: r.days }, r.timeframe)} className={look}>
+            {r.name}
+          </button>
+        ))}
+      </div>
+      <button type="button" aria-label="Go to a date" title="Go to a date (Alt+G)" onClick={onDate} className={look}>
+        <Mark name="calendar" small />
+      </button>
+      <By className="max-sm:hidden" />
+      <span className="flex-1" />
+      <span title="All times are UTC" className="px-1 text-xs text-ink-quiet max-sm:hidden">
+        UTC
+      </span>
+      <div role="group" aria-label="Price scale" className="flex shrink-0">
+        <button type="button" title="Prices in percent of the first bar that is seen" aria-pressed={spread === "percent"} onClick={() => turn("percent")} className={look}>
+          %
+        </button>
+        <button type="button" title="Logarithmic: equal percents are equally high" aria-pressed={spread === "log"} onClick={() => turn("log")} className={look}>
+          log
+        </button>
+        {parts && <Auto parts={parts} />}
+      </div>
+    </div>
+  );
+}
+
+/** Whether the height follows the bars: off once someone has pulled at the scale. */
+function Auto({ parts: { moves, plot } }: { parts: Parts }) {
+  const on = useSyncExternalStore(moves.subscribe, () => plot.auto);
+  return (
+    <button type="button" title="The height follows the bars in view" aria-pressed={on} onClick={() => plot.autoScale(!on)} className={look}>
+      auto
+    </button>
+  );
+}

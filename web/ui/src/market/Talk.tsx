@@ -1,0 +1,276 @@
+// The chat beside the chart: the conversations of the app, with the chart they are about.
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { api, sentence, type Assistant, type ConversationHead } from "../api/client";
+import { useLoad } from "../api/load";
+import { capital, Composer } from "../composer/Composer";
+import { draft, keepDraft } from "../composer/drafts";
+import { count, money, plural, told } from "../lib/format";
+import { go, type Route } from "../lib/router";
+import { busy, type ToolPart } from "../log/conversation";
+import { logOf, useLine, useLog, type Log } from "../log/store";
+import { refresh, useConversations } from "../shell/conversations";
+import { askNext, open } from "../thread/ask";
+import { CardContext } from "../thread/context";
+import { Thread } from "../thread/Thread";
+import { Icon } from "../ui/Icon";
+import { IconButton } from "../ui/Button";
+import { Menu } from "../ui/Menu";
+import { Popover } from "../ui/Popover";
+import { isDrawing, useChartCalls } from "./calls";
+import type { Doc } from "./doc";
+import { DrawingCard } from "./DrawingCard";
+import type { Change, Timeframe } from "./types";
+import type { Parts } from "./useBoard";
+
+export interface TalkProps {
+  at: Route;
+  symbol: string;
+  timeframe: Timeframe;
+  digits: number;
+  doc: Doc;
+  parts: Parts | undefined;
+  onLight: (id: string | undefined, change?: Change) => void;
+  onFocus: (id: string) => void;
+  onClose: () => void;
+}
+
+export default function Talk(p: TalkProps) {
+  const { at, symbol, timeframe } = p;
+  const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
+  const assistants = useLoad("assistants", api.assistants);
+  const chart = assistants.data?.assistants.find((a) => a.name === "chart");
+  const to = useCallback((conversation: string | undefined) => go({ chart: { symbol, timeframe }, conversation }), [symbol, timeframe]);
+  const [tier, setTier] = useState<string>();
+  useEffect(() => void refresh(), []);
+  return (
+    <>
+      <header className="flex h-(--header) shrink-0 items-center gap-1 border-b px-2">
+        <Talks now={log} onGo={to} />
+        <IconButton icon="plus" label="New conversation" onClick={() => to(undefined)} />
+        <IconButton icon="close" label="Hide the chat" onClick={p.onClose} />
+      </header>
+      {log ? (
+        <Going key={log.id} {...p} log={log} chart={chart} onTier={(t) => (setTier(t), to(undefined))} />
+      ) : (
+        <Begin {...p} chart={chart} tier={tier} onTier={setTier} error={assistants.error} onOpen={to} />
+      )}
+    </>
+  );
+}
+
+const offers = [
+  "Draw support and resistance",
+  "Draw the trendline of the last swing",
+  "Draw a fib from the last high to the last low",
+  "Move support down to the last swing low",
+  "What's coming up today?",
+  "How did I do last month?",
+];
+
+interface BeginProps extends TalkProps {
+  chart: Assistant | undefined;
+  tier: string | undefined;
+  onTier: (tier: string) => void;
+  error?: string;
+  onOpen: (conversation: string) => void;
+}
+
+/** Before the first question. */
+function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginProps) {
+  const [failed, setFailed] = useState("");
+  const off = chart && !chart.available ? (chart.reason ?? "The assistant is not available here.") : undefined;
+  const ask = async (text: string) => {
+    await open({ text, assistant: "chart", tier, context: { symbol, timeframe } }, onOpen);
+    void refresh();
+  };
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="min-h-0 flex-1 overflow-y-auto px-5 py-6">
+        <h2 className="font-serif text-lg font-medium">Ask about {symbol}</h2>
+        <p className="mt-1 text-sm text-ink-soft">It reads the market, draws on the chart and says why. Each change can be taken back.</p>
+        {off && <p className="mt-3 rounded-md bg-sunken px-3 py-2 text-sm text-ink-soft">{off}</p>}
+        <ul className="mt-4">
+          {offers.map((o) => (
+            <li key={o} className="border-b">
+              <button
+                type="button"
+                disabled={off !== undefined}
+                onClick={() => ask(o).catch((err: unknown) => setFailed(sentence(err)))}
+                className="group flex min-h-11 w-full items-center gap-3 rounded-sm py-2 text-left text-sm text-ink-soft enabled:hover:text-ink disabled:text-ink-quiet"
+              >
+                <span className="flex-1">{o}</span>
+                <Icon name="chevron" small className="text-ink-quiet group-enabled:group-hover:text-accent" />
+              </button>
+            </li>
+          ))}
+        </ul>
+        {(error || failed) && (
+          <p role="alert" className="mt-4 text-sm text-bad">
+            {error || failed}
+          </p>
+        )}
+      </div>
+      <div className="px-3 pb-3">
+        <Composer name={`chart ${symbol}`} placeholder={`Ask about ${symbol}`} onSend={ask} off={off} fixed={<Tiers chart={chart} now={tier} onChoose={onTier} />} />
+      </div>
+    </div>
+  );
+}
+
+/** Which model answers: one of the assistant's tiers. */
+function Tiers({ chart, now, onChoose }: { chart: Assistant | undefined; now: string | undefined; onChoose: (tier: string) => void }) {
+  const tiers = chart?.tiers ?? [];
+  if (tiers.length < 2) return null;
+  const usual = tiers.find((t) => t.model === chart?.model)?.name;
+  return (
+    <div role="group" aria-label="Model" className="flex rounded-full border p-0.5">
+      {tiers.map((t) => (
+        <button
+          key={t.name}
+          type="button"
+          title={t.model}
+          aria-pressed={(now ?? usual) === t.name}
+          onClick={() => onChoose(t.name)}
+          className="h-6 rounded-full px-2.5 text-xs text-ink-quiet first-letter:uppercase hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent"
+        >
+          {t.name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface GoingProps extends TalkProps {
+  log: Log;
+  chart: Assistant | undefined;
+  onTier: (tier: string) => void;
+}
+
+function Going({ log, chart, onTier, symbol, timeframe, digits, doc, parts, onLight, onFocus }: GoingProps) {
+  useEffect(() => log.follow(), [log]);
+  useChartCalls(log, parts);
+  const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
+  const title = useLog(log, (c) => c.title);
+  useEffect(() => void refresh(), [title, running]);
+  const line = useLine(log).state;
+  const off = line === "waiting" ? "the server does not answer" : line === "refused" ? "this conversation cannot be reached" : undefined;
+  const card = useCallback(
+    (p: ToolPart) => (isDrawing(p.name) ? <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onFocus={onFocus} /> : null),
+    [doc, digits, onLight, onFocus],
+  );
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <CardContext value={card}>
+        <Thread log={log} />
+      </CardContext>
+      <div className="px-3 pb-3">
+        <Composer
+          name={log.id}
+          placeholder="Ask the next question"
+          running={running}
+          off={off}
+          onSend={(text) => askNext(log, text, { symbol, timeframe })}
+          onStop={() => api.stop(log.id)}
+          fixed={
+            <>
+              <OtherTier
+                log={log}
+                chart={chart}
+                onChoose={(t) => {
+                  keepDraft(`chart ${symbol}`, draft(log.id)); // what was being written goes along
+                  onTier(t);
+                }}
+              />
+              <Facts log={log} />
+            </>
+          }
+        />
+      </div>
+    </div>
+  );
+}
+
+/** A conversation keeps its model: another one means another conversation. */
+function OtherTier({ log, chart, onChoose }: { log: Log; chart: Assistant | undefined; onChoose: (tier: string) => void }) {
+  const tier = useLog(log, (c) => c.tier);
+  const model = useLog(log, (c) => c.model);
+  const tiers = chart?.tiers ?? [];
+  const now = tiers.find((t) => (tier ? t.name === tier : t.model === model));
+  if (tiers.length < 2 || !now) return null;
+  return (
+    <Menu
+      label="Model"
+      side="above"
+      groups={[{ title: "Model", items: tiers.map((t) => ({ label: capital(t.name), checked: t === now, hint: t === now ? t.model : "In a new conversation", onSelect: () => t !== now && onChoose(t.name) })) }]}
+      button={(b) => (
+        <button type="button" {...b} aria-label={`Model: ${now.name}`} className="inline-flex h-7 shrink-0 items-center gap-1 rounded-full border px-2.5 text-xs text-ink-soft hover:bg-hover hover:text-ink">
+          {capital(now.name)}
+          <Icon name="down" small />
+        </button>
+      )}
+    />
+  );
+}
+
+/** What the conversation has used so far. */
+function Facts({ log }: { log: Log }) {
+  const cost = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.cost?.micro_usd ?? 0), 0));
+  const tokens = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.usage ? t.usage.input + t.usage.output + (t.usage.cache_read ?? 0) : 0), 0));
+  const model = useLog(log, (c) => c.turns.findLast((t) => t.model)?.model ?? c.model ?? "");
+  const words = [model, tokens ? `${count(tokens)} tokens` : "", cost ? money(cost) : ""].filter(Boolean);
+  return <span className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet">{words.join(" · ")}</span>;
+}
+
+/** The conversations about charts, under the title of the one that is shown. */
+function Talks({ now, onGo }: { now: Log | undefined; onGo: (conversation: string) => void }) {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const { items, error } = useConversations();
+  const talks = items.filter((c) => c.assistant === "chart");
+  const title = talks.find((c) => c.id === now?.id)?.title;
+  return (
+    <>
+      <button type="button" aria-haspopup="dialog" aria-expanded={anchor !== null} onClick={(e) => setAnchor(anchor ? null : e.currentTarget)} className="flex h-9 min-w-0 flex-1 items-center gap-1.5 rounded-md px-2 text-left text-sm font-medium hover:bg-hover">
+        <span className="min-w-0 truncate" dir="auto">
+          {now ? title || "Conversation" : "New conversation"}
+        </span>
+        <Icon name="down" small className="shrink-0 text-ink-quiet" />
+      </button>
+      <Popover anchor={anchor} onClose={() => setAnchor(null)} label="Conversations about charts" className="max-h-(--menu-max) w-(--side) overflow-y-auto p-1">
+        {!talks.length && <p className="px-3 py-3 text-sm text-ink-quiet">{error ?? "What you ask here will be kept here."}</p>}
+        <ul>
+          {talks.map((c) => (
+            <li key={c.id}>
+              <Head
+                c={c}
+                now={c.id === now?.id}
+                onGo={() => {
+                  setAnchor(null);
+                  onGo(c.id);
+                }}
+              />
+            </li>
+          ))}
+        </ul>
+      </Popover>
+    </>
+  );
+}
+
+function Head({ c, now, onGo }: { c: ConversationHead; now: boolean; onGo: () => void }) {
+  const details = useLoad(`conversation:${c.id}:${c.updated}`, () => api.conversation(c.id)).data;
+  const u = details?.usage;
+  const tokens = u ? u.input_tokens + u.output_tokens + u.cache_read_tokens + u.cache_write_tokens : 0;
+  const facts = [details?.where?.symbol, details?.where?.timeframe, details ? plural(details.messages, "message") : "", tokens ? `${count(tokens)} tokens` : "", told(c.updated)];
+  return (
+    <button type="button" aria-current={now || undefined} onClick={onGo} className="block w-full rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover aria-[current]:bg-hover">
+      <span className="flex items-center gap-2">
+        <span className="min-w-0 flex-1 truncate" dir="auto">
+          {c.title || "Untitled"}
+        </span>
+        {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
+        {c.state === "parked" && <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits" />}
+      </span>
+      <span className="tabular block truncate text-xs text-ink-quiet">{facts.filter(Boolean).join(" · ")}</span>
+    </button>
+  );
+}

@@ -1,0 +1,187 @@
+import { useRef, useState } from "react";
+import { download, fileName } from "../lib/download";
+import { go } from "../lib/router";
+import { setTheme, useDark } from "../lib/theme";
+import { IconButton } from "../ui/Button";
+import { Icon } from "../ui/Icon";
+import { Menu } from "../ui/Menu";
+import { drawings } from "./api";
+import type { Doc, DocState } from "./doc";
+import { Mark, type Glyph } from "./icons";
+import type { Kind } from "./plot";
+import { setPrefs, usePrefs } from "./prefs";
+import { SymbolSearch } from "./SymbolSearch";
+import { timeframes, type SymbolInfo, type Timeframe } from "./types";
+import type { Parts } from "./useBoard";
+
+interface Props {
+  info: SymbolInfo;
+  symbols: readonly SymbolInfo[];
+  timeframe: Timeframe;
+  doc: Doc;
+  state: DocState;
+  parts: Parts | undefined;
+  talk: boolean;
+  onTalk: () => void;
+  onGo: (symbol: string, timeframe: Timeframe) => void;
+  onPicture: () => void;
+  onUndo: (which: "undo" | "redo") => void;
+  onKeys: () => void;
+}
+
+const kinds: { kind: Kind; name: string; glyph: "candles" | "line" | "area" }[] = [
+  { kind: "candles", name: "Candles", glyph: "candles" },
+  { kind: "line", name: "Line", glyph: "line" },
+  { kind: "area", name: "Area", glyph: "area" },
+];
+
+export function TopBar(p: Props) {
+  const { info, symbols, timeframe, onGo } = p;
+  const [search, setSearch] = useState(false);
+  const { side } = usePrefs();
+  const offered = timeframes.filter((t) => info.timeframes.includes(t));
+  return (
+    <header className="@container flex h-(--header) shrink-0 items-center gap-0.5 border-b px-2">
+      <GlyphButton glyph="talk" label={p.talk ? "Hide the chat" : "Show the chat"} pressed={p.talk} onClick={p.onTalk} />
+      <Line />
+      <button type="button" aria-haspopup="dialog" onClick={() => setSearch(true)} className="flex h-9 min-w-0 items-center gap-2 rounded-md px-2 text-sm font-semibold hover:bg-hover" title="Choose another symbol">
+        <Icon name="search" small className="text-ink-quiet" />
+        <span className="truncate">{info.symbol}</span>
+      </button>
+      <Line />
+      <Timeframes now={timeframe} all={offered} onChoose={(t) => onGo(info.symbol, t)} />
+      <Line />
+      <KindMenu />
+      <span className="hidden sm:contents">
+        <Line />
+        <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => p.onUndo("undo")} />
+        <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => p.onUndo("redo")} />
+      </span>
+      <span className="flex-1" />
+      <span className="hidden sm:contents">
+        <GlyphButton glyph="camera" label="Save as a picture" onClick={p.onPicture} />
+      </span>
+      <GlyphButton glyph="layers" label="Drawings" pressed={side !== null} onClick={() => setPrefs({ side: side ? null : "drawings" })} />
+      <MoreMenu {...p} />
+      {search && (
+        <SymbolSearch
+          symbols={symbols}
+          now={info.symbol}
+          onClose={() => setSearch(false)}
+          onChoose={(s) => {
+            setSearch(false);
+            onGo(s, timeframe);
+          }}
+        />
+      )}
+    </header>
+  );
+}
+
+const Line = () => <span aria-hidden="true" className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />;
+
+export function GlyphButton({ glyph, label, pressed, off, small, onClick }: { glyph: Glyph; label: string; pressed?: boolean; off?: boolean; small?: boolean; onClick: (e: React.MouseEvent<HTMLButtonElement>) => void }) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      aria-pressed={pressed}
+      disabled={off}
+      onClick={onClick}
+      className={`inline-flex ${small ? "size-7" : "size-9"} shrink-0 items-center justify-center rounded-md text-ink-soft hover:bg-hover hover:text-ink disabled:text-line-strong disabled:hover:bg-transparent aria-pressed:bg-accent-soft aria-pressed:text-accent`}
+    >
+      <Mark name={glyph} small={small} />
+    </button>
+  );
+}
+
+function Timeframes({ now, all, onChoose }: { now: Timeframe; all: readonly Timeframe[]; onChoose: (t: Timeframe) => void }) {
+  return (
+    <>
+      <div role="group" aria-label="Timeframe" className="hidden items-center @page:flex">
+        {all.map((t) => (
+          <button key={t} type="button" aria-pressed={t === now} onClick={() => onChoose(t)} className="h-8 rounded-md px-2 text-sm text-ink-soft hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:font-semibold aria-pressed:text-accent">
+            {t}
+          </button>
+        ))}
+      </div>
+      <span className="@page:hidden">
+        <Menu
+          label="Timeframe"
+          groups={[{ title: "Timeframe", items: all.map((t) => ({ label: t, checked: t === now, onSelect: () => onChoose(t) })) }]}
+          button={(b) => (
+            <button type="button" {...b} aria-label={`Timeframe ${now}`} className="flex h-9 items-center gap-1 rounded-md px-2 text-sm font-medium hover:bg-hover">
+              {now}
+              <Icon name="down" small className="text-ink-quiet" />
+            </button>
+          )}
+        />
+      </span>
+    </>
+  );
+}
+
+function KindMenu() {
+  const { kind } = usePrefs();
+  const now = kinds.find((k) => k.kind === kind)!;
+  return (
+    <Menu
+      label="Kind of chart"
+      groups={[{ title: "Bars", items: kinds.map((k) => ({ label: k.name, checked: k.kind === kind, onSelect: () => setPrefs({ kind: k.kind }) })) }]}
+      button={(b) => (
+        <button type="button" {...b} aria-label={`Kind of chart: ${now.name}`} title="Kind of chart" className="flex size-9 items-center justify-center rounded-md text-ink-soft hover:bg-hover">
+          {now.glyph === "candles" ? <Mark name="candles" /> : <Icon name={now.glyph} />}
+        </button>
+      )}
+    />
+  );
+}
+
+function MoreMenu({ info, doc, onPicture, onUndo, onKeys, state }: Props) {
+  const { volume, events } = usePrefs();
+  const dark = useDark();
+  const file = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Menu
+        label="More"
+        align="end"
+        groups={[
+          {
+            title: "Shown",
+            items: [
+              { label: volume ? "Hide the volume" : "Show the volume", icon: "chart", onSelect: () => setPrefs({ volume: !volume }) },
+              { label: events ? "Hide the calendar" : "Show the calendar", icon: "alert", onSelect: () => setPrefs({ events: !events }) },
+              { label: dark ? "Light theme" : "Dark theme", icon: "sun", onSelect: () => setTheme(dark ? "light" : "dark") },
+            ],
+          },
+          {
+            title: "Drawings",
+            items: [
+              { label: "Undo", icon: "retry", disabled: state.canUndo ? undefined : "There is nothing to undo.", onSelect: () => onUndo("undo") },
+              { label: "Redo", icon: "retry", disabled: state.canRedo ? undefined : "There is nothing to make again.", onSelect: () => onUndo("redo") },
+              { label: "Export as JSON", icon: "export", onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")) },
+              { label: "Import from JSON", icon: "file", onSelect: () => file.current?.click() },
+              { label: "Save as a picture", icon: "download", onSelect: onPicture },
+            ],
+          },
+          { items: [{ label: "Keyboard", icon: "key", keys: "?", onSelect: onKeys }, { label: "All conversations", icon: "menu", onSelect: () => go({}) }] },
+        ]}
+        button={(b) => <IconButton icon="dots" label="More" {...b} />}
+      />
+      <input
+        ref={file}
+        type="file"
+        accept="application/json,.json"
+        aria-label="Drawings to import"
+        className="hidden"
+        onChange={(e) => {
+          const f = e.target.files?.[0];
+          e.target.value = "";
+          void f?.text().then(doc.import);
+        }}
+      />
+    </>
+  );
+}

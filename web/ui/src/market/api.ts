@@ -1,0 +1,114 @@
+// The calls of the chart page.
+import { ApiError, refusal, request } from "../api/client";
+import { read } from "../api/sse";
+import type { Change, Columns, Drawing, MarketEvent, Price, PriceDown, SymbolInfo } from "./types";
+
+const enc = encodeURIComponent;
+
+async function json<T>(path: string, call?: Parameters<typeof request>[1]): Promise<T> {
+  return (await (await request(path, call)).json()) as T;
+}
+
+export interface Page extends Columns {
+  symbol: string;
+  timeframe: string;
+  synthetic?: boolean;
+}
+
+export interface Document {
+  version: number;
+  drawings: Drawing[];
+  can_undo?: boolean;
+  can_redo?: boolean;
+}
+
+export const market = {
+  /** None where the server has no market at all. */
+  symbols: (signal?: AbortSignal) =>
+    json<{ symbols: SymbolInfo[] }>("/api/market/symbols", { signal }).catch((err: unknown) => {
+      if (err instanceof ApiError && err.status === 404) return { symbols: [] };
+      throw err;
+    }),
+  /** The newest bars, or those before a time. */
+  candles: (symbol: string, timeframe: string, { before, limit = 2000 }: { before?: number; limit?: number } = {}, signal?: AbortSignal) =>
+    json<Page>(`/api/market/candles?symbol=${enc(symbol)}&timeframe=${enc(timeframe)}&limit=${limit}${before === undefined ? "" : `&to=${before}`}`, { signal }),
+  events: (symbol: string, from: number, to: number, signal?: AbortSignal) =>
+    json<{ events: MarketEvent[] }>(`/api/market/events?symbol=${enc(symbol)}&from=${from}&to=${to}`, { signal }),
+};
+
+export const drawings = {
+  all: (symbol: string, signal?: AbortSignal) => json<Document>(`/api/drawings?symbol=${enc(symbol)}`, { signal }),
+  /** Saves a drawing, a new one when it has no id. Sent twice under a key it is one change. */
+  save: (symbol: string, drawing: Partial<Drawing>, key: string, base?: number) =>
+    json<{ version: number; drawing: Drawing }>("/api/drawings", { method: "POST", body: { symbol, key, ...(base === undefined ? {} : { base_version: base }), drawing } }),
+  remove: (symbol: string, id: string, base?: number) =>
+    json<{ version: number }>(`/api/drawings/${enc(id)}?symbol=${enc(symbol)}${base === undefined ? "" : `&base_version=${base}`}`, { method: "DELETE" }),
+  /** Takes back the last step or the one that is named. */
+  back: (symbol: string, which: "undo" | "redo", step?: number) => json<Document>(`/api/drawings/${which}`, { method: "POST", body: { symbol, ...(step === undefined ? {} : { version: step }) } }),
+  history: (symbol: string, { before, limit = 50 }: { before?: number; limit?: number } = {}, signal?: AbortSignal) =>
+    json<{ changes: Change[] }>(`/api/drawings/history?symbol=${enc(symbol)}&limit=${limit}${before === undefined ? "" : `&before=${before}`}`, { signal }),
+  exportUrl: (symbol: string) => `/api/drawings/export?symbol=${enc(symbol)}`,
+  import: (file: unknown) => json<Document>("/api/drawings/import", { method: "POST", body: file }),
+};
+
+const firstWait = 500;
+const longestWait = 15_000;
+
+type Shared<T> = { take: readonly T[] } | { line: boolean };
+
+/** Follows a stream until the signal ends it. A browser has few connections to one host,
+ *  so of all tabs that follow the same stream one reads it, and tells the others. Path
+ *  is asked for each connection, the first time once ready is done. Messages that came
+ *  together are taken together. */
+export async function follow<T>(name: string, path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, ready?: Promise<unknown>): Promise<void> {
+  if (typeof BroadcastChannel !== "function" || !navigator.locks) {
+    await ready;
+    return readOn(path, take, line, signal);
+  }
+  const others = new BroadcastChannel(name);
+  others.onmessage = (e: MessageEvent<Shared<T>>) => ("take" in e.data ? take(e.data.take) : line(e.data.line));
+  const tell = (m: Shared<T>) => {
+    if (!signal.aborted) others.postMessage(m);
+  };
+  signal.addEventListener("abort", () => others.close());
+  try {
+    await navigator.locks.request(name, { signal }, async () => {
+      await ready;
+      await readOn<T>(path, (all) => (take(all), tell({ take: all })), (on) => (line(on), tell({ line: on })), signal);
+    });
+  } catch (err) {
+    if (!signal.aborted) throw err;
+  }
+}
+
+/** Reads a stream through lost lines. */
+async function readOn<T>(path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal): Promise<void> {
+  let wait = firstWait;
+  while (!signal.aborted) {
+    const abort = new AbortController();
+    const stop = () => abort.abort();
+    signal.addEventListener("abort", stop);
+    try {
+      const res = await fetch(path(), { headers: { Accept: "text/event-stream" }, signal: abort.signal, cache: "no-store" });
+      if (!res.ok) throw await refusal(res);
+      line(true);
+      wait = firstWait;
+      await read(res, abort, (messages) => {
+        const all = messages.filter((m) => m.event === "message").map((m) => JSON.parse(m.data) as T);
+        if (all.length) take(all);
+      });
+    } catch {
+      if (signal.aborted) return;
+      line(false);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait * (0.75 + Math.random() / 2)));
+    wait = Math.min(wait * 2, longestWait);
+  }
+}
+
+/** The last price, about once a second. */
+export function followPrice(symbol: string, take: (p: Price | PriceDown) => void, signal: AbortSignal): Promise<void> {
+  return follow<Price | PriceDown>(`footnote price ${symbol}`, () => `/api/market/price?symbol=${enc(symbol)}`, (all) => all.forEach(take), (open) => open || signal.aborted || take({ down: true, reason: "The connection was lost." }), signal);
+}

@@ -1,0 +1,24 @@
+// A value that changes often and is looked at by few: only they are drawn again.
+import { useSyncExternalStore } from "react";
+
+export class Cell<T> {
+  private listeners = new Set<() => void>();
+  constructor(private value: T) {}
+
+  get = (): T => this.value;
+
+  set(value: T): void {
+    if (value === this.value) return;
+    this.value = value;
+    for (const f of this.listeners) f();
+  }
+
+  subscribe = (f: () => void): (() => void) => {
+    this.listeners.add(f);
+    return () => this.listeners.delete(f);
+  };
+}
+
+export function useCell<T>(c: Cell<T>): T {
+  return useSyncExternalStore(c.subscribe, c.get);
+}

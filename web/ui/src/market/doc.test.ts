@@ -1,0 +1,150 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { forgetDrafts } from "../composer/drafts";
+import { Doc, takenBack } from "./doc";
+import type { Change, Drawing } from "./types";
+
+const symbol = "EURUSD";
+const line = (id: string, price: number, version: number): Drawing => ({ id, type: "horizontal_line", symbol, timeframe: "1h", price, version });
+const change = (version: number, more: Partial<Change> = {}): Change => ({
+  version,
+  step: version,
+  at: "",
+  by: "human",
+  drawing: `d${version}`,
+  action: "create",
+  before: null,
+  after: line(`d${version}`, version, version),
+  changes: {},
+  ...more,
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+  forgetDrafts();
+});
+
+/** A document that is open, its stream in the hand of the test. */
+async function opened(answer: (method: string, path: string, body: Record<string, unknown>) => unknown = () => ({})) {
+  vi.stubGlobal("navigator", {}); // no locks: this tab reads the stream itself
+  const asked: { path: string; body: Record<string, unknown> }[] = [];
+  let stream!: ReadableStreamDefaultController<Uint8Array>;
+  const streamed = new ReadableStream<Uint8Array>({ start: (c) => void (stream = c) });
+  let following = false;
+  vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
+    if (path.includes("/stream")) {
+      following = true;
+      return new Response(streamed, { headers: { "Content-Type": "text/event-stream" } });
+    }
+    const body = init.body ? (JSON.parse(init.body as string) as Record<string, unknown>) : {};
+    asked.push({ path, body });
+    if (path.includes("/history")) return Response.json({ changes: [] });
+    const out = await answer(init.method ?? "GET", path, body);
+    return out instanceof Response ? out : Response.json({ version: 0, drawings: [], can_undo: false, can_redo: false, ...(out as object) });
+  });
+  const doc = new Doc(symbol);
+  const end = doc.open();
+  await vi.waitFor(() => expect(following).toBe(true));
+  const tell = (...all: Change[]) => stream.enqueue(new TextEncoder().encode(all.map((c) => `id: ${c.version}\ndata: ${JSON.stringify(c)}\n\n`).join("")));
+  return { doc, end, tell, asked };
+}
+
+test("changes that come together are shown together, and nothing is asked for them", async () => {
+  const { doc, end, tell, asked } = await opened();
+  const before = asked.length;
+  let times = 0;
+  doc.subscribe(() => times++);
+  tell(...Array.from({ length: 500 }, (_, i) => change(i + 1, { action: "import", step: 1 })));
+  await vi.waitFor(() => expect(doc.get().drawings.length).toBe(500));
+  expect(times).toBe(1);
+  expect(asked.length).toBe(before);
+  expect(doc.get()).toMatchObject({ version: 500, canUndo: true, canRedo: false, more: true });
+  expect(doc.get().trail.map((c) => c.version)).toEqual(Array.from({ length: 50 }, (_, i) => 500 - i));
+  end();
+});
+
+test("all that is told while an older answer is on its way outlasts it", async () => {
+  let undone = (_: Response) => {};
+  const { doc, end, tell } = await opened((_m, path) => (path.includes("/undo") ? new Promise<Response>((resolve) => (undone = resolve)) : {}));
+  const back = doc.back("undo");
+  tell(...Array.from({ length: 300 }, (_, i) => change(i + 2, { action: "import", step: 2 })));
+  await vi.waitFor(() => expect(doc.get().version).toBe(301));
+  undone(Response.json({ version: 1, drawings: [], can_undo: false, can_redo: true }));
+  await back;
+  expect(doc.get().drawings.length).toBe(300);
+  expect(doc.get()).toMatchObject({ version: 301, canUndo: true, canRedo: false });
+  end();
+});
+
+test("an undo of many is asked about at most once at a time", async () => {
+  let all = 0;
+  const { doc, end, tell } = await opened((_m, path) => (path.startsWith("/api/drawings?") ? { version: ++all > 1 ? 400 : 0, can_undo: false, can_redo: true } : {}));
+  tell(...Array.from({ length: 400 }, (_, i) => change(i + 1, { action: "undo", after: null, reverts: 1 })));
+  await vi.waitFor(() => expect(doc.get()).toMatchObject({ version: 400, canUndo: false, canRedo: true }));
+  expect(all).toBe(2); // at the beginning, and now
+  end();
+});
+
+test("only what an undo took back is taken back, until it is made again", () => {
+  const drew = change(1, { drawing: "d" });
+  const moved = change(2, { drawing: "d", action: "update" });
+  const undo = change(3, { drawing: "d", action: "undo", reverts: 2 });
+  const redo = change(4, { drawing: "d", action: "redo", reverts: 2 });
+  expect(takenBack([moved, drew])).toEqual(new Set());
+  expect(takenBack([undo, moved, drew])).toEqual(new Set([2]));
+  expect(takenBack([redo, undo, moved, drew])).toEqual(new Set());
+  expect(takenBack([change(5, { action: "undo", reverts: 2 }), redo, undo, moved, drew])).toEqual(new Set([2]));
+});
+
+test("a change that was made with others is taken back with them", async () => {
+  const { doc, end, asked } = await opened();
+  await doc.revert(change(9, { action: "import", step: 7 }));
+  expect(asked.at(-1)).toMatchObject({ path: "/api/drawings/undo", body: { symbol, version: 7 } });
+  end();
+});
+
+test("what was not saved is asked about when the page is left, and sent by the next one, once", async () => {
+  const asks = new Set<unknown>();
+  vi.stubGlobal("addEventListener", (name: string, f: unknown) => name === "beforeunload" && asks.add(f));
+  vi.stubGlobal("removeEventListener", (_: string, f: unknown) => asks.delete(f));
+  const there = { version: 4, drawings: [line("d1", 1, 3), line("d2", 2, 4)] };
+  const first = await opened((method) => (method === "GET" ? there : Response.json({}, { status: 503 })));
+  await vi.waitFor(() => expect(first.doc.get().drawings.length).toBe(2));
+  first.doc.add({ type: "horizontal_line", symbol, timeframe: "1h", price: 3 });
+  first.doc.save({ ...line("d1", 1, 3), price: 1.5 });
+  first.doc.remove("d2");
+  await vi.waitFor(() => expect(first.doc.get().notice).toMatch(/^Not saved yet/));
+  expect(asks.size).toBe(1);
+  const posted = (all: typeof first.asked) => all.filter((a) => a.path === "/api/drawings").map((a) => [a.body.key, a.body.base_version]);
+  const keys = posted(first.asked);
+  expect(keys.length).toBe(2);
+  first.end();
+
+  // The page is gone; d1 has changed meanwhile, as another device may.
+  const second = await opened((method, path, body) => {
+    if (method === "DELETE") return { version: 7 };
+    if (path === "/api/drawings" && body.base_version === 3) return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
+    if (path === "/api/drawings") return { version: 6, drawing: { ...(body.drawing as Drawing), id: "d6", version: 6 } };
+    return { version: 5, drawings: [line("d1", 9, 5), line("d2", 2, 4)] };
+  });
+  await vi.waitFor(() => expect(second.doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }));
+  expect(posted(second.asked)).toEqual(keys);
+  expect(second.asked.find((a) => a.path.startsWith("/api/drawings/d2"))?.path).toMatch(/base_version=4/);
+  second.end();
+});
+
+test("who offers a change hears why it is not taken", async () => {
+  const { doc, end } = await opened((method, _p, body) => {
+    const d = body.drawing as Drawing;
+    if (method === "GET") return { version: 1, drawings: [line("d1", 1, 1)] };
+    if (d.price === 0) return Response.json({ error: { code: "invalid_request", message: "A price is above 0." } }, { status: 400 });
+    return { version: 2, drawing: { ...d, version: 2 } };
+  });
+  await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
+  expect(await doc.offer({ ...line("d1", 1, 1), price: 0 })).toBe("A price is above 0.");
+  expect(doc.get()).toMatchObject({ unsaved: 0, drawings: [{ price: 1 }] });
+  expect(doc.get().notice).toBeUndefined(); // said once, where it was typed
+  expect(await doc.offer({ ...line("d1", 1, 1), price: 2 })).toBeUndefined();
+  expect(doc.find("d1")).toMatchObject({ price: 2, version: 2 });
+  end();
+});

@@ -1,0 +1,271 @@
+// The layer of drawings over the bars, as one primitive of the series: ten thousand of
+// them are looked through quickly, and those in view are painted.
+import type { AutoscaleInfo, IChartApi, ISeriesApi, ISeriesPrimitive, ISeriesPrimitiveAxisView, PrimitiveHoveredItem, SeriesAttachedParameter, SeriesType, Time } from "lightweight-charts";
+import { isPosition, pricesOf, distance, handleAt, type HandleName, type Point, type Scale, type Shape } from "./shape";
+import { Lines, paint, type Inks } from "./paint";
+import { visible } from "./edit";
+import type { Drawing } from "./types";
+
+export interface Hit {
+  id: string;
+  handle?: HandleName;
+}
+
+const labelHigh = 18; // pixels of a label on the axis
+const letterWide = 6.5;
+
+export class Layer implements ISeriesPrimitive<Time> {
+  private drawings: readonly Drawing[] = [];
+  private shapes = new Map<string, { d: Drawing; shape: Shape }>();
+  private labels: ISeriesPrimitiveAxisView[] = [];
+  private times: ISeriesPrimitiveAxisView[] = [];
+  private update = () => {};
+  private series: ISeriesApi<SeriesType> | undefined;
+  private chart: IChartApi | undefined;
+
+  /** What is being drawn or moved now; it stands for the one with its id. */
+  draft: Drawing | undefined;
+  /** How one was before a change that is pointed at. */
+  ghost: Drawing | undefined;
+  lit: string | undefined;
+  chosen: string | undefined;
+  /** A tool is in hand: nothing is taken hold of. */
+  busy = false;
+
+  constructor(
+    private readonly scale: () => Scale | undefined,
+    private readonly inks: () => Inks,
+    readonly digits: number,
+    private timeframe: string,
+    private readonly clock: (time: number) => string,
+  ) {}
+
+  attached(p: SeriesAttachedParameter<Time>): void {
+    this.update = p.requestUpdate;
+    this.series = p.series;
+    this.chart = p.chart as IChartApi;
+  }
+
+  detached(): void {
+    this.update = () => {};
+  }
+
+  show(drawings: readonly Drawing[], timeframe: string): void {
+    this.drawings = drawings;
+    this.timeframe = timeframe;
+    this.redraw();
+  }
+
+  redraw = (): void => this.update();
+
+  /** Those that are seen; on top, what is pointed at, chosen, or in hand. */
+  private seen(): { usual: Drawing[]; strong: Drawing[] } {
+    const usual: Drawing[] = [];
+    const strong: Drawing[] = [];
+    for (const d of this.drawings) {
+      if (d.id === this.draft?.id || !visible(d, this.timeframe)) continue;
+      if (d.id === this.chosen) strong.push(d);
+      else if (d.id === this.lit) strong.unshift(d);
+      else usual.push(d);
+    }
+    if (this.draft) strong.push(this.draft);
+    return { usual, strong };
+  }
+
+  /** While a change is pointed at, its prices before and after are both in view. */
+  autoscaleInfo(): AutoscaleInfo | null {
+    if (!this.ghost) return null;
+    const now = this.drawings.find((d) => d.id === this.lit);
+    const prices = [...pricesOf(this.ghost), ...(now ? pricesOf(now) : [])];
+    return prices.length ? { priceRange: { minValue: Math.min(...prices), maxValue: Math.max(...prices) } } : null;
+  }
+
+  updateAllViews(): void {
+    const s = this.scale();
+    this.labels = [];
+    this.times = [];
+    if (!s) return;
+    const { usual, strong } = this.seen();
+    const column = new Places(labelHigh);
+    for (const d of strong) {
+      this.mark(d, s, column, true);
+      this.markTimes(d, s);
+    }
+    // The newest first: where levels are close, some go without a label. Pushed apart they
+    // would stand at prices that are not theirs.
+    for (let i = usual.length - 1; i >= 0; i--) {
+      const d = usual[i]!;
+      if (d.type === "horizontal_line" || d.type === "horizontal_ray" || isPosition(d)) this.mark(d, s, column, false);
+    }
+  }
+
+  /** Labels of its prices on the axis, those of a strong one in any case. */
+  private mark(d: Drawing, s: Scale, column: Places, strong: boolean): void {
+    pricesOf(d).forEach((p, i) => {
+      const y = s.y(p);
+      if (!(y >= 0 && y <= s.height)) return;
+      if (column.take(y) || strong) this.labels.push(this.label(d, p, y, i));
+    });
+  }
+
+  /** Labels of its times, as far as they stand beside each other. */
+  private markTimes(d: Drawing, s: Scale): void {
+    let last: { x: number; text: string } | undefined;
+    for (const a of d.anchors ?? []) {
+      const x = s.x(a.time);
+      const text = this.clock(a.time);
+      if (last && Math.abs(x - last.x) < ((text.length + last.text.length) / 2) * letterWide + 12) continue;
+      last = { x, text };
+      this.times.push(this.axisView(x, text, d.color || this.inks().accent));
+    }
+  }
+
+  private label(d: Drawing, price: number, y: number, i: number): ISeriesPrimitiveAxisView {
+    const inks = this.inks();
+    const back = isPosition(d) ? [inks.accent, inks.up, inks.down][i]! : d.color || inks.accent;
+    return this.axisView(y, price.toFixed(this.digits), back);
+  }
+
+  private axisView(at: number, text: string, back: string): ISeriesPrimitiveAxisView {
+    const textColor = contrast(back);
+    return { coordinate: () => at, text: () => text, textColor: () => textColor, backColor: () => back };
+  }
+
+  priceAxisViews(): readonly ISeriesPrimitiveAxisView[] {
+    return this.labels;
+  }
+
+  timeAxisViews(): readonly ISeriesPrimitiveAxisView[] {
+    return this.times;
+  }
+
+  paneViews() {
+    return this.views;
+  }
+
+  private readonly views = [
+    {
+      zOrder: () => "normal" as const,
+      renderer: () => ({
+        draw: (target: { useMediaCoordinateSpace(f: (s: { context: CanvasRenderingContext2D }) => void): void }) => target.useMediaCoordinateSpace(({ context }) => this.paintAll(context)),
+      }),
+    },
+  ];
+
+  private paintAll(c: CanvasRenderingContext2D): void {
+    const s = this.scale();
+    this.shapes.clear();
+    if (!s) return;
+    const inks = this.inks();
+    const view = this.view();
+    if (this.ghost) paint(c, this.ghost, s, this.digits, inks, { ghost: true });
+    const { usual, strong } = this.seen();
+    const lines = new Lines();
+    for (const d of usual) {
+      if (view && outside(d, view)) continue;
+      this.shapes.set(d.id, { d, shape: lines.take(d, s, this.digits) ?? paint(c, d, s, this.digits, inks, {}) });
+    }
+    lines.stroke(c, inks);
+    for (const d of strong) {
+      const chosen = d.id === this.chosen || d === this.draft;
+      this.shapes.set(d.id, { d, shape: paint(c, d, s, this.digits, inks, { chosen, lit: d.id === this.lit }) });
+    }
+  }
+
+  /** The prices and times in view, for leaving out what is not. */
+  private view(): View | undefined {
+    const s = this.scale();
+    const top = this.series?.coordinateToPrice(0);
+    const bottom = s && this.series?.coordinateToPrice(s.height);
+    const range = this.chart?.timeScale().getVisibleRange();
+    if (top === null || top === undefined || bottom === null || bottom === undefined || !range) return undefined;
+    return { low: Math.min(top, bottom), high: Math.max(top, bottom), from: range.from as number, to: range.to as number };
+  }
+
+  /** What is at a point, the one on top first. */
+  at(point: Point, coarse = false): Hit | undefined {
+    const chosen = this.chosen ? this.shapes.get(this.chosen) : undefined;
+    if (chosen) {
+      const handle = handleAt(chosen.shape, point, coarse);
+      if (handle) return { id: chosen.d.id, handle };
+    }
+    let best: Hit | undefined;
+    let least = Infinity;
+    for (const { d, shape } of this.shapes.values()) {
+      const far = distance(shape, point) - (d.id === this.chosen ? 0.5 : 0);
+      if (far < Infinity && far <= least) [best, least] = [{ id: d.id }, far];
+    }
+    return best;
+  }
+
+  /** The shape of one that is in view. */
+  shapeOf(id: string): Shape | undefined {
+    return this.shapes.get(id)?.shape;
+  }
+
+  hitTest(x: number, y: number): PrimitiveHoveredItem | null {
+    if (this.busy) return { externalId: "", zOrder: "normal", cursorStyle: "crosshair" };
+    const hit = this.at({ x, y });
+    if (!hit) return null;
+    const locked = this.shapes.get(hit.id)?.d.locked;
+    return { externalId: hit.id, zOrder: "normal", cursorStyle: locked ? "default" : hit.handle ? "grab" : "pointer" };
+  }
+}
+
+interface View {
+  low: number;
+  high: number;
+  from: number;
+  to: number;
+}
+
+/** Whether nothing of a drawing can be in view. */
+function outside(d: Drawing, v: View): boolean {
+  if (d.type === "horizontal_line") return (d.price ?? 0) < v.low || (d.price ?? 0) > v.high;
+  const anchors = d.anchors ?? [];
+  if (d.type === "horizontal_ray") {
+    const a = anchors[0];
+    return a !== undefined && (a.price < v.low || a.price > v.high || a.time > v.to);
+  }
+  if (d.type === "circle" || d.type === "text" || d.type === "marker" || anchors.length < 2) return false;
+  const [a, b] = anchors as [{ time: number; price: number }, { time: number; price: number }];
+  const extend = d.extend ?? "none";
+  if (extend === "ray" || extend === "extended") return false;
+  const between = d.type === "trendline" || d.type === "rectangle"; // nothing of it is beyond its points
+  if (between && (Math.max(a.price, b.price) < v.low || Math.min(a.price, b.price) > v.high)) return !d.label;
+  return Math.max(a.time, b.time) < v.from || (Math.min(a.time, b.time) > v.to && d.type !== "fibonacci");
+}
+
+/** Places along an axis that are so far apart. */
+class Places {
+  private readonly slots = new Map<number, number>();
+  constructor(private readonly apart: number) {}
+
+  /** Takes a place; false when another one is too near. */
+  take(at: number): boolean {
+    const k = Math.floor(at / this.apart);
+    const near = (i: number) => Math.abs((this.slots.get(i) ?? Infinity) - at) < this.apart;
+    if (near(k) || near(k - 1) || near(k + 1)) return false;
+    this.slots.set(k, at);
+    return true;
+  }
+}
+
+let probe: CanvasRenderingContext2D | null | undefined;
+const known = new Map<string, string>();
+
+/** Black or white, whichever is read on a colour. */
+export function contrast(color: string): string {
+  let out = known.get(color);
+  if (out) return out;
+  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  if (!probe) return "white";
+  probe.clearRect(0, 0, 1, 1);
+  probe.fillStyle = color;
+  probe.fillRect(0, 0, 1, 1);
+  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data as unknown as [number, number, number];
+  const lin = (v: number) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  out = 0.2126 * lin(r) + 0.7152 * lin(g) + 0.0722 * lin(b) > 0.183 ? "black" : "white";
+  known.set(color, out);
+  return out;
+}

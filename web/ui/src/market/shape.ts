@@ -1,0 +1,338 @@
+// What a drawing looks like on the plane of the chart, and where it is touched: pure,
+// so that painting, hit testing and tests read the same thing.
+import type { Anchor, Drawing, MarkerType } from "./types";
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** Turns times and prices into places and back. */
+export interface Scale {
+  width: number;
+  height: number;
+  x(time: number): number;
+  y(price: number): number;
+}
+
+export type Role = "line" | "gain" | "loss" | "band" | "box" | "text";
+
+export type Piece =
+  | { kind: "line"; a: Point; b: Point; role: Role; arrow?: boolean; thin?: boolean; tone?: number }
+  | { kind: "box"; x: number; y: number; w: number; h: number; role: Role; border?: boolean; tone?: number }
+  | { kind: "circle"; at: Point; r: number }
+  | { kind: "mark"; at: Point; mark: MarkerType; size: number }
+  | { kind: "text"; at: Point; text: string; align: "left" | "center" | "right"; base: "top" | "middle" | "bottom"; role: Role; plate?: boolean; tone?: number };
+
+/** Where a drawing is taken hold of. */
+export interface Handle extends Point {
+  name: HandleName;
+}
+export type HandleName = "a0" | "a1" | "price" | "entry" | "takeProfit" | "stopLoss" | "end";
+
+export interface Shape {
+  pieces: Piece[];
+  handles: Handle[];
+}
+
+export const usualLevels = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1];
+
+const nothing: Shape = { pieces: [], handles: [] };
+
+/** The prices a drawing says something about, for labels on the axis. */
+export function pricesOf(d: Drawing): number[] {
+  switch (d.type) {
+    case "horizontal_line":
+      return [d.price ?? d.anchors?.[0]?.price ?? NaN].filter(Number.isFinite);
+    case "horizontal_ray":
+      return d.anchors?.slice(0, 1).map((a) => a.price) ?? [];
+    case "long_position":
+    case "short_position":
+      return [d.entry, d.takeProfit, d.stopLoss].filter((p) => p !== undefined);
+    case "vertical_line":
+      return []; // it is at a time, whatever price its anchor has
+    default:
+      return d.anchors?.map((a) => a.price) ?? [];
+  }
+}
+
+export const isPosition = (d: Pick<Drawing, "type">): boolean => d.type === "long_position" || d.type === "short_position";
+
+/** What a drawing is called in words. */
+export function nameOf(d: Pick<Drawing, "type" | "label" | "text" | "extend">): string {
+  return d.label || d.text || kindOf(d);
+}
+
+export function kindOf(d: Pick<Drawing, "type" | "extend">): string {
+  if (d.type === "trendline") return { ray: "Trend ray", arrow: "Arrow", extended: "Extended line", none: "Trend line" }[d.extend ?? "none"];
+  return {
+    horizontal_line: "Horizontal line",
+    horizontal_ray: "Horizontal ray",
+    vertical_line: "Vertical line",
+    fibonacci: "Fibonacci",
+    rectangle: "Rectangle",
+    circle: "Circle",
+    text: "Text",
+    marker: "Marker",
+    long_position: "Long position",
+    short_position: "Short position",
+  }[d.type];
+}
+
+/** The ratio of what may be won to what may be lost. */
+export function riskReward(d: Pick<Drawing, "entry" | "takeProfit" | "stopLoss">): number | undefined {
+  const { entry, takeProfit, stopLoss } = d;
+  if (entry === undefined || takeProfit === undefined || stopLoss === undefined || entry === stopLoss) return undefined;
+  return Math.abs(takeProfit - entry) / Math.abs(entry - stopLoss);
+}
+
+/** Strong: it is chosen or pointed at, and says all that it has to say. */
+export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): Shape {
+  const at = (a: Anchor): Point => ({ x: s.x(a.time), y: s.y(a.price) });
+  const [p, q] = (d.anchors ?? []).map(at);
+  switch (d.type) {
+    case "horizontal_line":
+      return level(d, s, { x: 0, y: s.y(d.price ?? d.anchors?.[0]?.price ?? NaN) }, "price");
+    case "horizontal_ray":
+      return p ? level(d, s, p, "a0") : nothing;
+    case "vertical_line":
+      return vertical(d, s);
+    case "trendline":
+      return p && q ? trend(d, s, p, q) : nothing;
+    case "fibonacci":
+      return p && q ? fibonacci(d, s, p, q, digits) : nothing;
+    case "rectangle":
+      return p && q ? rectangle(d, p, q) : nothing;
+    case "circle":
+      return p && q ? circle(d, p, q) : nothing;
+    case "text":
+      return p ? { pieces: [{ kind: "text", at: { x: p.x + 12, y: p.y }, text: d.text || d.label || "Text", align: "left", base: "middle", role: "line", plate: true }], handles: [{ ...p, name: "a0" }] } : nothing;
+    case "marker":
+      return p ? marker(d, p) : nothing;
+    case "long_position":
+    case "short_position":
+      return position(d, s, digits, strong);
+  }
+}
+
+const textGap = 4;
+const wide = 6.5; // about as wide as a letter
+const high = 14;
+
+function level(d: Drawing, s: Scale, from: Point, name: HandleName): Shape {
+  const y = from.y;
+  const pieces: Piece[] = [{ kind: "line", a: from, b: { x: s.width, y }, role: "line" }];
+  const label = d.label || d.text;
+  // A label at the right end stays in view; it stands on its line.
+  if (label) pieces.push({ kind: "text", at: { x: s.width - 8, y: y - textGap }, text: label, align: "right", base: "bottom", role: "line" });
+  const handle = name === "a0" ? from : { x: s.width / 2, y };
+  return { pieces, handles: [{ ...handle, name }] };
+}
+
+function vertical(d: Drawing, s: Scale): Shape {
+  const time = d.anchors?.[0]?.time;
+  if (time === undefined) return nothing;
+  const x = s.x(time);
+  const pieces: Piece[] = [{ kind: "line", a: { x, y: 0 }, b: { x, y: s.height }, role: "line" }];
+  const label = d.label || d.text;
+  if (label) pieces.push({ kind: "text", at: { x: x + 6, y: s.height - 8 }, text: label, align: "left", base: "bottom", role: "line" });
+  return { pieces, handles: [{ x, y: s.height / 2, name: "a0" }] };
+}
+
+/** Where a line from a through b leaves the plane, beyond b. */
+export function beyond(a: Point, b: Point, s: Pick<Scale, "width" | "height">): Point {
+  const dx = b.x - a.x;
+  const dy = b.y - a.y;
+  if (!dx && !dy) return b;
+  // The nearest edge beyond b; past the plane it may end anywhere.
+  const toX = dx > 0 ? (s.width - b.x) / dx : dx < 0 ? -b.x / dx : Infinity;
+  const toY = dy > 0 ? (s.height - b.y) / dy : dy < 0 ? -b.y / dy : Infinity;
+  const k = Math.max(0, Math.min(toX, toY));
+  return { x: b.x + dx * k, y: b.y + dy * k };
+}
+
+function trend(d: Drawing, s: Scale, p: Point, q: Point): Shape {
+  const extend = d.extend ?? "none";
+  const a = extend === "extended" ? beyond(q, p, s) : p;
+  const b = extend === "extended" || extend === "ray" ? beyond(p, q, s) : q;
+  const pieces: Piece[] = [{ kind: "line", a, b, role: "line", arrow: extend === "arrow" }];
+  const label = d.label || d.text;
+  if (label) pieces.push({ kind: "text", at: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 - 6 }, text: label, align: "center", base: "bottom", role: "line" });
+  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+}
+
+function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Shape {
+  const [a, b] = d.anchors as [Anchor, Anchor];
+  const levels = [...(d.levels?.length ? d.levels : usualLevels)].sort((x, y) => x - y);
+  const left = Math.min(p.x, q.x);
+  const right = Math.max(p.x, q.x, left + 60);
+  const pieces: Piece[] = [];
+  const price = (l: number) => b.price + (a.price - b.price) * l;
+  levels.forEach((l, i) => {
+    const y = s.y(price(l));
+    const next = levels[i + 1];
+    if (next !== undefined) {
+      const to = s.y(price(next));
+      pieces.push({ kind: "box", x: left, y: Math.min(y, to), w: right - left, h: Math.abs(to - y), role: "band", tone: i });
+    }
+    pieces.push({ kind: "line", a: { x: left, y }, b: { x: right, y }, role: "line", tone: i });
+  });
+  pieces.push(...levelWords(levels.map((l, i) => ({ y: s.y(price(l)), text: `${l} (${price(l).toFixed(digits)})`, tone: i })), left, right));
+  pieces.push({ kind: "line", a: p, b: q, role: "line", thin: true });
+  if (d.label) pieces.push({ kind: "text", at: { x: left, y: Math.min(p.y, q.y) - 8 }, text: d.label, align: "left", base: "bottom", role: "line" });
+  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+}
+
+const lineHigh = 13;
+const besides = 100; // what the words of a level need beside it
+
+/** The words of levels, left of their lines, or on them where the edge of the chart is
+ *  near. Where levels are close some go without. */
+function levelWords(levels: readonly { y: number; text: string; tone: number }[], left: number, right: number): Piece[] {
+  const on = left < besides && right > besides;
+  let last = Infinity;
+  return levels.flatMap(({ y, text, tone }): Piece[] => {
+    if (Math.abs(y - last) < lineHigh) return [];
+    last = y;
+    return on
+      ? [{ kind: "text", at: { x: Math.max(left, 0) + textGap, y: y - 1 }, text, align: "left", base: "bottom", role: "line", tone }]
+      : [{ kind: "text", at: { x: left - textGap, y }, text, align: "right", base: "middle", role: "line", tone }];
+  });
+}
+
+function rectangle(d: Drawing, p: Point, q: Point): Shape {
+  const x = Math.min(p.x, q.x);
+  const y = Math.min(p.y, q.y);
+  const pieces: Piece[] = [{ kind: "box", x, y, w: Math.abs(q.x - p.x), h: Math.abs(q.y - p.y), role: "box", border: true }];
+  const label = d.label || d.text;
+  if (label) pieces.push({ kind: "text", at: { x: x + 6, y: y + 6 }, text: label, align: "left", base: "top", role: "line" });
+  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+}
+
+function circle(d: Drawing, p: Point, q: Point): Shape {
+  const r = Math.hypot(q.x - p.x, q.y - p.y);
+  const pieces: Piece[] = [{ kind: "circle", at: p, r }];
+  const label = d.label || d.text;
+  if (label) pieces.push({ kind: "text", at: { x: p.x, y: p.y - r - 6 }, text: label, align: "center", base: "bottom", role: "line" });
+  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+}
+
+/** A size is in pixels; a small one is how many times the usual. */
+function sizeOf(size: number | undefined): number {
+  if (!size) return usualSize;
+  return Math.min(48, Math.max(8, size <= 5 ? size * usualSize : size));
+}
+
+const usualSize = 14;
+
+function marker(d: Drawing, p: Point): Shape {
+  const size = sizeOf(d.size);
+  const mark = d.markerType ?? "circle";
+  const pieces: Piece[] = [{ kind: "mark", at: p, mark, size }];
+  const label = d.label || d.text;
+  const above = mark === "arrow_down" || mark === "flag";
+  // An arrow's tip is at its price: its words stand at the other end.
+  const far = mark.startsWith("arrow") ? size * 1.5 : size;
+  if (label) pieces.push({ kind: "text", at: { x: p.x, y: p.y + (above ? -far : far) + (above ? -4 : 4) }, text: label, align: "center", base: above ? "bottom" : "top", role: "line" });
+  return { pieces, handles: [{ ...p, name: "a0" }] };
+}
+
+function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape {
+  const { entry, takeProfit, stopLoss } = d;
+  const [a, b] = d.anchors ?? [];
+  if (entry === undefined || takeProfit === undefined || stopLoss === undefined || !a || !b) return nothing;
+  const left = Math.min(s.x(a.time), s.x(b.time));
+  const right = Math.max(s.x(a.time), s.x(b.time), left + 24);
+  const [e, t, l] = [s.y(entry), s.y(takeProfit), s.y(stopLoss)];
+  const zone = (to: number, role: Role): Piece => ({ kind: "box", x: left, y: Math.min(e, to), w: right - left, h: Math.abs(to - e), role });
+  const flat = (y: number, role: Role): Piece => ({ kind: "line", a: { x: left, y }, b: { x: right, y }, role });
+  return {
+    pieces: [zone(t, "gain"), zone(l, "loss"), flat(t, "gain"), flat(l, "loss"), flat(e, "line"), ...(strong ? positionPlates(d, digits, (left + right) / 2, e, t, l) : positionWords(d, left, right, e, t))],
+    handles: [
+      { x: left, y: t, name: "takeProfit" },
+      { x: left, y: l, name: "stopLoss" },
+      { x: left, y: e, name: "entry" },
+      { x: right, y: e, name: "end" },
+    ],
+  };
+}
+
+/** What is said of a position that is not looked at: no more than has room in it. */
+function positionWords(d: Drawing, left: number, right: number, entry: number, target: number): Piece[] {
+  const up = target < entry;
+  const words = [riskReward(d)?.toFixed(2), d.status].filter(Boolean).join(" · ");
+  if (words.length * wide > right - left - 2 * textGap || Math.abs(target - entry) < 1.5 * lineHigh) return [];
+  return [{ kind: "text", at: { x: left + textGap, y: entry + (up ? -textGap : textGap) }, text: words, align: "left", base: up ? "bottom" : "top", role: "line" }];
+}
+
+/** Entry, target and stop in full. */
+function positionPlates(d: Drawing, digits: number, x: number, entry: number, target: number, stop: number): Piece[] {
+  const up = target < entry; // the target is above
+  const words = (name: string, p: number) => `${name} ${p.toFixed(digits)} (${p > d.entry! ? "+" : ""}${(((p - d.entry!) / d.entry!) * 100).toFixed(2)}%)`;
+  const rr = riskReward(d);
+  const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status].filter(Boolean).join(" · ");
+  return [
+    { kind: "text", at: { x, y: up ? target - 6 : target + 6 }, text: words("Target", d.takeProfit!), align: "center", base: up ? "bottom" : "top", role: "gain", plate: true },
+    { kind: "text", at: { x, y: up ? stop + 6 : stop - 6 }, text: words("Stop", d.stopLoss!), align: "center", base: up ? "top" : "bottom", role: "loss", plate: true },
+    { kind: "text", at: { x, y: entry }, text: heading, align: "center", base: "middle", role: "line", plate: true },
+  ];
+}
+
+const near = 6;
+const handleNear = 9;
+
+/** How far a point is from a drawing; Infinity when it is not on it. */
+export function distance(shape: Shape, at: Point): number {
+  let least = Infinity;
+  for (const p of shape.pieces) least = Math.min(least, fromPiece(p, at));
+  return least <= near ? least : Infinity;
+}
+
+function fromPiece(p: Piece, at: Point): number {
+  switch (p.kind) {
+    case "line":
+      return toSegment(at, p.a, p.b);
+    case "circle": {
+      const d = Math.hypot(at.x - p.at.x, at.y - p.at.y);
+      return d < p.r ? Math.min(Math.abs(d - p.r), near) : d - p.r;
+    }
+    case "mark":
+      return Math.max(0, Math.hypot(at.x - p.at.x, at.y - p.at.y) - p.size);
+    case "box":
+      return inBox(p, at, p.role === "band" ? 0 : near);
+    case "text":
+      return p.plate || p.role === "line" ? inText(p, at) : Infinity;
+  }
+}
+
+/** Within a box counts, but less than on a line. */
+function inBox(p: { x: number; y: number; w: number; h: number }, at: Point, within: number): number {
+  const inside = at.x >= p.x && at.x <= p.x + p.w && at.y >= p.y && at.y <= p.y + p.h;
+  return inside && within ? within : Infinity;
+}
+
+function inText(p: { at: Point; text: string; align: string; base: string }, at: Point): number {
+  const w = p.text.length * wide + 8;
+  const x = p.align === "left" ? p.at.x : p.align === "right" ? p.at.x - w : p.at.x - w / 2;
+  const y = p.base === "top" ? p.at.y : p.base === "bottom" ? p.at.y - high : p.at.y - high / 2;
+  return at.x >= x && at.x <= x + w && at.y >= y && at.y <= y + high ? 2 : Infinity;
+}
+
+export function toSegment(p: Point, a: Point, b: Point): number {
+  const dx = b.x - a.x;
+  const dy = b.y - a.y;
+  const len = dx * dx + dy * dy;
+  const k = len ? Math.max(0, Math.min(1, ((p.x - a.x) * dx + (p.y - a.y) * dy) / len)) : 0;
+  return Math.hypot(p.x - a.x - k * dx, p.y - a.y - k * dy);
+}
+
+/** The handle at a point, with more room for a finger. */
+export function handleAt(shape: Shape, at: Point, coarse = false): HandleName | undefined {
+  let best: HandleName | undefined;
+  let least = coarse ? 2 * handleNear : handleNear;
+  for (const h of shape.handles) {
+    const d = Math.hypot(at.x - h.x, at.y - h.y);
+    if (d <= least) [best, least] = [h.name, d];
+  }
+  return best;
+}
