@@ -21,6 +21,10 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/footnotehq/footnote/source/child"
+	"github.com/footnotehq/footnote/source/postgres"
+	"github.com/footnotehq/footnote/source/sqlite"
 )
 
 // plan is how much is measured.
@@ -34,15 +38,19 @@ type plan struct {
 	tools     int           // tool steps
 	starts    int           // process starts
 	appends   int           // events appended
+	grown     []int         // events that stores have when their costs are measured
+	candles   int           // minutes of which bars are made
+	documents int           // that are searched
 	footnote  string        // path of the binary
 }
 
 func main() {
+	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, postgres.Kind: postgres.OpenEngine}) // never returns in the child that runs a database
 	role := flag.String("role", "", "run as one part: fake, proxy, floor (used by the program itself)")
 	upstream := flag.String("upstream", "", "address of the imitated API, for a role")
 	quick := flag.Bool("quick", false, "fewer rounds, shorter loads")
 	binary := flag.String("footnote", "bin/footnote", "the server to measure")
-	only := flag.String("only", "", "measure one group only: stream, history, runs, saturated, memory, tools, append, start, query, cache")
+	only := flag.String("only", "", "measure one group only: stream, history, runs, saturated, memory, tools, append, start, query, cache, far, growth, market, search")
 	at := flag.Int("streams", 0, "measure the group stream with so many only")
 	rounds := flag.Int("rounds", 0, "how often each load is measured, when it is to differ from the plan")
 	flag.Parse()
@@ -52,10 +60,10 @@ func main() {
 		exitOn(serveRole(*role, *upstream))
 		return
 	}
-	p := plan{rounds: 3, streams: []int{1, 50, 200, 500}, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300, starts: 15, appends: 20_000, footnote: *binary}
+	p := plan{rounds: 3, streams: []int{1, 50, 200, 500}, window: 8 * time.Second, idle: 1000, flood: 20_000, tools: 300, starts: 15, appends: 20_000, candles: 10_000_000, documents: 100_000, grown: []int{1_000, 100_000, 1_000_000}, footnote: *binary}
 	if *quick {
 		p.rounds, p.window, p.idle, p.tools, p.starts, p.appends = 1, 4*time.Second, 500, 100, 7, 6_000
-		p.floorFrom = 500
+		p.floorFrom, p.grown, p.candles, p.documents = 500, []int{1_000, 20_000}, 1_000_000, 10_000
 	}
 	if *at > 0 {
 		p.streams = []int{*at}
@@ -87,7 +95,7 @@ func measure(ctx context.Context, p plan, only string) error {
 	defer r.close()
 	for _, g := range []group{
 		{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
-		{"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits},
+		{"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits}, {"far", far}, {"growth", growth}, {"market", candles}, {"search", searches},
 	} {
 		if only != "" && g.name != only {
 			continue

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
 // rig is the processes of a measurement.
@@ -31,6 +32,8 @@ type rig struct {
 	table    table
 	loads    int   // of ordinary answers
 	broken   int64 // streams in them
+	pg       *pgtest.Server
+	noPG     bool // it was tried
 }
 
 // process is one part.
@@ -89,7 +92,7 @@ func (r *rig) role(ctx context.Context, name, upstream string) (*process, error)
 }
 
 // serve starts the server, everything on: events, audit, metrics, budget.
-func (r *rig) serve(ctx context.Context, data string) (*process, error) {
+func (r *rig) serve(ctx context.Context, data string, settings ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, r.plan.footnote, "serve")
 	cmd.Env = append(cleanEnv(),
 		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+data, "FOOTNOTE_SOURCES=shop="+filepath.Join(r.dir, "shop.db"),
@@ -97,6 +100,7 @@ func (r *rig) serve(ctx context.Context, data string) (*process, error) {
 		"FOOTNOTE_CACHE_TTL=0s", // a tool step is to run its query
 		"FOOTNOTE_MAX_BUDGET_USD=1000", "FOOTNOTE_INPUT_MAX_CHARS=1000000", "FOOTNOTE_BODY_LIMIT=8000000",
 		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_API_KEY=bench")
+	cmd.Env = append(cmd.Env, settings...)
 	return r.launch(cmd, func(line string) string {
 		_, rest, _ := strings.Cut(line, `"listen":"`)
 		address, _, _ := strings.Cut(rest, `"`)
@@ -163,6 +167,9 @@ func (p *process) stop() {
 func (r *rig) close() {
 	for i := len(r.procs) - 1; i >= 0; i-- {
 		r.procs[i].stop()
+	}
+	if r.pg != nil {
+		r.pg.Remove()
 	}
 	_ = os.RemoveAll(r.dir) // left behind in a folder for temporary files
 }
