@@ -23,17 +23,24 @@ trap cleanup EXIT
 now() { date +%s%N; }
 seconds() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f s", (b - a) / 1e9 }'; }
 
-# serve starts the demo and sets $address.
+# serve starts the demo and sets $address. It waits in a read, since looking for the
+# line every few milliseconds would take a good part of a core from the build.
 serve() {
-  : >out.log
-  "$@" >>out.log 2>err.log &
+  local line
+  address=
+  rm -f out
+  mkfifo out
+  "$@" >out 2>err.log &
   pid=$!
-  local i
-  for ((i = 0; i < 30000; i++)); do
-    address=$(sed -n 's/.*"ready":true,"listen":"\([^"]*\)".*/\1/p' out.log | head -n1)
-    [ -z "$address" ] || return 0
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.02
+  exec 3<out
+  while IFS= read -r -t 900 line <&3; do
+    echo "$line" >>out.log
+    if [[ $line =~ \"ready\":true,\"listen\":\"([^\"]*)\" ]]; then
+      address=${BASH_REMATCH[1]}
+      cat <&3 >>out.log &
+      exec 3<&-
+      return 0
+    fi
   done
   cat out.log err.log >&2
   return 1

@@ -49,7 +49,7 @@ func ignored(t *testing.T, path string) bool {
 	return false
 }
 
-// TestDockerfile holds the Dockerfile, which nothing builds here, to naming what is
+// TestDockerfile holds the Dockerfile, which no test builds, to naming what is
 // there: files, packages, stages and settings.
 func TestDockerfile(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))

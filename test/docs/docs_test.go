@@ -134,7 +134,7 @@ func TestOtherBlocks(t *testing.T) {
 				err = yaml.Unmarshal([]byte(b.text), new(any))
 			case "sh":
 				err = exec.CommandContext(t.Context(), "bash", "-n", "-c", b.text).Run()
-			case "sql": // the tests of source/postgres run it
+			case "sql": // the tests of source/postgres and cmd/footnote run it
 			case "", "console", "js", "go", "text", "nginx", "caddy":
 			default:
 				err = fmt.Errorf("nobody checks blocks of %q", b.lang)

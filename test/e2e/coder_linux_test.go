@@ -233,6 +233,55 @@ func TestCoderApprovedAfterACrash(t *testing.T) {
 	}
 }
 
+// TestKilledDuringATool: a command that ran when the server was killed is not run
+// again: the model is told that it may have run, once.
+func TestKilledDuringATool(t *testing.T) {
+	t.Parallel()
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		if len(r.Results()) > 0 {
+			return modeltest.Say("So it may have run.")
+		}
+		return modeltest.Use("Bash", `{"command":"echo once >> ran.txt; sleep 600"}`)
+	})
+	settings = append(settings, "FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_CODER_ALLOW=*")
+	p := launch(t, settings, "demo")
+	for range number(t, "FOOTNOTE_TOOL_KILLS", 2) {
+		id := p.hand(t, "", "Run it.")
+		folders := func() []string {
+			found, err := filepath.Glob(filepath.Join(dataOf(settings), "workspaces", "*", "*", "ran.txt"))
+			more, _ := filepath.Glob(filepath.Join(dataOf(settings), "workspaces", "*", "ran.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(found, more...)
+		}
+		before := len(folders())
+		eventually(t, "the command runs", func() bool { return has(p.log(t, id, ""), "assistant_message", "ran.txt") && len(folders()) > before })
+		p.kill()
+		p = launch(t, settings, "demo")
+		answer, result := p.said(t, id)
+		if answer != "So it may have run." || !result.IsError || !strings.Contains(result.Content, "may have run") {
+			t.Errorf("%q after %+v", answer, result)
+		}
+		for _, file := range folders() {
+			if data, err := os.ReadFile(file); err != nil || string(data) != "once\n" {
+				t.Errorf("%s holds %q, %v", file, data, err)
+			}
+		}
+		sound(t, settings...)
+	}
+}
+
+// dataOf is the data folder of settings.
+func dataOf(settings []string) (folder string) {
+	for _, s := range settings {
+		if v, ok := strings.CutPrefix(s, "FOOTNOTE_DATA="); ok {
+			folder = v
+		}
+	}
+	return folder
+}
+
 // A model that is out for mischief gets at nothing of the server through Bash: not
 // its environment, its store, its other files, its port.
 func TestCoderIsConfined(t *testing.T) {

@@ -85,7 +85,7 @@ func TestQuery(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{"--source", shopDB, "select count(*) as n from orders"}, 0, "n\n───\n846\n", "1 rows in"},
+		{[]string{"--source", shopDB, "select count(*) as n from orders"}, 0, "n\n───\n846\n", "1 row in"},
 		{[]string{"--source", "shop", "select count(*) as n from orders"}, 0, "846", ""},
 		{[]string{"--source", "mine=" + shopDB, "select count(*) as n from orders"}, 0, "846", ""},
 		{[]string{"--source", "sqlite:" + shopDB + "?mode=ro", "select count(*) as n from orders"}, 0, "846", ""},
@@ -374,7 +374,7 @@ func TestDoctor(t *testing.T) {
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), keys, "FOOTNOTE_SOURCES=shop="+shopDB)
 	o := command(t, settings, "", "doctor")
-	for _, part := range []string{"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free"} {
+	for _, part := range []string{"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free", "cache          ok", "in memory, 64 MB", "conversations are kept for ever"} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the table lacks %q:\n%s", part, o.stdout)
 		}
@@ -394,6 +394,12 @@ func TestDoctor(t *testing.T) {
 		}
 		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
 			t.Errorf("%s: exit code %d\n%s", wrong, o.code, o.stdout)
+		}
+	}
+	o = command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_RETENTION=acme=90d", "FOOTNOTE_REDIS=unix:///nowhere.sock"), "", "doctor")
+	for _, part := range []string{"acme 90 days, all others for ever", "Redis does not answer"} {
+		if o.code != 0 || !strings.Contains(o.stdout, part) {
+			t.Errorf("exit code %d; the table lacks %q:\n%s", o.code, part, o.stdout)
 		}
 	}
 	if o := command(t, []string{"FOOTNOTE_DATA=" + t.TempDir()}, "", "doctor"); o.code != 0 || !strings.Contains(o.stdout, "offline planner") {

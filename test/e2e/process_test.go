@@ -122,6 +122,9 @@ func launchCommand(t *testing.T, cmd *exec.Cmd, settings []string) *process {
 	in.Close()
 	t.Cleanup(func() {
 		p.kill()
+		if os.Getenv("FOOTNOTE_AUDIT") != "" {
+			audit(t, p)
+		}
 		if log := p.stderr.String(); strings.Contains(log, "panic") || strings.Contains(log, "goroutine ") {
 			t.Errorf("the log holds a stack trace:\n%s", log)
 		}

@@ -40,6 +40,11 @@ func trickle() modeltest.Rule {
 	}
 }
 
+// endless answers every question with words that take long.
+func endless(modeltest.Request) modeltest.Reply {
+	return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+}
+
 // speaking opens a conversation whose model speaks.
 func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
 	t.Helper()

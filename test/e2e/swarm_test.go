@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,25 +77,68 @@ func TestSwarm(t *testing.T) {
 	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
 	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
 	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
-	c := &crash{rnd: rand.New(rand.NewPCG(seed, 8))}
-	_, settings := imitate(t, c.rule)
-	store := "FOOTNOTE_STORE=" + w.pg.Database(t)
-	for i := range w.settings {
-		w.settings[i] = append(settings[:len(settings):len(settings)], store, "FOOTNOTE_REDIS="+w.redis.URL(), "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file")
-		w.start(i)
-	}
-	var clients sync.WaitGroup
-	for n := range number(t, "FOOTNOTE_SWARM", 5) {
-		clients.Go(func() { w.client(n) })
-	}
-	done := make(chan struct{})
-	go func() { clients.Wait(); close(done) }()
+	store := w.open()
+	done := w.let(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_SWARM_KILLS", 4) {
 		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // the moment is what is being tested
 		w.disturb(n)
 	}
 	<-done
 	w.judge(store)
+}
+
+// open starts the servers, and returns the setting that names their database.
+func (w *swarm) open(settings ...string) (store string) {
+	w.t.Helper()
+	c := &crash{rnd: rand.New(rand.NewPCG(w.seed, 8))}
+	_, upstream := imitate(w.t, c.rule)
+	store = "FOOTNOTE_STORE=" + w.pg.Database(w.t)
+	for i := range w.settings {
+		w.settings[i] = append(append(upstream[:len(upstream):len(upstream)], store, "FOOTNOTE_REDIS="+w.redis.URL(), "FOOTNOTE_DATA="+w.t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file"), settings...)
+		w.start(i)
+	}
+	return store
+}
+
+// let lets people ask; done is closed when they have all their answers.
+func (w *swarm) let(people int) (done <-chan struct{}) {
+	var clients sync.WaitGroup
+	for n := range people {
+		clients.Go(func() { w.client(n) })
+	}
+	end := make(chan struct{})
+	go func() { clients.Wait(); close(end) }()
+	return end
+}
+
+// TestRollingRestart: servers that are restarted one after the other while people ask
+// lose no question: each that was taken is answered, by whichever server, and none ends
+// in an error. FOOTNOTE_ROLLS is how often a server is restarted.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
+	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
+	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
+	store := w.open("FOOTNOTE_DRAIN_TIMEOUT=300ms")
+	done := w.let(number(t, "FOOTNOTE_SWARM", 5))
+	for n := range number(t, "FOOTNOTE_ROLLS", 3) {
+		time.Sleep(time.Duration(100+w.random(400)) * time.Millisecond) // the moment is what is being tested
+		p := w.server(n % 3)
+		p.signal(t, syscall.SIGTERM)
+		if code := p.wait(t, patience); code != 0 {
+			t.Errorf("a server that was told to stop ended with %d", code)
+		}
+		w.start(n % 3)
+	}
+	<-done
+	w.judge(store)
+	for id := range w.shown {
+		for _, e := range w.server(0).log(t, id, "") {
+			if e.Kind == "run_failed" || e.Kind == "run_stopped" {
+				t.Errorf("a question of %s was not answered: %s", id, e.line)
+			}
+		}
+	}
 }
 
 // disturb kills one thing after the other, and starts it again.
