@@ -89,7 +89,7 @@ func serve(data, fake string) error {
 	live := hub.New()
 	engine, err := agent.New(agent.Options{
 		Log: log, Hub: live, Assistants: []*agent.Assistant{assistant(model, sources{shop})}, Resolve: resolve,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: onSaturday(),
 	})
 	if err != nil {
 		return err
@@ -107,6 +107,15 @@ func serve(data, fake string) error {
 	}
 	fmt.Println("http://" + listener.Addr().String())
 	return api.HTTPServer("").Serve(listener)
+}
+
+// onSaturday is a clock that goes on from one day: the model is told the day of the
+// week, whose name's length is part of what the imitated model counts.
+func onSaturday() func() time.Time {
+	began := time.Now()
+	return func() time.Time {
+		return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Since(began))
+	}
 }
 
 func assistant(model agent.Model, shop sources) *agent.Assistant {
