@@ -214,7 +214,7 @@ func notSelect(sql string) error {
 // scope is the common table expressions visible at a node; nil for none.
 type scope struct {
 	outer *scope
-	name  string // lower-case
+	name  string // as lower gives it
 }
 
 func (s *scope) has(name string) bool {
@@ -307,14 +307,26 @@ func (g *gate) children(m map[string]any, s *scope, except ...string) error {
 }
 
 // query visits a query node. A common table expression is visible to those after
-// it and to the query, and to itself when it is recursive.
+// it and to the query, and when it is recursive to the part of it that repeats: for
+// DuckDB its name in the part it begins with is that of a table, and two names are
+// one without regard to the case of ASCII alone.
 func (g *gate) query(m map[string]any, s *scope) error {
-	if m["type"] == "RECURSIVE_CTE_NODE" || m["type"] == "CTE_NODE" {
+	var first string // what does not see the name
+	switch m["type"] {
+	case "RECURSIVE_CTE_NODE":
+		first = "left"
+	case "CTE_NODE":
+		first = "query"
+	}
+	if first != "" {
 		name, ok := m["cte_name"].(string)
 		if !ok {
 			return errShape
 		}
-		s = &scope{outer: s, name: strings.ToLower(name)}
+		if err := g.walk(m[first], s); err != nil {
+			return err
+		}
+		s = &scope{outer: s, name: lower(name)}
 	}
 	if ctes, ok := m["cte_map"].(map[string]any); ok {
 		entries, ok := ctes["map"].([]any)
@@ -330,10 +342,10 @@ func (g *gate) query(m map[string]any, s *scope) error {
 			if err := g.walk(entry["value"], s); err != nil {
 				return err
 			}
-			s = &scope{outer: s, name: strings.ToLower(name)}
+			s = &scope{outer: s, name: lower(name)}
 		}
 	}
-	return g.children(m, s, "cte_map")
+	return g.children(m, s, "cte_map", first)
 }
 
 // relation checks a name in FROM. A name that is not in the catalogue might be
@@ -342,7 +354,7 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 	name, _ := m["table_name"].(string)
 	schema, _ := m["schema_name"].(string)
 	database, _ := m["catalog_name"].(string)
-	low := strings.ToLower(name)
+	low := lower(name)
 	switch {
 	case schema == "" && database == "" && s.has(low):
 		return nil
@@ -374,7 +386,7 @@ func (g *gate) relation(m map[string]any, s *scope) error {
 }
 
 func (c *catalog) has(schema, name string) bool {
-	return c.relations[strings.ToLower(schema)+"."+strings.ToLower(name)]
+	return c.relations[lower(schema)+"."+lower(name)]
 }
 
 // hint names the tables there are.

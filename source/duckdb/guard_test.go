@@ -116,3 +116,22 @@ func BenchmarkFilters(b *testing.B) {
 		})
 	}
 }
+
+// TestFilteredNames: letters beyond ASCII keep their case, for the engine and for the gate.
+func TestFilteredNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.duckdb")
+	write(t, path, `CREATE TABLE "Änderungen" (org VARCHAR)`, `INSERT INTO "Änderungen" VALUES ('acme'), ('globex')`)
+	s, err := guardedOpen(t, path, map[string]string{"Änderungen": "org = {org}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
+	schema, err := s.Schema(ctx)
+	if err != nil || len(schema.Tables) != 1 {
+		t.Errorf("the schema has %v, %v", schema.Tables, err)
+	}
+	r, _, err := source.Collect(ctx, s, source.Query{SQL: `SELECT count(*) FROM "ÄnderungEN"`})
+	if got := fmt.Sprint(r.Rows, err); got != "[[1]] <nil>" {
+		t.Error(got)
+	}
+}

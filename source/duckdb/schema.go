@@ -40,7 +40,7 @@ func (e *engine) catalog(ctx context.Context) (*catalog, error) {
 }
 
 func (c *catalog) add(schema, name string) {
-	schema, low := strings.ToLower(schema), strings.ToLower(name)
+	schema, low := lower(schema), lower(name)
 	c.relations[schema+"."+low] = true
 	if schema == "main" {
 		c.relations["."+low] = true
@@ -49,7 +49,7 @@ func (c *catalog) add(schema, name string) {
 }
 
 func (c *catalog) remove(schema, name string) {
-	schema, low := strings.ToLower(schema), strings.ToLower(name)
+	schema, low := lower(schema), lower(name)
 	delete(c.relations, schema+"."+low)
 	if schema == "main" {
 		delete(c.relations, "."+low)

@@ -446,3 +446,9 @@ WITH RECURSIVE "secret.csv" AS (SELECT 1 UNION ALL SELECT * FROM "secret.csv") F
 SELECT * FROM orders LIMIT (SELECT count(*) FROM glob('/*'))
 ==== explain that copies
 EXPLAIN (FORMAT json SELECT 1) COPY orders TO 'out.csv'
+==== settings behind a common table expression whose name folds to theirs
+WITH "ducKdb_settings" AS (SELECT 1) SELECT * FROM duckdb_settings
+==== databases behind a common table expression whose name folds to theirs
+WITH "pragma_database_lİst" AS (SELECT 1) SELECT * FROM pragma_database_list
+==== recursion that begins with the databases
+WITH RECURSIVE duckdb_databases(a) AS (SELECT path FROM duckdb_databases UNION ALL SELECT a FROM duckdb_databases WHERE false) SELECT * FROM duckdb_databases

@@ -218,3 +218,19 @@ CALL duckdb_tables()
 EXPORT DATABASE 'x'
 ==== copy
 COPY orders TO 'x.csv'
+==== CTE of a name that folds to the catalogue's
+WITH "ducKdb_tables" AS (SELECT 1 AS a) SELECT table_name, estimated_size FROM duckdb_tables
+==== CTE of a name that folds to that of types
+WITH "ducKdb_types" AS (SELECT 1 AS a) SELECT type_name, labels FROM duckdb_types WHERE NOT internal
+==== CTE of a name that folds to the schema's
+WITH "sqlİte_master" AS (SELECT 1 AS a) SELECT * FROM sqlite_master
+==== CTE of a name that folds to the list of databases
+WITH "pragma_database_lİst" AS (SELECT 1 AS a) SELECT * FROM pragma_database_list
+==== recursion that begins with the catalogue
+WITH RECURSIVE duckdb_tables(a, b) AS (SELECT table_name, estimated_size FROM duckdb_tables UNION ALL SELECT a, b FROM duckdb_tables WHERE false) SELECT * FROM duckdb_tables
+==== recursion that begins with views
+WITH RECURSIVE duckdb_views(a) AS (SELECT sql FROM duckdb_views UNION SELECT a FROM duckdb_views WHERE false) SELECT * FROM duckdb_views
+==== recursion with a key that begins with the catalogue
+WITH RECURSIVE sqlite_master(a) USING KEY (a) AS (SELECT sql FROM sqlite_master UNION SELECT a FROM recurring.sqlite_master WHERE false) SELECT * FROM sqlite_master
+==== recursion in a recursion that begins with the catalogue
+WITH RECURSIVE o(a) AS (WITH RECURSIVE duckdb_types(a) AS (SELECT labels FROM duckdb_types UNION ALL SELECT a FROM duckdb_types WHERE false) SELECT * FROM duckdb_types UNION ALL SELECT a FROM o WHERE false) SELECT * FROM o
