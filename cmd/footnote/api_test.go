@@ -12,14 +12,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
-	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/internal/pgtest"
 	"github.com/footnotehq/footnote/internal/sandbox"
@@ -52,7 +51,7 @@ func newRig(t *testing.T, folder string, change ...func(*config.Config)) *rig {
 	t.Helper()
 	c := config.Default()
 	c.Data, c.Upstream, c.Model = folder, config.Offline, "offline"
-	c.Sources = map[string]string{"shop": shopFile(t)}
+	c.Sources = map[string]string{"shop": demotest.Shop(t)}
 	c.APIKeys = []config.Key{{Key: adasKey, Org: "acme", User: "ada"}, {Key: bobsKey, Org: "acme", User: "bob"}}
 	for _, f := range change {
 		f(&c)
@@ -73,18 +72,9 @@ func newRig(t *testing.T, folder string, change ...func(*config.Config)) *rig {
 	return &rig{t, a, api}
 }
 
-func shopFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "shop.db")
-	if err := demo.Write(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func shopBytes(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile(shopFile(t))
+	data, err := os.ReadFile(demotest.Shop(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/internal/redistest"
 )
 
@@ -42,7 +43,7 @@ func TestCachedAnswers(t *testing.T) {
 }
 
 func testCachedAnswers(t *testing.T, redis string) {
-	file := shopFile(t)
+	file := demotest.Shop(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Redis, c.Sources = config.Secret(redis), map[string]string{"shop": file}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/store"
 )
@@ -239,7 +240,7 @@ func TestAccessRules(t *testing.T) {
 		{Orgs: []string{"acme"}, Assistants: []string{"analyst"}, Sources: []string{"open"}, Tools: []string{"run_query", "list_tables"}, Models: []string{"*"}},
 	}
 	both := func(c *config.Config) {
-		c.Sources["open"] = shopFile(t)
+		c.Sources["open"] = demotest.Shop(t)
 		c.Sources = map[string]string{"open": c.Sources["open"], "shop": c.Sources["shop"]}
 		c.Access = rules
 		c.APIKeys = append(c.APIKeys, config.Key{Key: cemsKey, Org: "other", User: "cem"})

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/model/offline"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
@@ -38,11 +37,7 @@ func (c catalog) Source(name string) (source.Source, error) {
 // shop opens the demo shop.
 func shop(t testing.TB) catalog {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "shop.db")
-	if err := demo.Write(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	return catalog{"shop": open(t, "shop", path)}
+	return catalog{"shop": open(t, "shop", demotest.Shop(t))}
 }
 
 func open(t testing.TB, name, path string) source.Source {

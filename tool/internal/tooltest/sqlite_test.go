@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/footnotehq/footnote/agent"
-	"github.com/footnotehq/footnote/demo"
+	"github.com/footnotehq/footnote/demo/demotest"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/source/sqlite"
@@ -28,11 +28,7 @@ func TestMain(m *testing.M) {
 // What the tools write themselves passes the gate of the real source, and gives
 // what the ungated one gives.
 func TestToolsThroughTheGate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shop.db")
-	if err := demo.Write(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	gated, err := sqlite.Open(t.Context(), "shop", path, sqlite.Options{})
+	gated, err := sqlite.Open(t.Context(), "shop", demotest.Shop(t), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
