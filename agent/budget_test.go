@@ -164,7 +164,7 @@ func TestWhatCompleteUses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	days, err := totals.User(t.Context(), alice)
+	days, _, err := totals.User(t.Context(), alice)
 	if err != nil || len(days) != 1 || days[0].Usage != (footnote.Usage{Input: 905, Output: 90}) {
 		t.Errorf("%+v, %v", days, err)
 	}

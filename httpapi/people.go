@@ -92,7 +92,12 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	if format != "json" && format != "csv" {
 		return footnote.Errorf(footnote.InvalidRequest, "format is %.40q; it must be json or csv.", format)
 	}
-	users, err := s.opts.Usage.Org(r.Context(), PrincipalOf(r.Context()).Org)
+	if format == "csv" { // a file is kept, and so must be whole
+		if err := s.opts.Usage.Settle(r.Context()); err != nil {
+			return err
+		}
+	}
+	users, whole, err := s.opts.Usage.Org(r.Context(), PrincipalOf(r.Context()).Org)
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,12 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Disposition", `attachment; filename="usage-`+from+`-`+to+`.csv"`)
 		return writeBody(w, "text/csv; charset=utf-8", peopleCSV(rows))
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"from": from, "to": to, "rows": rows})
+	return writeValue(w, http.StatusOK, struct {
+		From    string      `json:"from"`
+		To      string      `json:"to"`
+		Rows    []personDay `json:"rows"`
+		Partial bool        `json:"incomplete,omitempty"`
+	}{from, to, rows, !whole})
 }
 
 // peopleDays are the days of a span, newest first, and of each day those who used most.
@@ -163,7 +173,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	runs, err := s.opts.Usage.Runs(r.Context(), PrincipalOf(r.Context()).Org)
+	runs, whole, err := s.opts.Usage.Runs(r.Context(), PrincipalOf(r.Context()).Org)
 	if err != nil {
 		return err
 	}
@@ -177,7 +187,8 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	out := struct {
 		Questions []askedQuestion `json:"questions"`
 		Next      string          `json:"next,omitempty"`
-	}{Questions: []askedQuestion{}}
+		Partial   bool            `json:"incomplete,omitempty"`
+	}{Questions: []askedQuestion{}, Partial: !whole}
 	for _, u := range runs {
 		if day := u.Began.Format(time.DateOnly); day < from || day > to || q.Get("user") != "" && u.User != q.Get("user") {
 			continue

@@ -9,22 +9,29 @@ import (
 	"github.com/footnotehq/footnote/usage"
 )
 
-// Usage is what the endpoints need of a usage.Totals.
+// Usage is what the endpoints need of a usage.Totals. Whole is false while a long log is
+// still being added up.
 type Usage interface {
-	User(ctx context.Context, p footnote.Principal) ([]usage.Day, error)
+	User(ctx context.Context, p footnote.Principal) (days []usage.Day, whole bool, err error)
 	// Org is what each user of an organisation has used.
-	Org(ctx context.Context, org string) (map[string][]usage.Day, error)
+	Org(ctx context.Context, org string) (users map[string][]usage.Day, whole bool, err error)
 	// Runs are its newest questions, newest first.
-	Runs(ctx context.Context, org string) ([]usage.Run, error)
+	Runs(ctx context.Context, org string) (runs []usage.Run, whole bool, err error)
+	// Settle adds up all that there is, however long it takes.
 	Settle(ctx context.Context) error
 }
 
 type noUsage struct{}
 
-func (noUsage) User(context.Context, footnote.Principal) ([]usage.Day, error) { return nil, nil }
-func (noUsage) Org(context.Context, string) (map[string][]usage.Day, error)   { return nil, nil }
-func (noUsage) Runs(context.Context, string) ([]usage.Run, error)             { return nil, nil }
-func (noUsage) Settle(context.Context) error                                  { return nil }
+func (noUsage) User(context.Context, footnote.Principal) ([]usage.Day, bool, error) {
+	return nil, true, nil
+}
+
+func (noUsage) Org(context.Context, string) (map[string][]usage.Day, bool, error) {
+	return nil, true, nil
+}
+func (noUsage) Runs(context.Context, string) ([]usage.Run, bool, error) { return nil, true, nil }
+func (noUsage) Settle(context.Context) error                            { return nil }
 
 // Ledger is what the endpoints need of a ledger.Ledger.
 type Ledger interface {
@@ -77,7 +84,7 @@ func limitOf(o footnote.OverLimit) limitLeft {
 // getUsage is GET /api/usage: what the caller has used, in all and by day. A token
 // counts as often as the multiplier of its tier says.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
-	days, err := s.opts.Usage.User(r.Context(), PrincipalOf(r.Context()))
+	days, whole, err := s.opts.Usage.User(r.Context(), PrincipalOf(r.Context()))
 	if err != nil {
 		return err
 	}
@@ -92,7 +99,8 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Tiers    map[string]usedTier `json:"tiers"`
 		Days     []usedDay           `json:"days"`
 		Limits   []limitLeft         `json:"limits"`
-	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}}
+		Partial  bool                `json:"incomplete,omitempty"` // a long log is still being added up
+	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}, Partial: !whole}
 	var cost footnote.Cost
 	for _, d := range days {
 		tokens := d.Usage.Prompt() + d.Usage.Output

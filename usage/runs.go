@@ -132,29 +132,30 @@ func (t *Totals) end(ev footnote.Positioned, how Run) {
 }
 
 // Org returns what each user of an organisation has used, by user: days, oldest first.
-func (t *Totals) Org(ctx context.Context, org string) (map[string][]Day, error) {
+// Whole is as in User.
+func (t *Totals) Org(ctx context.Context, org string) (users map[string][]Day, whole bool, err error) {
+	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
+		return nil, false, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	users := map[string][]Day{}
+	users = map[string][]Day{}
 	for k, days := range t.kept.Users {
 		if user, ok := strings.CutPrefix(k, key(org, "")); ok {
 			users[user] = slices.Clone(days)
 		}
 	}
-	return users, nil
+	return users, whole, nil
 }
 
-// Runs returns the newest runs of an organisation, newest first.
-func (t *Totals) Runs(ctx context.Context, org string) ([]Run, error) {
+// Runs returns the newest runs of an organisation, newest first. Whole is as in User.
+func (t *Totals) Runs(ctx context.Context, org string) (runs []Run, whole bool, err error) {
+	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
+		return nil, false, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	runs := slices.Clone(t.kept.Runs[org])
+	runs = slices.Clone(t.kept.Runs[org])
 	slices.Reverse(runs)
-	return runs[:min(len(runs), runsKept)], nil
+	return runs[:min(len(runs), runsKept)], whole, nil
 }

@@ -1,7 +1,7 @@
 // Package usage adds up what people have used of the models: tokens and money for
-// each user, day and tier, and how often they asked. It is a projection of the log. What has been added up is
-// kept in a file together with the position in the log it goes up to, so that it
-// outlives the conversations it came from.
+// each user, day and tier, and how often they asked. It is a projection of the log.
+// What has been added up is kept in a file together with the position in the log it
+// goes up to, so that it outlives the conversations it came from.
 package usage
 
 import (
@@ -41,7 +41,7 @@ type Totals struct {
 	log  Log
 	file string // empty: kept in memory alone
 
-	mu    sync.Mutex // guards below; held while the log is read
+	mu    sync.Mutex // guards below; held while a page of the log is read
 	kept  kept
 	saved int64             // the position that the file has
 	tiers map[string]string // of conversations, as far as they were looked up
@@ -57,10 +57,14 @@ type kept struct {
 }
 
 const (
-	pageSize   = 1000
+	pageSize   = 500
 	saveEvery  = 20_000 // positions: what the file has not is in the log, and is read again
 	tiersKnown = 10_000
 	maxFile    = 256 << 20 // bytes: a million days of people
+
+	// patience is how long who asks waits for what the log has more, which is much where
+	// conversations were imported, or the file was lost.
+	patience = time.Second
 )
 
 // Open reads what was added up before. A file that cannot be read as such is an
@@ -90,22 +94,24 @@ func Open(log Log, file string) (*Totals, error) {
 	return t, nil
 }
 
-// User returns the days on which a user has used anything, oldest first.
-func (t *Totals) User(ctx context.Context, p footnote.Principal) ([]Day, error) {
+// User returns the days on which a user has used anything, oldest first. Whole is false
+// when the log has more than could be added up while somebody waits; Follow goes on with
+// it, and so does who asks again.
+func (t *Totals) User(ctx context.Context, p footnote.Principal) (days []Day, whole bool, err error) {
+	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
+		return nil, false, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	return slices.Clone(t.kept.Users[key(p.Org, p.User)]), nil
+	return slices.Clone(t.kept.Users[key(p.Org, p.User)]), whole, nil
 }
 
 // Settle adds up all that the log has, for good. It comes before a conversation is
 // deleted.
 func (t *Totals) Settle(ctx context.Context) error {
+	_, err := t.catchUp(ctx, time.Time{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.catchUp(ctx)
 	return errors.Join(err, t.save())
 }
 
@@ -145,45 +151,40 @@ func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
 // settleTime is how long the last look may take.
 const settleTime = 5 * time.Second
 
-// look reads what is new, page by page: who asks in between is not kept waiting by a
-// long log.
+// look is what Follow does each time.
 func (t *Totals) look(ctx context.Context, settle bool) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	for more := true; more; {
-		t.mu.Lock()
-		var err error
-		more, err = t.page(ctx)
-		t.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
 	if settle {
 		return t.Settle(ctx)
 	}
-	return nil
+	_, err := t.catchUp(ctx, time.Now().Add(lookTime/2)) // the rest is for the next look
+	return err
 }
 
 func key(org, user string) string { return org + "\x00" + user }
 
-// catchUp reads what is new in the log. t.mu must be held.
-func (t *Totals) catchUp(ctx context.Context) error {
-	for more := true; more; {
-		var err error
-		if more, err = t.page(ctx); err != nil {
-			return err
+// catchUp reads what is new in the log, page by page: nobody is kept waiting by what
+// another one reads. It reports whether that is all of it; it stops after a page when end
+// is over, unless that is zero.
+func (t *Totals) catchUp(ctx context.Context, end time.Time) (whole bool, err error) {
+	for !whole && (end.IsZero() || time.Now().Before(end)) {
+		if whole, err = t.page(ctx); err != nil {
+			return false, err
 		}
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.kept.Position-t.saved < saveEvery {
-		return nil
+		return whole, nil
 	}
-	return t.save()
+	return whole, t.save()
 }
 
-// page reads the next events of the log, and reports whether there may be more. t.mu must
-// be held.
-func (t *Totals) page(ctx context.Context) (more bool, err error) {
+// page reads the next events of the log, and reports whether there are no more.
+func (t *Totals) page(ctx context.Context) (whole bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	events, err := t.log.Tail(ctx, t.kept.Position, pageSize)
 	if err != nil {
 		return false, err
@@ -194,7 +195,7 @@ func (t *Totals) page(ctx context.Context) (more bool, err error) {
 		}
 		t.kept.Position = ev.Position
 	}
-	return len(events) == pageSize, nil
+	return len(events) < pageSize, nil
 }
 
 func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {

@@ -41,9 +41,9 @@ func open(t *testing.T, s usage.Log, file string) *usage.Totals {
 
 func days(t *testing.T, totals *usage.Totals, p footnote.Principal) []usage.Day {
 	t.Helper()
-	list, err := totals.User(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
+	list, whole, err := totals.User(t.Context(), p)
+	if err != nil || !whole {
+		t.Fatal(whole, err)
 	}
 	return list
 }
@@ -113,8 +113,8 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 }
 
-// TestAskingWritesNothing holds that looking at the usage, which comes before each
-// model call where there is a limit, does not write the file: it may be large.
+// TestAskingWritesNothing holds that looking at the usage does not write the file each
+// time: it may be large.
 func TestAskingWritesNothing(t *testing.T) {
 	s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100))
@@ -140,7 +140,7 @@ func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cancel()
-	if _, err := open(t, s, "").User(ctx, ada); err == nil {
+	if _, _, err := open(t, s, "").User(ctx, ada); err == nil {
 		t.Error("no error")
 	}
 }
@@ -160,17 +160,17 @@ func TestWhoAskedWhat(t *testing.T) {
 	}
 	conversation(t, s, "c2", "bob", "", message(1, 1, 1))
 	totals := open(t, s, file)
-	users, err := totals.Org(t.Context(), "acme")
+	users, _, err := totals.Org(t.Context(), "acme")
 	if err != nil || len(users) != 2 || len(users["ada"]) != 1 || users["ada"][0].Counts != (usage.Counts{Questions: 1, Runs: 1, Failed: 1, Calls: 2, Hits: 1}) || users["ada"][0].Usage.Input != 10 {
 		t.Errorf("%+v, %v", users, err)
 	}
-	if other, err := totals.Org(t.Context(), "acm"); err != nil || len(other) != 0 {
+	if other, _, err := totals.Org(t.Context(), "acm"); err != nil || len(other) != 0 {
 		t.Errorf("another organisation: %v, %v", other, err)
 	}
 	if err := totals.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := open(t, s, file).Runs(t.Context(), "acme") // as the file has them
+	runs, _, err := open(t, s, file).Runs(t.Context(), "acme") // as the file has them
 	if err != nil || len(runs) != 2 || runs[0].User != "bob" || runs[0].Outcome != "" || runs[0].Question != 0 || runs[1].Question != 2 || runs[1].Outcome != "failed" ||
 		runs[1].Code != footnote.AgentTimeout || runs[1].Usage.Input != 10 || runs[1].Millis != 7 || runs[1].Conversation != "c1" {
 		t.Errorf("%+v, %v", runs, err)
@@ -208,12 +208,12 @@ func TestARunIsListedOnce(t *testing.T) {
 	log := &forgetful{s, true}
 	totals := open(t, log, file)
 	for range 3 {
-		if _, err := totals.Runs(t.Context(), "acme"); footnote.CodeOf(err) != footnote.StorageUnavailable {
+		if _, _, err := totals.Runs(t.Context(), "acme"); footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Fatalf("while the store is away: %v", err)
 		}
 	}
 	log.fails = false
-	if runs, err := totals.Runs(t.Context(), "acme"); err != nil || len(runs) != 1 {
+	if runs, _, err := totals.Runs(t.Context(), "acme"); err != nil || len(runs) != 1 {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
@@ -237,6 +237,55 @@ func TestAnotherServerDeletes(t *testing.T) {
 			if list := days(t, totals, ada); len(list) != 1 || list[0].Cost.MicroUSD != 100 {
 				t.Errorf("%s: %+v", name, list)
 			}
+		}
+	})
+}
+
+// long is a log whose pages take their time.
+type long struct {
+	usage.Log
+	reads int
+}
+
+func (l *long) Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error) {
+	l.reads++
+	time.Sleep(400 * time.Millisecond) // of the bubble
+	return l.Log.Tail(ctx, after, limit)
+}
+
+// TestALongLogKeepsNobodyWaiting holds that who asks waits a moment only, is told that
+// there is more, and that nothing is read twice for whoever asks next. What comes before
+// a deletion takes all of it.
+func TestALongLogKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.NewMem()
+		many := make([]footnote.Body, 6_000)
+		for i := range many {
+			many[i] = message(1, 0, 1)
+		}
+		conversation(t, s, "c1", "ada", "", many...)
+		log := &long{Log: s}
+		totals := open(t, log, "")
+		begun := time.Now()
+		list, whole, err := totals.User(t.Context(), ada)
+		if err != nil || whole || len(list) != 1 || list[0].Usage.Input == 0 || list[0].Usage.Input == 6_000 || time.Since(begun) > 2*time.Second {
+			t.Fatalf("after %v: %+v, whole %v, %v", time.Since(begun), list, whole, err)
+		}
+		users, whole, err := totals.Org(t.Context(), "acme")
+		if err != nil || whole || users["ada"][0].Usage.Input <= list[0].Usage.Input {
+			t.Errorf("asked again: %+v, whole %v, %v", users, whole, err)
+		}
+		if runs, whole, err := totals.Runs(t.Context(), "acme"); err != nil || len(runs) != 1 || whole {
+			t.Errorf("the runs: %+v, whole %v, %v", runs, whole, err)
+		}
+		if err := totals.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if list := days(t, totals, ada); list[0].Usage.Input != 6_000 {
+			t.Errorf("in the end: %+v", list)
+		}
+		if most := len(many)/500 + 3; log.reads > most {
+			t.Errorf("the log was read %d times", log.reads)
 		}
 	})
 }

@@ -16,16 +16,15 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// asking has people ask until stop is called, which waits for them, and returns the
-// conversations of answers that were acknowledged before each moment.
+// asking is people who ask until stop is called, which waits for them.
 type asking struct {
 	stop func()
 
 	mu    sync.Mutex // guards below
-	known map[string]int
+	known map[string]int // answers that were acknowledged, by conversation
 }
 
-// ask begins to ask a server.
+// startAsking has people ask a server.
 func startAsking(t *testing.T, p *process, people int) *asking {
 	a := &asking{known: map[string]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,6 +56,7 @@ func (a *asking) answers() map[string]int {
 	return out
 }
 
+// wait waits for more answers.
 func (a *asking) wait(t *testing.T, more int) {
 	t.Helper()
 	sum := func() (n int) {

@@ -114,11 +114,13 @@ export interface QueryAnswer {
 export interface Budget {
   limit_tokens?: number;
   used_tokens: number;
+  used_today?: number; // of limit_tokens
   left_tokens?: number;
   resets?: string;
   cost_usd: number;
   tiers?: Record<string, { multiplier: number }>;
   days: { day: string; tokens: number; weighted_tokens: number; cost_usd: number }[];
+  incomplete?: boolean; // a long log is still being added up
 }
 
 /** What somebody has used on one day (UTC). */
@@ -349,7 +351,7 @@ export const api = {
   feedback: (conversation: string, seq: number, good: boolean, words?: string) =>
     request("/api/feedback", { method: "POST", body: { conversation, seq, good, ...(words ? { words } : {}) } }),
   usage: () => json<Budget>("/api/usage"),
-  people: (from: string, to: string) => json<{ from: string; to: string; rows: PersonDay[] }>(`/api/usage/people?from=${from}&to=${to}`),
+  people: (from: string, to: string) => json<{ from: string; to: string; rows: PersonDay[]; incomplete?: boolean }>(`/api/usage/people?from=${from}&to=${to}`),
   peopleUrl: (from: string, to: string, user = "") => `/api/usage/people?format=csv&from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}`,
   questions: (from: string, to: string, user = "", before = "") =>
     json<{ questions: AskedQuestion[]; next?: string }>(`/api/usage/questions?from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}${before ? `&before=${enc(before)}` : ""}`),

@@ -9,7 +9,7 @@ export default function Settings({ session, onClose }: { session: Session; onClo
   const usage = useLoad("usage", api.usage);
   const { data: u, reload } = usage;
   useEffect(reload, [reload]); // what was loaded with the page is old by now
-  const share = u?.limit_tokens ? Math.min(1, u.used_tokens / u.limit_tokens) : undefined;
+  const share = u?.limit_tokens ? Math.min(1, (u.used_today ?? 0) / u.limit_tokens) : undefined;
   const most = Math.max(1, ...(u?.days ?? []).map((d) => d.weighted_tokens));
   return (
     <Dialog title="Usage and settings" onClose={onClose}>
@@ -40,6 +40,7 @@ export default function Settings({ session, onClose }: { session: Session; onClo
               <dt className="text-ink-quiet">Cost</dt>
               <dd>${u.cost_usd.toFixed(2)}</dd>
             </dl>
+            {u.incomplete && <p className="mt-2 text-sm text-ink-quiet">A long log is still being added up: these are not all.</p>}
             {share !== undefined && (
               <div className="mt-3 h-2 overflow-hidden rounded-full bg-sunken" role="meter" aria-label="Budget used" aria-valuenow={Math.round(share * 100)} aria-valuemin={0} aria-valuemax={100}>
                 <div className={`h-full ${share > 0.9 ? "bg-bad" : "bg-accent"}`} style={{ width: `${share * 100}%` }} />

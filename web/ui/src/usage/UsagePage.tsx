@@ -65,6 +65,11 @@ export default function UsagePage({ org }: { org: string }) {
         )}
         {data && (
           <>
+            {data.incomplete && (
+              <p role="status" className="mt-6 text-sm text-ink-quiet">
+                A long log is still being added up: these are not all.
+              </p>
+            )}
             <Figures rows={rows} people={user ? undefined : users.length} />
             <Days rows={rows} from={from} to={to} />
             {rows.length === 0 ? (
