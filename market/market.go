@@ -337,6 +337,8 @@ type Store interface {
 	Data
 	// Begin starts a load. Several may run, one after the other.
 	Begin(ctx context.Context) (Load, error)
+	// Forget deletes the trades of a user, and returns how many there were.
+	Forget(ctx context.Context, org, user string) (trades int, err error)
 	Close() error
 }
 

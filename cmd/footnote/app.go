@@ -66,16 +66,28 @@ type app struct {
 	prices     *drawing.Prices       // of the market, where there is one
 	unconfined error                 // why the coder cannot run commands; nil when it can
 	relay      *relay.Relay          // nil where no other server shares the store
-	engine     *agent.Engine
-	ring       *apikey.Ring // the keys of the store
+	engine     *agent.Engine         // nil where no run is driven
+	ring       *apikey.Ring          // the keys of the store
 	opened     atomic.Pointer[opened]
 	closers    []func() error
 }
 
-// newApp opens what the configuration names. Folder is where the log is kept,
-// within the data folder, and how says how it is opened. Ended is called after each
-// run; it may be nil.
-func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (_ *app, err error) {
+// newApp opens what the configuration names, and drives runs: also those that a process
+// which died has left. Folder is where the log is kept, within the data folder, and how
+// says how it is opened. Ended is called after each run; it may be nil.
+func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (*app, error) {
+	a, err := openApp(ctx, c, folder, how, log, progress)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.drive(ctx, ended); err != nil {
+		return nil, errors.Join(err, a.close(ctx))
+	}
+	return a, nil
+}
+
+// openApp is newApp for those who drive no run.
+func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64)) (_ *app, err error) {
 	a := &app{cfg: c, log: log, hub: hub.New()}
 	defer func() {
 		if err != nil {
@@ -88,7 +100,6 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	if a.metrics, err = telemetry.New(c.SlowResponse); err != nil {
 		return nil, err
 	}
-	tracer := a.tracer(ctx)
 	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
 	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
@@ -130,16 +141,22 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 		return nil, err
 	}
 	a.assistant = a.assistants[0]
+	return a, nil
+}
+
+// drive makes the engine.
+func (a *app) drive(ctx context.Context, ended func()) (err error) {
+	tracer := a.tracer(ctx)
 	if err := a.openRelay(); err != nil {
-		return nil, err
+		return err
 	}
 	a.ring = apikey.NewRing(a.store)
 	a.engine, err = agent.New(agent.Options{
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
-		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
+		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
-	return a, err
+	return err
 }
 
 // tracer follows runs from outside; nil where nobody wants to.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
@@ -18,9 +21,10 @@ type forgetCmd struct {
 // Help is shown by footnote forget --help.
 func (forgetCmd) Help() string {
 	return `Deletes what a user has left here, for good: conversations with their events, results and workspaces, drawings
-with their history, uploads. End the user's keys first, or more may come. It is done in the data folder, whose
-server must not run, or in the database of --store, where servers may; uploads and workspaces are those of this
-machine. What was used stays known, in numbers; the audit is a file of yours.
+with their history, uploads, and the journal of trades in market.store. End the user's keys first, or more may come.
+It is done in the data folder, whose server must not run, or in the database of --store, where servers may; uploads
+and workspaces are those of this machine. What was used stays known, in numbers, as does that there were keys; the
+audit and backups are files of yours.
 
   footnote forget --org acme --user ada`
 }
@@ -31,70 +35,136 @@ func (cmd *forgetCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	a, err := newApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil, nil)
+	a, err := openApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close(ctx)) }()
 	gone, err := a.forgetPerson(ctx, footnote.Principal{Org: cmd.Org, User: cmd.User})
-	fmt.Fprintf(std.out, "deleted of %s/%s: %s, drawings on %s, %s\n", cmd.Org, cmd.User,
-		counted(gone.conversations, "conversation"), counted(gone.boards, "chart"), counted(gone.uploads, "upload"))
+	fmt.Fprintf(std.out, "deleted of %s/%s: %s\nnot deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the audit; backups\n", cmd.Org, cmd.User, gone)
 	return err
 }
 
 // forgotten is how much of somebody was deleted.
-type forgotten struct{ conversations, boards, uploads int }
+type forgotten struct {
+	conversations, boards, uploads, trades int
+	market                                 bool // there can be trades
+}
+
+func (f forgotten) String() string {
+	words := fmt.Sprintf("%s, drawings on %s, %s", counted(f.conversations, "conversation"), counted(f.boards, "chart"), counted(f.uploads, "upload"))
+	if f.market {
+		words += ", " + counted(f.trades, "trade")
+	}
+	return words
+}
 
 // forgetPerson deletes what a person has left. A run that goes on is stopped; should it, or
-// a second device, add something meanwhile, that goes, too.
+// a second device, add something meanwhile, that goes, too. What cannot be deleted keeps
+// nothing else from it.
 func (a *app) forgetPerson(ctx context.Context, p footnote.Principal) (gone forgotten, err error) {
 	if err := a.usage.Settle(ctx); err != nil { // what it cost stays known
 		return gone, err
 	}
 	for {
-		n, err := a.forgetConversations(ctx, p)
-		gone.conversations += n
-		if err != nil {
-			return gone, err
-		}
-		boards, err := a.boards.Forget(ctx, p)
-		gone.boards += boards
-		if err != nil {
-			return gone, err
-		}
-		if n+boards == 0 {
+		n, failed := a.forgetConversations(ctx, p)
+		boards, failedToo := a.boards.Forget(ctx, p)
+		gone.conversations, gone.boards = gone.conversations+n, gone.boards+boards
+		if err = errors.Join(failed, failedToo); n+boards == 0 || ctx.Err() != nil {
 			break
 		}
 	}
-	gone.uploads, err = a.catalog.Forget(p)
-	return gone, err
+	var failed, failedToo error
+	gone.uploads, failed = a.catalog.Forget(p)
+	gone.trades, gone.market, failedToo = forgetTrades(ctx, string(a.cfg.Market.Store), p)
+	return gone, errors.Join(err, failed, failedToo)
 }
 
+// forgetTrades empties the journal of a person; there is none where no market is.
+func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n int, there bool, err error) {
+	if where == "" {
+		return 0, false, nil
+	}
+	if !isPostgres(where) {
+		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
+			return 0, false, nil
+		}
+	}
+	store, err := openMarketStore(ctx, where)
+	if err != nil {
+		return 0, true, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	n, err = store.Forget(ctx, p.Org, p.User)
+	return n, true, err
+}
+
+// forgetConversations deletes all that can be: a workspace may be in another server's
+// folder.
 func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n int, err error) {
 	log := a.deleting()
-	for before := ""; ; {
+	var failed error
+	for before, left := "", 0; ; {
 		heads, next, err := log.List(ctx, footnote.Page{Org: p.Org, User: p.User, Kind: store.Conversation, Before: before, Limit: 200})
 		if err != nil {
 			return n, err
 		}
 		for _, head := range heads {
-			if head.RunState != "" {
-				if err := a.engine.Stop(ctx, head.ID, "user"); err != nil {
-					return n, err
-				}
+			if err := a.quieten(ctx, head); err != nil {
+				return n, err
 			}
 			switch err := log.Delete(ctx, head.ID); footnote.CodeOf(err) {
 			case "":
 				n++
 			case footnote.NotFound: // its user deletes it, too
 			default:
-				return n, fmt.Errorf("delete the conversation %s: %w", head.ID, err)
+				if left++; a.store.Ping(ctx) != nil {
+					return n, err // the next ones would fail, too
+				}
+				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", counted(left, "conversation"), head.ID, err)
 			}
 		}
 		if before = next; next == "" {
-			return n, nil
+			return n, failed
 		}
 	}
+}
+
+// How long a run of another server may take to end after it was asked to, and how often
+// it is looked at.
+const (
+	quietTime  = 10 * time.Second
+	quietEvery = 50 * time.Millisecond
+)
+
+// quieten has the server that drives the run of a conversation stop it, and waits a moment
+// for its end, so that what it cost is known. Beside a data folder there is no server.
+func (a *app) quieten(ctx context.Context, head store.Stream) error {
+	servers := shared(a.store)
+	if servers == nil || head.RunState != "running" {
+		return nil
+	}
+	if err := servers.AskStop(ctx, head.ID, head.Run, "user"); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, quietTime)
+	defer cancel()
+	tick := time.NewTicker(quietEvery)
+	defer tick.Stop()
+	for run := head.Run; head.Run == run && head.RunState == "running"; {
+		select {
+		case <-tick.C:
+		case <-wait.Done():
+			return ctx.Err() // nobody drives it; what it has stored is all that there is
+		}
+		var err error
+		if head, err = a.store.Get(ctx, head.ID); footnote.CodeOf(err) == footnote.NotFound {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return a.usage.Settle(ctx)
 }
 
 // deleting is the log, in which a conversation that is deleted takes with it what belongs

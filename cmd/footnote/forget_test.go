@@ -2,14 +2,23 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/inspect"
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/model/modeltest"
 )
+
+// notForgotten is the end of what the command says.
+const notForgotten = "not deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the audit; backups\n"
 
 // TestForget deletes what one user has left, by the command, and nothing of another's.
 func TestForget(t *testing.T) {
@@ -60,8 +69,8 @@ func TestForget(t *testing.T) {
 			t.Fatalf("%d %s %s", code, &out, &errs)
 		}
 	}
-	forget("deleted of acme/ada: 2 conversations, drawings on 2 charts, 1 upload\n")
-	forget("deleted of acme/ada: 0 conversations, drawings on 0 charts, 0 uploads\n")
+	forget("deleted of acme/ada: 2 conversations, drawings on 2 charts, 1 upload\n" + notForgotten)
+	forget("deleted of acme/ada: 0 conversations, drawings on 0 charts, 0 uploads\n" + notForgotten)
 	if left("uploads/*/*/*") != 1 || left("workspaces/*/notes.txt") != 0 {
 		t.Errorf("%d uploads and %d files of workspaces are left", left("uploads/*/*/*"), left("workspaces/*/notes.txt"))
 	}
@@ -94,4 +103,79 @@ func TestForget(t *testing.T) {
 	if events == 0 {
 		t.Error("bob's events are gone, too")
 	}
+}
+
+// TestForgetBesideAServer deletes what a user has left in a Postgres that a server uses: a
+// conversation that it is answering, and the journal of trades, too; but not the one whose
+// workspace is in the server's folder. The server goes on for the others, and its books
+// are right.
+func TestForgetBesideAServer(t *testing.T) {
+	url, workspaces := pgtest.Database(t), filepath.Join(t.TempDir(), "workspaces")
+	fake := modeltest.New(modeltest.Options{Key: "test", Rule: func(r modeltest.Request) modeltest.Reply {
+		switch {
+		case r.HasTool("Write") && len(r.Results()) == 0:
+			return modeltest.Use("Write", `{"file_path":"notes.txt","content":"hello"}`)
+		case strings.Contains(r.LastUserText(), "slowly"):
+			return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
+		}
+		return modeltest.Say("There you are.")
+	}})
+	base := fake.Start(t)
+	g := newRig(t, t.TempDir(), func(c *config.Config) {
+		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
+		c.Store, c.Workspace, c.Coder.Allow = config.Secret(url), workspaces, []string{"Write"}
+	})
+	journals, err := openMarketStore(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journals.Close()
+	load, err := journals.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)
+	list := []market.Trade{{ID: "1", Symbol: "EURUSD", Side: "long", Opened: day, Closed: day.Add(time.Hour)}, {ID: "2", Symbol: "EURUSD", Side: "long", Opened: day}}
+	if err := errors.Join(load.Trades(t.Context(), "acme", "ada", list), load.Trades(t.Context(), "acme", "bob", list), load.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	done := g.ask("Answer quickly.")
+	var running, wrote taken
+	g.call("POST", "/api/conversations", map[string]any{"text": "Answer slowly."}, 202, &running)
+	g.as(bobsKey, "POST", "/api/conversations", in("text", "Answer quickly."), 202)
+	for end := time.Now().Add(time.Minute); fake.Metrics().Open == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the model is never asked")
+		}
+	}
+	g.call("POST", "/api/conversations", map[string]any{"assistant": "coder", "text": "Write."}, 202, &wrote)
+	g.settle(wrote.Conversation)
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"forget", "--org", "acme", "--user", "ada", "--data", t.TempDir(), "--model", "offline", "--store", url, "--set", "market.store=" + url,
+		"--set", "workspace=" + t.TempDir()}, streams{strings.NewReader(""), &out, &errs}, nil)
+	want := "deleted of acme/ada: 2 conversations, drawings on 0 charts, 0 uploads, 2 trades\n" + notForgotten
+	if code != exitFailed || out.String() != want || !strings.Contains(errs.String(), "1 conversation cannot be deleted, the last of them "+wrote.Conversation) {
+		t.Fatalf("%d %s %s", code, &out, &errs)
+	}
+	for _, id := range []string{done, running.Conversation} {
+		g.call("GET", "/api/conversations/"+id, nil, 404, nil)
+	}
+	g.call("GET", "/api/conversations/"+wrote.Conversation, nil, 200, nil)
+	if open := fake.Metrics().Open; open != 0 {
+		t.Errorf("the server goes on with %d model calls", open)
+	}
+	for user, want := range map[string]int{"ada": 0, "bob": 1} {
+		if trades, err := journals.Trades(t.Context(), market.TradeQuery{Org: "acme", User: user}); err != nil || len(trades) != want {
+			t.Errorf("%s has %+v, %v", user, trades, err)
+		}
+		heads, _, err := g.app.store.List(t.Context(), footnote.Page{Org: "acme", User: user, Kind: "conversation", Limit: 50})
+		if err != nil || len(heads) != 1 { // hers is the one that was left
+			t.Errorf("%s has %+v, %v", user, heads, err)
+		}
+	}
+	report, err := inspect.Read(t.Context(), g.app.store, nil)
+	if err != nil || len(report.Problems) != 0 || report.Cost.MicroUSD == 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	g.ask("Answer quickly, again.")
 }

@@ -148,7 +148,7 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 	if err != nil {
 		return err
 	}
-	a, err := newApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil, nil)
+	a, err := openApp(ctx, c, "", sqlite.Options{}, logger(std.err, c, "error"), nil)
 	if err != nil {
 		return err
 	}

@@ -453,6 +453,15 @@ func trades(t *testing.T, s market.Store) {
 			t.Errorf("%+v: %v, %v", q, got, err)
 		}
 	}
+	for _, want := range []int{3, 0} {
+		if n, err := s.Forget(t.Context(), "acme", "ada"); err != nil || n != want {
+			t.Errorf("forgot %d trades of %d: %v", n, want, err)
+		}
+	}
+	check(market.TradeQuery{Org: "acme", User: "ada", Open: true})
+	if got, err := s.Trades(t.Context(), market.TradeQuery{Org: "acme", User: "bob"}); err != nil || len(got) != 1 {
+		t.Errorf("bob's: %v, %v", got, err)
+	}
 }
 
 // clock is a feed of which only the time matters.

@@ -125,3 +125,9 @@ func (l *load) Trades(ctx context.Context, org, user string, list []market.Trade
 			return []any{org, user, t.ID, t.Symbol, t.Side, t.Size, t.Opened, closed, t.Entry, t.Exit, t.Stop, t.Target, t.PnL, t.Currency, t.Notes, t.Synthetic}
 		})
 }
+
+// Forget implements market.Store.
+func (s *Store) Forget(ctx context.Context, org, user string) (int, error) {
+	gone, err := s.pool.Exec(ctx, `DELETE FROM footnote_market.trades WHERE org = $1 AND username = $2`, org, user)
+	return int(gone.RowsAffected()), failed(ctx, "delete the trades", err)
+}

@@ -164,3 +164,13 @@ func (l *load) Rollback() error {
 	}
 	return nil
 }
+
+// Forget implements market.Store.
+func (s *Store) Forget(ctx context.Context, org, user string) (int, error) {
+	res, err := s.write.ExecContext(ctx, `DELETE FROM trades WHERE org = ? AND user = ?`, org, user)
+	if err != nil {
+		return 0, failed(ctx, "delete the trades", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), failed(ctx, "delete the trades", err)
+}
