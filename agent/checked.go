@@ -105,14 +105,26 @@ type answer struct {
 }
 
 // answered are the answers of a turn that are a Checked tool's to take.
-func (s *state) answered(a *Assistant, fresh Turn, stream string) (list []answer) {
+func (s *state) answered(a *Assistant, fresh Turn, stream string) []answer {
+	return s.checked(a, fresh, stream, func(an Answer) bool { return !an.IsError })
+}
+
+// denied are the answers of a turn, accepted or not, that say of a Checked tool's call that
+// it failed. An answer that said otherwise may have had its effect and never come into the
+// log, with the server that took it: what it has done does not count.
+func (s *state) denied(a *Assistant, fresh Turn, stream string) []answer {
+	return s.checked(a, fresh, stream, func(an Answer) bool { return an.IsError || an.output != nil && an.output.IsError })
+}
+
+// checked are those answers to open calls of Checked tools of which a function says so.
+func (s *state) checked(a *Assistant, fresh Turn, stream string, wanted func(Answer) bool) (list []answer) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
 		open[c.ID] = c
 	}
 	for _, an := range fresh.Answers {
 		c, ok := open[an.CallID]
-		if !ok || an.IsError {
+		if !ok || !wanted(an) {
 			continue
 		}
 		if tool := a.checked(c.Name); tool != nil {

@@ -51,6 +51,9 @@ func (p *pen) Accept(_ context.Context, c agent.Call, a agent.Answer) (agent.Out
 	if p.fail != nil {
 		return agent.Output{}, p.fail
 	}
+	if a.Content == "refused" {
+		return agent.Fail("It was not drawn."), nil
+	}
 	p.mu.Lock()
 	if p.effects == nil {
 		p.effects = map[string]string{}
@@ -108,12 +111,26 @@ func TestTheAnswerThatIsStoredDecides(t *testing.T) {
 }
 
 // TestAnAnswerThatWasLostForGood has a server die between the effect of an answer and
-// its result, and a client that never comes back.
+// its result, and a client that never comes back, or comes back with another answer.
 func TestAnAnswerThatWasLostForGood(t *testing.T) {
 	for what, end := range map[string]func(t *testing.T, e *agent.Engine, id string){
 		"the time is over": func(*testing.T, *agent.Engine, string) { time.Sleep(10 * time.Minute) },
 		"the user goes on": func(t *testing.T, e *agent.Engine, id string) {
 			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Text: "never mind"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Subscribe(ticket).Close()
+		},
+		"the client says that it failed": func(t *testing.T, e *agent.Engine, id string) {
+			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: []agent.Answer{{CallID: "a", Content: "The chart is closed.", IsError: true}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Subscribe(ticket).Close()
+		},
+		"the client says so, in words of the tool's own": func(t *testing.T, e *agent.Engine, id string) {
+			ticket, err := e.Submit(t.Context(), agent.Turn{Conversation: id, Principal: alice, Answers: answer("a", "refused").Answers})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -509,6 +509,7 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 	lost := r.s.overruled(r.a, t, r.stream)
 	if err == nil {
 		fresh.have(given)
+		lost = r.s.denied(r.a, fresh, r.stream)
 		ticket = r.ticket()
 		ticket.Duplicate = len(fresh.Answers)+len(fresh.Approvals) == 0
 		if !ticket.Duplicate {
@@ -525,5 +526,6 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 		ticket.reader.Close()
 		return Ticket{}, true, err
 	}
+	r.e.withdraw(lost)
 	return ticket, true, nil
 }

@@ -381,7 +381,11 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 		return Ticket{}, false, err
 	}
 	fresh.have(given)
+	denied := s.denied(a, fresh, head.ID)
 	ticket, err := e.resume(ctx, e.newRun(head, a, s, t), fresh)
+	if err == nil {
+		e.withdraw(denied)
+	}
 	return ticket, e.raced(err), err
 }
 
