@@ -404,6 +404,30 @@ func TestTenThousandDrawings(t *testing.T) {
 	}
 }
 
+func TestTheSameTheOtherWayRound(t *testing.T) {
+	at := func(kind string, anchors ...drawing.Anchor) drawing.Drawing {
+		return drawing.Drawing{ID: "x", Type: kind, Symbol: "EURUSD", Timeframe: "1h", Anchors: anchors}
+	}
+	p, q := drawing.Anchor{Time: 1_700_000_000, Price: 1.1}, drawing.Anchor{Time: 1_700_036_000, Price: 1.2}
+	for _, c := range []struct {
+		a, b drawing.Drawing
+		same bool
+	}{
+		{at(drawing.Trendline, p, q), at(drawing.Trendline, q, p), true},
+		{at(drawing.Trendline, p, q), at(drawing.Trendline, drawing.Anchor{Time: p.Time, Price: q.Price}, drawing.Anchor{Time: q.Time, Price: p.Price}), false},
+		{at(drawing.Rectangle, p, q), at(drawing.Rectangle, drawing.Anchor{Time: q.Time, Price: p.Price}, drawing.Anchor{Time: p.Time, Price: q.Price}), true},
+		{at(drawing.Fibonacci, p, q), at(drawing.Fibonacci, q, p), false}, // its levels are others
+		{at(drawing.Circle, p, q), at(drawing.Circle, q, p), false},
+	} {
+		d := newDoc(t)
+		c.b.ID = "y"
+		d.one(d.Add(c.a, me))
+		if _, err := d.Add(c.b, bot); (footnote.CodeOf(err) == footnote.Conflict) != c.same {
+			t.Errorf("%v and %v: %v", c.a.Anchors, c.b.Anchors, err)
+		}
+	}
+}
+
 func TestKeyLevels(t *testing.T) {
 	fib := parse(t, `{"id":"f","type":"fibonacci",`+base+`,"anchors":[{"time":1700000000,"price":1},{"time":1700036000,"price":2}],"levels":[0,0.5,1]}`)
 	hidden := line("h", 5)
@@ -429,6 +453,16 @@ func TestWordsAreOneLine(t *testing.T) {
 				t.Errorf("%q has %q", words, end)
 			}
 		}
+	}
+}
+
+// TestWordsHideNothing has characters in notes and tags that nobody sees.
+func TestWordsHideNothing(t *testing.T) {
+	d := line("a", 1.1)
+	d.Notes = "Held\u200b twice\ufeff.\U000e0049\U000e0067\U000e0101 \u2060ok 👩\u200d🔬 نمی\u200cخواهم \u0600٣"
+	d.Tags = []string{"sup\u00adport"}
+	if words := d.Words(); !strings.HasSuffix(words, ": Held twice. ok 👩\u200d🔬 نمی\u200cخواهم \u0600٣") || !strings.Contains(words, "tags support") {
+		t.Errorf("%q", words)
 	}
 }
 

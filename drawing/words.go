@@ -19,12 +19,30 @@ func Number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1e10)/1e10, 'f', -1, 64)
 }
 
-// Line is a text on one line and in one direction, so that what somebody wrote cannot look
-// like a line of ours to the model.
+// Line is a text on one line, in one direction and with nothing in it that people do not
+// see, so that what somebody wrote cannot look like a line of ours to the model, nor tell
+// it something that its reader is not told.
 func Line(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+	seen := strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.FieldsFunc(seen, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
+}
+
+// hidden reports whether a character has no form of its own: a mark of a format, but for
+// those that writing needs, a tag, or a selector of variants that nobody uses.
+func hidden(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	switch {
+	case r == nonJoiner, r == joiner, unicode.In(r, unicode.Bidi_Control, unicode.Prepended_Concatenation_Mark):
+		return false
+	}
+	return unicode.Is(unicode.Cf, r) || r >= 0xe0000 && r < 0xe1000
 }
 
 // clock is a time as the model reads it.
@@ -214,10 +232,27 @@ func same(a, b *Drawing) bool {
 	if a.Text != b.Text || a.MarkerType != b.MarkerType || len(a.Anchors) != len(b.Anchors) {
 		return false
 	}
-	for i := range a.Anchors {
-		if a.Anchors[i].Time != b.Anchors[i].Time || a.Type != VerticalLine && !near(a.Anchors[i].Price, b.Anchors[i].Price) {
+	p, q := a.ends(), b.ends()
+	for i := range p {
+		if p[i].Time != q[i].Time || a.Type != VerticalLine && !near(p[i].Price, q[i].Price) {
 			return false
 		}
 	}
 	return true
+}
+
+// ends are the anchors of a drawing, the first in time first where it does not matter which
+// one was given first; of a zone they are the corners of least and of most.
+func (d *Drawing) ends() []Anchor {
+	if len(d.Anchors) != 2 {
+		return d.Anchors
+	}
+	p, q := d.Anchors[0], d.Anchors[1]
+	switch {
+	case d.Type == Rectangle:
+		return []Anchor{{min(p.Time, q.Time), min(p.Price, q.Price)}, {max(p.Time, q.Time), max(p.Price, q.Price)}}
+	case d.Type == Trendline && p.Time > q.Time:
+		return []Anchor{q, p}
+	}
+	return d.Anchors
 }
