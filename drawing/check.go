@@ -17,7 +17,8 @@ import (
 // Bounds of a drawing, and of a document.
 const (
 	MostDrawings = 10_000
-	MostReason   = 1_000 // characters, as the next ones
+	MostBytes    = 32 << 20 // of memory, about, that all of them take
+	MostReason   = 1_000    // characters, as the next ones
 	mostNotes    = 4_000
 	mostText     = 1_000
 	mostLabel    = 200

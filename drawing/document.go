@@ -23,9 +23,10 @@ const (
 )
 
 const (
-	mostSteps  = 200     // that can be undone
-	mostRecent = 500     // changes that a document remembers whole
-	mostEvents = 200_000 // of a document, before it takes no more
+	mostSteps  = 200      // that can be undone
+	mostUndone = 32 << 20 // bytes of drawings that are kept to be put back, the newest step aside
+	mostRecent = 500      // changes that a document remembers whole
+	mostEvents = 200_000  // of a document, before it takes no more
 )
 
 // Change is what became of one drawing, as its event says and the events before it.
@@ -54,12 +55,14 @@ type Document struct {
 	Version int64 // sequence of its last event
 
 	drawings map[string]*Drawing // never changed in place
+	bytes    int                 // of all of them, as size counts
 	order    []string            // ids, in the order in which they were made; those that went left gaps
 	at       map[string]int      // where in order
 	born     map[string]Stamp    // also of those that are gone
 	latest   map[string]int64    // the newest change of each, also of those that are gone
 	prior    []uint32            // by version from 1: the change before it of the same drawing, or 0, or noChange
 	done     []step              // that can be undone, the newest last
+	held     int                 // bytes of what they would put back
 	undone   []step              // that can be made again, the newest last
 	calls    map[string]int64    // steps by the name of their call
 	recent   []Change
@@ -70,6 +73,16 @@ type step struct {
 	seq   int64 // of its first event
 	parts []part
 }
+
+// size is how many bytes a step keeps that nothing else does: drawings as they were.
+func (s step) size() (n int) {
+	for _, p := range s.parts {
+		n += p.size()
+	}
+	return n
+}
+
+func (p part) size() int { return 50 + p.before.size() }
 
 // part is what a step did to one drawing. Nil is none.
 type part struct {
@@ -211,21 +224,14 @@ func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 // Size is about how many bytes of memory the document takes.
 func (d *Document) Size() int {
 	const mapped = 100 // an entry of a map
-	n := 1000 + 4*len(d.prior) + mapped*(len(d.born)+len(d.latest)+len(d.calls)+2*len(d.at))
-	for _, now := range d.drawings {
-		n += now.size()
-	}
+	n := 1000 + d.bytes + 4*len(d.prior) + mapped*(len(d.born)+len(d.latest)+len(d.calls)+2*len(d.at))
 	for _, c := range d.recent {
 		n += 300 + len(c.Reason) + c.After.size()
 	}
-	for _, stack := range [][]step{d.done, d.undone} {
-		for _, s := range stack {
-			for _, p := range s.parts {
-				n += 50 + p.before.size()
-			}
-		}
+	for _, s := range d.undone {
+		n += s.size()
 	}
-	return n
+	return n + d.held
 }
 
 func (d *Drawing) size() int {
@@ -250,6 +256,7 @@ func callKey(conversation, call string) string { return conversation + "\x00" + 
 
 func (d *Document) set(id string, now *Drawing) {
 	i, there := d.at[id]
+	d.bytes += now.size() - d.drawings[id].size()
 	switch {
 	case now == nil && there:
 		delete(d.drawings, id)
@@ -276,23 +283,40 @@ func (d *Document) close() {
 }
 
 // record keeps the steps that can be undone and made again. An undo moves its step from
-// the one to the other; the events of a step come one after another.
+// the one to the other; the events of a step come one after another. What the server took
+// back, because its call does not count, is nobody's to make again.
 func (d *Document) record(b footnote.DrawingChanged, seq int64, p part) {
-	switch b.Action {
-	case Undo:
-		d.done, d.undone = move(d.done, d.undone, b.Reverts)
-	case Redo:
+	switch {
+	case b.Action == Undo:
+		var gone []step
+		d.done, gone = move(d.done, nil, b.Reverts)
+		for _, s := range gone {
+			d.held -= s.size()
+		}
+		if b.By == Human {
+			d.undone = append(d.undone, gone...)
+		}
+	case b.Action == Redo:
+		n := len(d.done)
 		d.undone, d.done = move(d.undone, d.done, b.Reverts)
+		for _, s := range d.done[n:] {
+			d.held += s.size()
+		}
 	default:
 		d.undone = nil
+		d.held += p.size()
 		if n := len(d.done); n > 0 && d.done[n-1].seq == seq {
 			d.done[n-1].parts = append(d.done[n-1].parts, p)
-			return
+			break
 		}
 		d.done = append(d.done, step{seq: seq, parts: []part{p}})
 	}
-	if len(d.done) > mostSteps {
-		d.done = slices.Clone(d.done[len(d.done)-mostSteps:])
+	old := 0
+	for ; len(d.done)-old > mostSteps || d.held > mostUndone && len(d.done)-old > 1; old++ {
+		d.held -= d.done[old].size()
+	}
+	if old > 0 {
+		d.done = slices.Clone(d.done[old:])
 	}
 }
 

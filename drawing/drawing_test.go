@@ -404,6 +404,45 @@ func TestTenThousandDrawings(t *testing.T) {
 	}
 }
 
+// TestWhatIsKeptIsBounded holds that drawings with much written in them fill neither the
+// document nor what it keeps to put them back, and that the newest step can always be
+// undone.
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	d := newDoc(t)
+	list := func(prefix string) []drawing.Drawing {
+		all := make([]drawing.Drawing, 850)
+		for i := range all {
+			all[i] = line(fmt.Sprint(prefix, i), 1+float64(i)/1000)
+			all[i].Text, all[i].Notes = strings.Repeat("\U0001d11e", 1000), strings.Repeat("\U0001d11e", 4000)
+		}
+		return all
+	}
+	put := func(bodies []footnote.DrawingChanged, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range bodies {
+			if err := d.Apply(footnote.Event{Seq: d.Version + 1, Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, prefix := range []string{"a", "b", "c"} { // in the place of one another
+		put(d.Bring(list(prefix), true, me, nil))
+	}
+	if n := d.Size(); n > 2*drawing.MostBytes {
+		t.Errorf("the document takes %d bytes", n)
+	}
+	if _, err := d.Bring(list("d"), false, me, nil); footnote.CodeOf(err) != footnote.TooLarge {
+		t.Errorf("more than a chart may hold: %v", err)
+	}
+	put(d.Back(0, me))
+	if _, there := d.Drawing("b7"); !there || len(d.Drawings()) != 850 || d.CanUndo() {
+		t.Errorf("%d drawings, and there is more to undo: %v", len(d.Drawings()), d.CanUndo())
+	}
+}
+
 func TestTheSameTheOtherWayRound(t *testing.T) {
 	at := func(kind string, anchors ...drawing.Anchor) drawing.Drawing {
 		return drawing.Drawing{ID: "x", Type: kind, Symbol: "EURUSD", Timeframe: "1h", Anchors: anchors}

@@ -34,10 +34,25 @@ func (c Cause) check(needed bool) error {
 	return nil
 }
 
-// room says that a document takes no more events.
-func (d *Document) room(more int) error {
-	if d.Version+int64(more) > mostEvents {
+// room says that a document takes no more events, or not what these would make of it.
+func (d *Document) room(parts ...part) error {
+	if d.Version+int64(len(parts)) > mostEvents {
 		return footnote.Errorf(footnote.TooLarge, "The history of these drawings has %d changes, as many as one may have. Export them, and import them under another user.", d.Version)
+	}
+	n, bytes := len(d.at), d.bytes
+	for _, p := range parts {
+		bytes += p.after.size() - p.before.size()
+		if p.before == nil && p.after != nil {
+			n++
+		} else if p.before != nil && p.after == nil {
+			n--
+		}
+	}
+	switch {
+	case n > MostDrawings && n > len(d.at):
+		return footnote.Errorf(footnote.TooLarge, "There would be %d drawings; a chart may have %d. Remove some first.", n, MostDrawings)
+	case bytes > MostBytes && bytes > d.bytes:
+		return footnote.Errorf(footnote.TooLarge, "The drawings of this chart, with all that is written in them, would take %d MB; they may take %d. Remove some first, or shorten their notes.", (bytes>>20)+1, MostBytes>>20)
 	}
 	return nil
 }
@@ -48,9 +63,6 @@ func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
 	if err := now.Check(); err != nil {
 		return footnote.DrawingChanged{}, err
 	}
-	if len(d.at) >= MostDrawings {
-		return footnote.DrawingChanged{}, footnote.Errorf(footnote.TooLarge, "There are %d drawings, as many as a chart may have. Remove some first.", len(d.at))
-	}
 	if _, taken := d.born[now.ID]; taken || now.ID == "" {
 		return footnote.DrawingChanged{}, footnote.Errorf(footnote.Conflict, "The id %.70q is taken.", now.ID)
 	}
@@ -58,6 +70,9 @@ func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
 		if id, found := Duplicate(d.Drawings(), now); found {
 			return footnote.DrawingChanged{}, footnote.Errorf(footnote.Conflict, "This is drawn already: %s. Update that one instead, with its id %s.", d.drawings[id].Words(), id)
 		}
+	}
+	if err := d.room(part{now.ID, nil, &now}); err != nil {
+		return footnote.DrawingChanged{}, err
 	}
 	return d.event(now.ID, Create, &now, c, false)
 }
@@ -83,13 +98,20 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 			return b, false, footnote.Errorf(footnote.Conflict, "There is one already where this would be: %s. Keep that one, with its id %s, and remove this one if it no longer holds.", d.drawings[id].Words(), id)
 		}
 	}
+	if err := d.room(part{now.ID, old, &now}); err != nil {
+		return b, false, err
+	}
 	b, err = d.event(now.ID, Update, &now, c, c.By == Agent)
 	return b, err == nil, err
 }
 
 // Take is the event of a drawing that is removed.
 func (d *Document) Take(id string, base int64, c Cause) (footnote.DrawingChanged, error) {
-	if _, err := d.present(id, base, c); err != nil {
+	old, err := d.present(id, base, c)
+	if err == nil {
+		err = d.room(part{id, old, nil})
+	}
+	if err != nil {
 		return footnote.DrawingChanged{}, err
 	}
 	return d.event(id, Remove, nil, c, c.By == Agent)
@@ -111,9 +133,6 @@ func (d *Document) present(id string, base int64, c Cause) (*Drawing, error) {
 
 func (d *Document) event(id, action string, now *Drawing, c Cause, reasoned bool) (b footnote.DrawingChanged, err error) {
 	if err := c.check(reasoned); err != nil {
-		return b, err
-	}
-	if err := d.room(1); err != nil {
 		return b, err
 	}
 	b = c.body(id, action)
@@ -161,9 +180,6 @@ func (d *Document) revert(s step, later []step, action string, c Cause, want fun
 	if err := c.check(false); err != nil {
 		return nil, err
 	}
-	if err := d.room(len(s.parts)); err != nil {
-		return nil, err
-	}
 	touched := map[string]bool{}
 	for _, l := range later {
 		for _, p := range l.parts {
@@ -171,6 +187,7 @@ func (d *Document) revert(s step, later []step, action string, c Cause, want fun
 		}
 	}
 	var bodies []footnote.DrawingChanged
+	var parts []part
 	for _, p := range slices.Backward(s.parts) {
 		if touched[p.id] {
 			if now := d.drawings[p.id]; now != nil {
@@ -180,6 +197,7 @@ func (d *Document) revert(s step, later []step, action string, c Cause, want fun
 		}
 		b := c.body(p.id, action)
 		b.Reverts = s.seq
+		parts = append(parts, part{p.id, d.drawings[p.id], want(p)})
 		if now := want(p); now != nil {
 			var err error
 			if b.Drawing, err = now.content(); err != nil {
@@ -188,24 +206,7 @@ func (d *Document) revert(s step, later []step, action string, c Cause, want fun
 		}
 		bodies = append(bodies, b)
 	}
-	if d.grows(bodies) {
-		return nil, footnote.Errorf(footnote.TooLarge, "There would be more than %d drawings.", MostDrawings)
-	}
-	return d.together(bodies), nil
-}
-
-// grows reports whether there would be too many drawings.
-func (d *Document) grows(bodies []footnote.DrawingChanged) bool {
-	n := len(d.at)
-	for _, b := range bodies {
-		_, there := d.drawings[b.ID]
-		if b.Drawing != nil && !there {
-			n++
-		} else if b.Drawing == nil && there {
-			n--
-		}
-	}
-	return n > MostDrawings
+	return d.together(bodies), d.room(parts...)
 }
 
 // together makes one step of events that are appended at once.
@@ -226,6 +227,7 @@ func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string
 		return nil, footnote.Errorf(footnote.TooLarge, "At most %d drawings can be imported.", MostDrawings)
 	}
 	var bodies []footnote.DrawingChanged
+	var parts []part
 	kept := map[string]bool{}
 	for i := range all {
 		now := all[i]
@@ -251,19 +253,14 @@ func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string
 		if err != nil {
 			return nil, err
 		}
-		bodies = append(bodies, b)
+		bodies, parts = append(bodies, b), append(parts, part{now.ID, d.drawings[now.ID], &now})
 	}
 	if clear {
 		for _, id := range d.order {
 			if id != "" && !kept[id] {
-				bodies = append(bodies, c.body(id, Import))
+				bodies, parts = append(bodies, c.body(id, Import)), append(parts, part{id, d.drawings[id], nil})
 			}
 		}
 	}
-	switch {
-	case d.grows(bodies):
-		return nil, footnote.Errorf(footnote.TooLarge, "There would be more than %d drawings.", MostDrawings)
-	default:
-		return d.together(bodies), d.room(len(bodies))
-	}
+	return d.together(bodies), d.room(parts...)
 }
