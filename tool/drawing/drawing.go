@@ -119,6 +119,9 @@ func (t *tool) try(ctx context.Context, call agent.Call, before []agent.Call) er
 	}
 	return t.o.Boards.Try(ctx, call.Principal, at.Symbol, func(doc *core.Document) error {
 		for _, p := range plans {
+			if _, made := doc.Made(p.cause); made {
+				continue // a client was quicker, or the server that let it through is gone
+			}
 			b, err := p.event(doc, data)
 			if err == nil && b != nil {
 				err = doc.Apply(footnote.Event{Seq: doc.Version + 1, Time: time.Now(), Body: *b})
@@ -161,18 +164,29 @@ func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Da
 	p := &plan{call: call, in: in, cause: core.Cause{
 		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID, Reason: in.Reason,
 	}}
-	p.snap = func(timeframe string, unix int64) (int64, error) {
+	type moment struct {
+		timeframe string
+		unix      int64
+	}
+	bars := map[moment]int64{}
+	p.snap = func(timeframe string, unix int64) (bar int64, err error) {
 		if t.o.Bar == nil || unix < data.First {
 			return unix, nil
 		}
 		if unix >= data.Last+int64(core.Bar(timeframe)/time.Second) {
 			return market.Timeframe(timeframe).Start(time.Unix(unix, 0)).Unix(), nil // as the bars go on
 		}
-		return t.o.Bar(ctx, at.Symbol, timeframe, unix)
+		if bar, known := bars[moment{timeframe, unix}]; known {
+			return bar, nil
+		}
+		if bar, err = t.o.Bar(ctx, at.Symbol, timeframe, unix); err == nil {
+			bars[moment{timeframe, unix}] = bar
+		}
+		return bar, err
 	}
 	kind, draws := drawn[call.Name]
 	if !draws {
-		return p, nil
+		return p, t.ahead(ctx, p, at)
 	}
 	p.cause.Reason = in.notes()
 	d := core.Drawing{Type: kind, Symbol: at.Symbol, Timeframe: at.Timeframe, Anchors: []core.Anchor{}}
@@ -187,6 +201,25 @@ func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Da
 	}
 	p.draw = d
 	return p, d.Within(data)
+}
+
+// ahead finds the bars that an update needs, before anybody holds the document: a market
+// that is slow to answer holds up nobody who draws.
+func (t *tool) ahead(ctx context.Context, p *plan, at Chart) error {
+	if p.call.Name != updateDrawing || !p.in.placed() {
+		return nil
+	}
+	var old core.Drawing
+	var there bool
+	err := t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) error {
+		old, there = doc.Drawing(p.in.DrawingID)
+		return nil
+	})
+	if err != nil || !there {
+		return err
+	}
+	old.Anchors = slices.Clone(old.Anchors)
+	return p.in.anchors(&old, p.snap)
 }
 
 // shownBars is how many bars a position is shown over, when nobody says.
@@ -279,7 +312,7 @@ func (t *tool) Withdraw(ctx context.Context, call agent.Call) error {
 	}
 	return t.o.Boards.Withdraw(ctx, call.Principal, at.Symbol, core.Cause{
 		By: core.Agent, User: call.Principal.User, Conversation: call.Conversation, Run: call.Run, Call: call.ID,
-		Reason: "Taken back: the call that made it was not answered in time, or was first answered with an error.",
+		Reason: "Taken back: the call that made it was not answered in time, or the answer that counts is an error.",
 	})
 }
 

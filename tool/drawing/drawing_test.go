@@ -445,6 +445,39 @@ func TestAPersonIsNotOverruled(t *testing.T) {
 	}
 }
 
+// TestASlowMarketHoldsNobodyUp has a person draw while the market is asked for the bar of
+// an update.
+func TestASlowMarketHoldsNobodyUp(t *testing.T) {
+	r := newRig(t, agenttest.Script())
+	ray := core.Drawing{Type: core.HorizontalRay, Symbol: "EURUSD", Timeframe: "1h", Anchors: []core.Anchor{{Time: first, Price: 1.1}}}
+	made, err := r.boards.Put(t.Context(), alice, ray, 0, core.Cause{By: core.Human})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	ray.Anchors = []core.Anchor{{Time: first, Price: 1.12}}
+	tools := drawing.New(drawing.Options{Boards: r.boards, Bar: func(ctx context.Context, _, _ string, at int64) (int64, error) {
+		asked++
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		_, err := r.boards.Put(ctx, alice, ray, 0, core.Cause{By: core.Human})
+		return at, err
+	}})
+	call := agent.Call{ID: "a", Name: "update_drawing", Principal: alice, Conversation: "conv_1", Where: where,
+		Input: json.RawMessage(fmt.Sprintf(`{"drawingId":%q,"reason":"It begins later.","anchor":{"timestamp":%q,"price":1.1}}`, made.Drawing().ID, at(3)))}
+	for _, one := range tools {
+		if one.Spec().Name != call.Name {
+			continue
+		}
+		if words, err := one.(agent.Checked).Check(t.Context(), call, nil); words != "" || err != nil || asked != 1 {
+			t.Errorf("%q, %v, asked %d times", words, err, asked)
+		}
+	}
+	if n := len(r.view().Drawings); n != 2 {
+		t.Errorf("the person has drawn %d", n)
+	}
+}
+
 // TestAPageThatCannotDraw holds that nothing is recorded of what was not drawn.
 func TestAPageThatCannotDraw(t *testing.T) {
 	for _, words := range []string{`{"ok":false,"error":"The chart is closed."}`, `{"success":false}`} {
@@ -471,6 +504,9 @@ func TestACrashBetweenDrawingAndResult(t *testing.T) {
 	call := agent.Call{ID: "a", Name: "draw_horizontal_line", Input: json.RawMessage(`{"price":1.1}`), Principal: alice, Conversation: conversation, Where: where}
 	if _, err := tool.Accept(t.Context(), call, agent.Answer{CallID: "a", Content: `{"ok":true}`}); err != nil {
 		t.Fatal(err)
+	}
+	if words, err := tool.Check(t.Context(), call, nil); words != "" || err != nil {
+		t.Errorf("looked at by another server, the call is refused: %q, %v", words, err)
 	}
 	turn := ok("a")
 	turn.Conversation = conversation
@@ -506,6 +542,9 @@ func TestAnAnswerThatDoesNotCount(t *testing.T) {
 		}
 	}
 	changes, _, err := r.boards.History(t.Context(), alice, "EURUSD", board.Asked{Limit: 9})
+	if r.view().CanRedo {
+		t.Error("the user can make again what does not count")
+	}
 	if err != nil || len(r.view().Drawings) != 0 || len(changes) != 2 || changes[0].Action != core.Undo || changes[0].By != core.Agent || !strings.Contains(changes[0].Reason, "not answered in time") {
 		t.Errorf("%+v, %+v, %v", r.view(), changes, err)
 	}

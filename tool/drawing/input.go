@@ -131,6 +131,11 @@ func (in *input) onto(d *core.Drawing, snap func(timeframe string, unix int64) (
 	return in.anchors(d, snap)
 }
 
+// placed reports whether the input names a time.
+func (in *input) placed() bool {
+	return in.Anchor != nil || in.Anchor1 != nil || in.Anchor2 != nil || in.Center != nil || in.Edge != nil || in.Timestamp != 0 || in.EndTimestamp != 0
+}
+
 // anchors puts places onto a drawing: each kind calls its own by other names.
 func (in *input) anchors(d *core.Drawing, snap func(timeframe string, unix int64) (int64, error)) error {
 	at := map[int]point{}
