@@ -428,8 +428,9 @@ func (r *run) hooked(p plan) (Output, error) {
 // tell is a call as its tool is told of it.
 func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) Call {
 	return Call{
-		ID: c.ID, Name: name, Input: c.Input, Made: c.made, Principal: p, Conversation: stream, Run: run, Where: s.where(),
+		ID: c.ID, Name: name, Input: c.Input, Principal: p, Conversation: stream, Run: run, Where: s.where(),
 		Sources: s.opened.Sources, ResultID: resultID(c), Results: s.stored[:len(s.stored):len(s.stored)],
+		read: s.events[:c.read:c.read],
 	}
 }
 

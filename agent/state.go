@@ -67,8 +67,8 @@ type openCall struct {
 	ID      string
 	Name    string
 	Input   json.RawMessage
-	ordinal int       // from 1 within the conversation
-	made    time.Time // as in Call
+	ordinal int // from 1 within the conversation
+	read    int // how many events came before its message
 }
 
 func (s *state) apply(ev footnote.Event) {
@@ -109,7 +109,7 @@ func (s *state) apply(ev footnote.Event) {
 			s.lost = s.lost.Add(b.Cost)
 		}
 	case footnote.AssistantMessage:
-		s.replied(b, ev.Time)
+		s.replied(b)
 	case footnote.ApprovalAsked:
 		put(&s.asked, b.CallID, true)
 	case footnote.ApprovalGiven:
@@ -157,7 +157,7 @@ func put[V any](m *map[string]V, k string, v V) {
 	(*m)[k] = v
 }
 
-func (s *state) replied(m footnote.AssistantMessage, at time.Time) {
+func (s *state) replied(m footnote.AssistantMessage) {
 	s.steps = m.Step
 	s.usage, s.cost = s.usage.Add(m.Usage), s.cost.Add(m.Cost)
 	s.calls = nil
@@ -169,7 +169,7 @@ func (s *state) replied(m footnote.AssistantMessage, at time.Time) {
 	}
 	for _, c := range toolCalls(m.Blocks) {
 		s.ordinal++
-		c.ordinal, c.made = s.ordinal, at
+		c.ordinal, c.read = s.ordinal, len(s.events)-1
 		s.calls = append(s.calls, c)
 		put(&s.ids, c.ID, true)
 	}

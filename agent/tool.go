@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -72,7 +74,6 @@ type Call struct {
 	ID           string
 	Name         string
 	Input        json.RawMessage
-	Made         time.Time // when its message was stored, by the store's clock; zero while the run that made it has not parked
 	Principal    footnote.Principal
 	Conversation string
 	Run          string
@@ -82,6 +83,27 @@ type Call struct {
 	ResultID string
 	// Results are the stored results of the conversation so far, oldest first.
 	Results []footnote.StoredResult
+
+	read []footnote.Event // the log before the message that made it
+}
+
+// Told is when the newest text was stored, by the store's clock, that the model had read
+// before it made the call and that names something: a message, what was said with one, or
+// a result. It is zero when nothing names it, and while that has not been stored.
+func (c Call) Told(name string) time.Time {
+	for _, ev := range slices.Backward(c.read) {
+		switch b := ev.Body.(type) {
+		case footnote.UserMessage:
+			if strings.Contains(b.Context, name) || strings.Contains(b.Text, name) {
+				return ev.Time
+			}
+		case footnote.ToolResult:
+			if strings.Contains(b.Content, name) {
+				return ev.Time
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // Output is what a tool gives.

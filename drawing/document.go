@@ -54,17 +54,18 @@ type Document struct {
 	Symbol  string
 	Version int64 // sequence of its last event
 
-	drawings map[string]*Drawing // never changed in place
-	bytes    int                 // of all of them, as size counts
-	order    []string            // ids, in the order in which they were made; those that went left gaps
-	at       map[string]int      // where in order
-	born     map[string]Stamp    // also of those that are gone
-	latest   map[string]int64    // the newest change of each, also of those that are gone
-	prior    []uint32            // by version from 1: the change before it of the same drawing, or 0, or noChange
-	done     []step              // that can be undone, the newest last
-	held     int                 // bytes of what they would put back
-	undone   []step              // that can be made again, the newest last
-	calls    map[string]int64    // steps by the name of their call
+	drawings map[string]*Drawing  // never changed in place
+	bytes    int                  // of all of them, as size counts
+	order    []string             // ids, in the order in which they were made; those that went left gaps
+	at       map[string]int       // where in order
+	born     map[string]Stamp     // also of those that are gone
+	touched  map[string]time.Time // when a person last changed each, also of those that are gone
+	latest   map[string]int64     // the newest change of each, also of those that are gone
+	prior    []uint32             // by version from 1: the change before it of the same drawing, or 0, or noChange
+	done     []step               // that can be undone, the newest last
+	held     int                  // bytes of what they would put back
+	undone   []step               // that can be made again, the newest last
+	calls    map[string]int64     // steps by the name of their call
 	recent   []Change
 }
 
@@ -118,6 +119,9 @@ func (d *Document) Apply(ev footnote.Event) error {
 	}
 	if after != nil && after.Created == after.Changed {
 		put(&d.born, b.ID, after.Created)
+	}
+	if b.By == Human {
+		put(&d.touched, b.ID, ev.Time.UTC())
 	}
 	c := changeOf(ev, b, d.drawings[b.ID], after)
 	d.Version, d.prior = ev.Seq, append(d.prior, uint32(d.latest[b.ID]))
@@ -224,7 +228,7 @@ func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 // Size is about how many bytes of memory the document takes.
 func (d *Document) Size() int {
 	const mapped = 100 // an entry of a map
-	n := 1000 + d.bytes + 4*len(d.prior) + mapped*(len(d.born)+len(d.latest)+len(d.calls)+2*len(d.at))
+	n := 1000 + d.bytes + 4*len(d.prior) + mapped*(len(d.born)+len(d.touched)+len(d.latest)+len(d.calls)+2*len(d.at))
 	for _, c := range d.recent {
 		n += 300 + len(c.Reason) + c.After.size()
 	}
@@ -371,6 +375,17 @@ func (d *Document) Drawing(id string) (Drawing, bool) {
 	return Drawing{}, false
 }
 
+// Overruled refuses a change of a drawing that was decided at a time, when a person has
+// changed it after that, also where an agent has changed it since. The zero time is none.
+func (d *Document) Overruled(id string, decided time.Time) error {
+	now := d.drawings[id]
+	if decided.IsZero() || now == nil || !d.touched[id].After(decided) {
+		return nil
+	}
+	return &Stale{Present: new(*now), err: footnote.Errorf(footnote.Conflict,
+		"The user has changed the drawing %s after you were told of it; it is now at version %d.", id, now.Version)}
+}
+
 // CanUndo reports whether there is a change to take back.
 func (d *Document) CanUndo() bool { return len(d.done) > 0 }
 
@@ -401,6 +416,7 @@ func (d *Document) Step(seq int64) (changes []Change) {
 func (d *Document) Clone() *Document {
 	c := *d
 	c.drawings, c.at, c.born, c.calls = maps.Clone(d.drawings), maps.Clone(d.at), maps.Clone(d.born), maps.Clone(d.calls)
+	c.touched = maps.Clone(d.touched)
 	c.latest, c.prior = maps.Clone(d.latest), slices.Clone(d.prior)
 	c.order, c.done, c.undone, c.recent = slices.Clone(d.order), slices.Clone(d.done), slices.Clone(d.undone), slices.Clone(d.recent)
 	return &c

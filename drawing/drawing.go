@@ -178,17 +178,6 @@ func stale(present *Drawing, base int64) error {
 		"The drawing %s has changed: this was made against version %d, and it is now at version %d.", present.ID, base, present.Version)}
 }
 
-// Since refuses a change that was decided at a time, when a person has changed the
-// drawing after it. The zero time is none.
-func (d *Drawing) Since(decided time.Time) error {
-	if decided.IsZero() || d.Changed.By != Human || !d.Changed.At.After(decided) {
-		return nil
-	}
-	present := *d
-	return &Stale{Present: &present, err: footnote.Errorf(footnote.Conflict,
-		"The user has changed the drawing %s after this was decided; it is now at version %d.", d.ID, d.Version)}
-}
-
 func invalid(format string, args ...any) error {
 	return footnote.Errorf(footnote.InvalidRequest, format, args...)
 }

@@ -443,6 +443,35 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
+// TestAPersonsChangeIsSeenBehindAnAgents has an agent change a drawing after a person did:
+// whoever was told of it before both would undo what the person has done.
+func TestAPersonsChangeIsSeenBehindAnAgents(t *testing.T) {
+	d := newDoc(t)
+	told := time.Unix(1_700_000_000, 0).Add(time.Millisecond) // after the first change, before the second
+	d.one(d.Add(line("a", 1.1), me))
+	if err := d.Overruled("a", told); err != nil {
+		t.Error(err)
+	}
+	d.replace(line("a", 1.2), 0, me)
+	named := line("a", 1.2)
+	named.Label = "Support"
+	d.replace(named, 0, bot)
+	old, ok := errors.AsType[*drawing.Stale](d.Overruled("a", told))
+	if !ok || old.Present.Version != 3 || *old.Present.Price != 1.2 {
+		t.Errorf("the person's change is overruled: %+v", old)
+	}
+	for _, decided := range []time.Time{{}, told.Add(2 * time.Second)} {
+		if err := d.Overruled("a", decided); err != nil {
+			t.Errorf("at %s: %v", decided, err)
+		}
+	}
+	d.one(d.Take("a", 0, bot))
+	d.put(d.Back(0, bot)) // what was there before is there again
+	if d.Overruled("a", told) == nil {
+		t.Error("a removal that was taken back hides the person's change")
+	}
+}
+
 func TestTheSameTheOtherWayRound(t *testing.T) {
 	at := func(kind string, anchors ...drawing.Anchor) drawing.Drawing {
 		return drawing.Drawing{ID: "x", Type: kind, Symbol: "EURUSD", Timeframe: "1h", Anchors: anchors}

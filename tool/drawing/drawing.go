@@ -4,6 +4,7 @@
 package drawing
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -245,9 +246,9 @@ func span(in input, timeframe string, last int64) []core.Anchor {
 func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChanged, error) {
 	switch p.call.Name {
 	case updateDrawing:
-		old, there := doc.Drawing(p.in.DrawingID)
-		if !there {
-			return nil, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
+		old, err := p.present(doc)
+		if err != nil {
+			return nil, err
 		}
 		now, err := p.changed(old)
 		if err != nil {
@@ -262,6 +263,9 @@ func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChang
 		}
 		return &b, err
 	case removeDrawing:
+		if _, err := p.present(doc); err != nil {
+			return nil, err
+		}
 		b, err := doc.Take(p.in.DrawingID, p.in.Version, p.cause)
 		return &b, err
 	default:
@@ -270,6 +274,19 @@ func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChang
 		b, err := doc.Add(d, p.cause)
 		return &b, err
 	}
+}
+
+// present is the drawing that a call is about. One that says no version was decided on
+// what the model had last been told of it: what a person did after that is not undone.
+func (p *plan) present(doc *core.Document) (core.Drawing, error) {
+	old, there := doc.Drawing(p.in.DrawingID)
+	switch {
+	case !there:
+		return old, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
+	case p.in.Version == 0:
+		return old, doc.Overruled(old.ID, p.call.Told(old.ID))
+	}
+	return old, nil
 }
 
 func unchanged(id string) error {
@@ -375,24 +392,17 @@ func (t *tool) change(ctx context.Context, call agent.Call) (board.Changed, erro
 	}
 }
 
-// alter changes or removes a drawing as it is now. A call that says no version was
-// decided on what there was when it was made: what a person did after that is not undone.
+// alter changes or removes a drawing as it is now.
 func (t *tool) alter(ctx context.Context, p *plan, at Chart) (board.Changed, error) {
-	v, err := t.o.Boards.View(ctx, p.call.Principal, at.Symbol)
+	var old core.Drawing
+	err := t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) (err error) {
+		old, err = p.present(doc)
+		return err
+	})
 	if err != nil {
 		return board.Changed{}, err
 	}
-	i := slices.IndexFunc(v.Drawings, func(d core.Drawing) bool { return d.ID == p.in.DrawingID })
-	if i < 0 {
-		return board.Changed{}, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", p.in.DrawingID)
-	}
-	old, base := v.Drawings[i], p.in.Version
-	if base == 0 {
-		if err := old.Since(p.call.Made); err != nil {
-			return board.Changed{}, err
-		}
-		base = old.Version
-	}
+	base := cmp.Or(p.in.Version, old.Version)
 	if p.call.Name == removeDrawing {
 		return t.o.Boards.Remove(ctx, p.call.Principal, at.Symbol, old.ID, base, p.cause)
 	}

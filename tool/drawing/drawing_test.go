@@ -445,6 +445,51 @@ func TestAPersonIsNotOverruled(t *testing.T) {
 	}
 }
 
+// TestAPersonIsNotOverruledByHaste holds the same for what a person does while the model
+// makes up its mind, also when an assistant has changed the drawing after that.
+func TestAPersonIsNotOverruledByHaste(t *testing.T) {
+	id := board.IDOf("", "line")
+	move := fmt.Sprintf(`{"drawingId":%q,"reason":"It was broken.","price":1.12}`, id)
+	model := &scripted{}
+	r := newRig(t, model)
+	line := core.Drawing{Type: core.HorizontalLine, Symbol: "EURUSD", Timeframe: "1h", Price: new(1.1)}
+	put := func(c core.Cause) {
+		t.Helper()
+		if _, err := r.boards.Put(t.Context(), alice, line, 0, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(core.Cause{By: core.Human, Call: "line"})
+	line.ID = id
+	model.replies = []func() agenttest.Reply{
+		func() agenttest.Reply {
+			return agenttest.Call("a", "draw_vertical_line", fmt.Sprintf(`{"timestamp":%d}`, last))
+		},
+		func() agenttest.Reply {
+			line.Price = new(1.11)
+			put(core.Cause{By: core.Human})
+			line.Label = "Support"
+			put(core.Cause{By: core.Agent, Conversation: "conv_other", Call: "b", Reason: "It has a name."})
+			return agenttest.Call("c", "update_drawing", move)
+		},
+		func() agenttest.Reply { return agenttest.Call("d", "update_drawing", move) },
+		func() agenttest.Reply { return agenttest.Say("Moved.") },
+	}
+	conversation, _ := r.turn(agent.Turn{Text: "mark today, and move support", Where: where})
+	for _, call := range []string{"a", "d"} { // the page never sees c
+		turn := ok(call)
+		turn.Conversation = conversation
+		r.turn(turn)
+	}
+	res := r.results(conversation)
+	if c := res["c"]; !c.IsError || !strings.Contains(c.Content, "The user has changed") || !strings.Contains(c.Content, `"price":1.11,"label":"Support"`) {
+		t.Errorf("%+v", c)
+	}
+	if d := res["d"]; d.IsError {
+		t.Errorf("decided anew: %+v", d)
+	}
+}
+
 // TestASlowMarketHoldsNobodyUp has a person draw while the market is asked for the bar of
 // an update.
 func TestASlowMarketHoldsNobodyUp(t *testing.T) {
