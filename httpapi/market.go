@@ -40,6 +40,10 @@ func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	now, err := s.opts.Market.Now(ctx)
+	if err != nil {
+		return err
+	}
 	type symbol struct {
 		Symbol     string             `json:"symbol"`
 		Name       string             `json:"name"`
@@ -60,7 +64,7 @@ func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 		}
 		out[i].From, out[i].To = &list[i].From, &list[i].To
 	}
-	return writeValue(w, http.StatusOK, map[string]any{"symbols": out, "now": s.opts.Market.Now().UTC().Truncate(time.Second)})
+	return writeValue(w, http.StatusOK, map[string]any{"symbols": out, "now": now.UTC().Truncate(time.Second)})
 }
 
 // earliestTime and latestTime bound the times that a query can name, in Unix seconds.
@@ -214,6 +218,10 @@ func (s *Server) price(ctx context.Context, symbol string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, priceTime)
 	defer cancel()
 	p, err := s.opts.Market.Price(ctx, symbol)
+	var now time.Time
+	if err == nil {
+		now, err = s.opts.Market.Now(ctx)
+	}
 	var data []byte
 	switch {
 	case err == nil:
@@ -225,7 +233,7 @@ func (s *Server) price(ctx context.Context, symbol string) ([]byte, error) {
 			Age       float64   `json:"age_seconds"`
 			Synthetic bool      `json:"synthetic"`
 			Replay    bool      `json:"replay"`
-		}{p.Symbol, p.Bid, p.Ask, p.Time.UTC(), max(0, s.opts.Market.Now().Sub(p.Time).Round(time.Second).Seconds()), p.Synthetic, p.Replay})
+		}{p.Symbol, p.Bid, p.Ask, p.Time.UTC(), max(0, now.Sub(p.Time).Round(time.Second).Seconds()), p.Synthetic, p.Replay})
 	case footnote.CodeOf(err) == footnote.MarketUnavailable:
 		data, err = json.Marshal(struct {
 			Down   bool   `json:"down"`

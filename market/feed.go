@@ -8,16 +8,17 @@ import (
 )
 
 // Replay is a Feed that plays what is stored: the candle of a symbol that ends last, again
-// and again from its open over its extremes to its close. The time in it stands still at the end of the data, so that "today" is the
-// day in which the data ends.
+// and again from its open over its extremes to its close. The time in it stands still at
+// the end of the data, so that "today" is the day in which the data ends.
 type Replay struct {
 	Data Data
 	// Clock is the clock by which it plays; nil: time.Now.
 	Clock func() time.Time
 
 	mu   sync.Mutex // guards below
-	ends time.Time
-	next time.Time // before which it is not looked for again
+	ends time.Time  // where the data ends; zero: it is not known, or there is none
+	err  error      // why it is not
+	next time.Time  // before which it is not looked for again
 }
 
 // lap is how long one bar is played.
@@ -37,38 +38,42 @@ const (
 	rest = time.Second
 )
 
-// Now implements Feed: where the data ends. Where that cannot be read it is what it was.
-func (r *Replay) Now() time.Time {
+// Now implements Feed: where the data ends; while that cannot be read, where it did. Without
+// any data it is the clock's.
+func (r *Replay) Now(ctx context.Context) (time.Time, error) {
+	r.mu.Lock()
+	if now := r.clock(); now.Before(r.next) {
+		defer r.mu.Unlock()
+		return r.ends, r.err
+	} else if !r.ends.IsZero() {
+		r.next = now.Add(rest) // until this look is over it is what it was
+	}
+	r.mu.Unlock()
+	symbols, err := r.Data.Symbols(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
-	if !now.Before(r.next) {
-		r.look(now)
+	switch {
+	case err != nil && r.ends.IsZero():
+		if ctx.Err() == nil { // or it is this caller's error alone
+			r.err, r.next = err, now.Add(rest)
+		}
+		return time.Time{}, err
+	case err != nil:
+		r.next = now.Add(rest)
+		return r.ends, nil
 	}
-	if r.ends.IsZero() {
-		return now.UTC() // there is no data
-	}
-	return r.ends
-}
-
-// look finds out where the data ends. r.mu must be held.
-func (r *Replay) look(now time.Time) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	symbols, err := r.Data.Symbols(ctx)
-	if err != nil {
-		r.next = r.clock().Add(rest)
-		return
-	}
-	r.ends = time.Time{}
+	r.ends, r.err, r.next = time.Time{}, nil, time.Time{}
 	for _, s := range symbols {
 		if s.To.After(r.ends) {
 			r.ends = s.To
 		}
 	}
-	if !r.ends.IsZero() {
-		r.next = now.Add(keep)
+	if r.ends.IsZero() {
+		return now.UTC(), nil
 	}
+	r.next = now.Add(keep)
+	return r.ends, nil
 }
 
 // Price implements Feed.

@@ -12,8 +12,8 @@ import (
 // broken is data that cannot be read while it is away.
 type broken struct {
 	market.Data
-	away  bool
-	asked int
+	away, empty bool
+	asked       int
 }
 
 func (b *broken) Symbols(ctx context.Context) ([]market.Symbol, error) {
@@ -21,28 +21,41 @@ func (b *broken) Symbols(ctx context.Context) ([]market.Symbol, error) {
 	if b.away {
 		return nil, market.Down(market.Database, "it cannot be read.", nil)
 	}
+	if b.empty {
+		return nil, nil
+	}
 	return []market.Symbol{{Symbol: "EURUSD", To: utc("2026-11-19 10:00")}}, nil
 }
 
 // TestNowOfAReplay holds that data which is away is not asked by everybody who wants to
-// know the time, and that the time is what it was.
+// know the time; that the time is what it was, and no guess where it was not known yet.
 func TestNowOfAReplay(t *testing.T) {
 	clock := utc("2026-11-21 12:00")
 	data := &broken{away: true}
 	r := &market.Replay{Data: data, Clock: func() time.Time { return clock }}
 	now := func(want string, asked int) {
 		t.Helper()
-		if got := r.Now(); !got.Equal(utc(want)) || data.asked != asked {
-			t.Errorf("it is %s after %d questions; want %s after %d", got, data.asked, want, asked)
+		got, err := r.Now(t.Context())
+		if unknown := footnote.CodeOf(err) == footnote.MarketUnavailable; err != nil && !unknown || unknown != (want == "") || want != "" && !got.Equal(utc(want)) || data.asked != asked {
+			t.Errorf("it is %s, %v, after %d questions; want %q after %d", got, err, data.asked, want, asked)
 		}
 	}
-	now("2026-11-21 12:00", 1)
-	now("2026-11-21 12:00", 1)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := r.Now(gone); err == nil {
+		t.Errorf("it is %s", got)
+	}
+	now("", 2) // that one caller left says nothing to the next
+	now("", 2)
 	clock, data.away = clock.Add(time.Second), false
-	now("2026-11-19 10:00", 2)
+	now("2026-11-19 10:00", 3)
 	clock, data.away = clock.Add(5*time.Second), true
-	now("2026-11-19 10:00", 3)
-	now("2026-11-19 10:00", 3)
+	now("2026-11-19 10:00", 4)
+	now("2026-11-19 10:00", 4)
+	empty := &market.Replay{Data: &broken{empty: true}, Clock: r.Clock}
+	if got, err := empty.Now(t.Context()); err != nil || !got.Equal(clock) {
+		t.Errorf("without data it is %s, %v", got, err)
+	}
 }
 
 // ended is data of which each time frame has one candle.
@@ -68,8 +81,11 @@ func TestReplayOfTheNewest(t *testing.T) {
 	r := &market.Replay{Data: ended{last: map[market.Timeframe]market.Candle{
 		market.M1: c("2026-10-01 09:59", 1, false), market.H1: c("2026-11-18 00:00", 2, true), market.D1: c("2026-11-17 00:00", 3, false)}}}
 	p, err := r.Price(t.Context(), "EURUSD")
-	if err != nil || p.Bid != 2.99995 || !p.Time.Equal(utc("2026-11-18 00:00")) || !r.Now().Equal(utc("2026-11-19 10:00")) {
-		t.Errorf("%+v, %v, %v", p, err, r.Now())
+	if err != nil || p.Bid != 2.99995 || !p.Time.Equal(utc("2026-11-18 00:00")) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if now, err := r.Now(t.Context()); err != nil || !now.Equal(utc("2026-11-19 10:00")) {
+		t.Errorf("it is %s, %v", now, err)
 	}
 	if _, err := r.Price(t.Context(), "XAUUSD"); footnote.CodeOf(err) != footnote.MarketUnavailable {
 		t.Errorf("without candles: %v", err)

@@ -41,8 +41,9 @@ type Feed interface {
 	// Price is the newest. When the feed is away the error is MarketUnavailable; one
 	// that only says nothing new gives an old price with its time.
 	Price(ctx context.Context, symbol string) (Price, error)
-	// Now is the time in this market: the clock's, or that of a replay.
-	Now() time.Time
+	// Now is the time in this market: the clock's, or that of a replay. Where it is not
+	// known the error is MarketUnavailable: another time would be a guess.
+	Now(ctx context.Context) (time.Time, error)
 }
 
 // Market is all of it.

@@ -79,7 +79,9 @@ func reactions(ctx context.Context, m Market, q ReactionQuery) ([]Reaction, erro
 		find.Currencies = []string{q.Currency}
 	}
 	if find.To.IsZero() {
-		find.To = m.Now()
+		if find.To, err = m.Now(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if find.Limit == 0 {
 		find.Limit = 24

@@ -111,7 +111,7 @@ func (f *Feed) Close() error {
 }
 
 // Now implements market.Feed.
-func (f *Feed) Now() time.Time { return f.o.Now() }
+func (f *Feed) Now(context.Context) (time.Time, error) { return f.o.Now(), nil }
 
 // Price implements market.Feed. While there is no connection the feed is down, and the
 // last price is said with its age; it is not given as a price.

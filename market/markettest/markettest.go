@@ -467,7 +467,7 @@ func trades(t *testing.T, s market.Store) {
 // clock is a feed of which only the time matters.
 type clock time.Time
 
-func (c clock) Now() time.Time { return time.Time(c) }
+func (c clock) Now(context.Context) (time.Time, error) { return time.Time(c), nil }
 func (clock) Price(context.Context, string) (market.Price, error) {
 	return market.Price{}, market.Down(market.PriceFeed, "there is none.", nil)
 }

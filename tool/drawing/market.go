@@ -132,7 +132,11 @@ func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (stri
 	if err != nil {
 		return "", err
 	}
-	age := max(0, p.market.Now().Sub(now.Time)).Round(time.Second)
+	clock, err := p.market.Now(ctx)
+	if err != nil {
+		return "", err
+	}
+	age := max(0, clock.Sub(now.Time)).Round(time.Second)
 	return fmt.Sprintf("bid %.*f, ask %.*f, spread %s, at %s (%s old)%s.", b.Digits, now.Bid, b.Digits, now.Ask,
 		core.Number(now.Ask-now.Bid), now.Time.UTC().Format(time.RFC3339), age, invented(now.Synthetic)), nil
 }
@@ -165,7 +169,10 @@ func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (str
 	if err != nil {
 		return "", err
 	}
-	now := p.market.Now()
+	now, err := p.market.Now(ctx)
+	if err != nil {
+		return "", err
+	}
 	list, err := p.market.Events(ctx, market.EventQuery{Currencies: b.symbol.Currencies(), From: now, To: now.Add(aDay), Limit: mostEvents})
 	if err != nil {
 		return "", err
@@ -211,7 +218,11 @@ func (p *Prices) noEvents(ctx context.Context, s market.Symbol, now time.Time) (
 }
 
 func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
-	list, err := p.market.COT(ctx, market.COTQuery{Symbol: c.Symbol, To: p.market.Now(), Limit: 2})
+	now, err := p.market.Now(ctx)
+	if err != nil {
+		return "", err
+	}
+	list, err := p.market.COT(ctx, market.COTQuery{Symbol: c.Symbol, To: now, Limit: 2})
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +243,11 @@ func (p *Prices) headlines(ctx context.Context, _ footnote.Principal, c Chart) (
 	if err != nil {
 		return "", err
 	}
-	list, err := p.market.Headlines(ctx, market.HeadlineQuery{Currencies: b.symbol.Currencies(), To: p.market.Now(), Limit: mostHeadlines})
+	now, err := p.market.Now(ctx)
+	if err != nil {
+		return "", err
+	}
+	list, err := p.market.Headlines(ctx, market.HeadlineQuery{Currencies: b.symbol.Currencies(), To: now, Limit: mostHeadlines})
 	if err != nil {
 		return "", err
 	}

@@ -78,6 +78,7 @@ type question struct {
 // answer is a table, and what is to be known of it.
 type answer struct {
 	asked     any // the input with all that was left out of it
+	now       time.Time
 	symbol    market.Symbol
 	result    footnote.Result
 	synthetic bool
@@ -116,7 +117,11 @@ func (t tool[In, P]) Call(ctx context.Context, call agent.Call) (agent.Output, e
 
 // ask answers what is asked of a symbol that there is.
 func (t tool[In, P]) ask(ctx context.Context, who footnote.Principal, in P) (a answer, err error) {
-	q := question{market: t.Market, who: who, now: t.Market.Now().UTC()}
+	q := question{market: t.Market, who: who}
+	if q.now, err = t.Market.Now(ctx); err != nil {
+		return a, err
+	}
+	q.now = q.now.UTC()
 	thought, name := in.common()
 	*thought = "" // it is the user's, and no part of what was asked
 	if *name != "" {
@@ -131,7 +136,7 @@ func (t tool[In, P]) ask(ctx context.Context, who footnote.Principal, in P) (a a
 		*name = q.symbol.Symbol
 	}
 	a, err = t.answer(ctx, q, in)
-	a.asked, a.symbol = in, q.symbol
+	a.asked, a.now, a.symbol = in, q.now, q.symbol
 	return a, err
 }
 
@@ -157,7 +162,7 @@ const (
 const invented = "This data is synthetic: it was invented for a demo and says nothing about a real market. Tell the user so."
 
 func (t tool[In, P]) output(call agent.Call, a answer) agent.Output {
-	facts := map[string]any{"now": t.Market.Now().UTC().Format(time.RFC3339), "synthetic": a.synthetic}
+	facts := map[string]any{"now": moment(a.now), "synthetic": a.synthetic}
 	for k, v := range a.facts {
 		facts[k] = v
 	}

@@ -33,7 +33,7 @@ type fixed struct {
 	err   error
 }
 
-func (f fixed) Now() time.Time { return f.now }
+func (f fixed) Now(context.Context) (time.Time, error) { return f.now, nil }
 func (f fixed) Price(context.Context, string) (market.Price, error) {
 	return f.price, f.err
 }
