@@ -22,9 +22,10 @@ type ReactionQuery struct {
 // Reaction is what a price did after an event.
 type Reaction struct {
 	Event Event
-	// Timeframe is that of the bars the prices are from: the shortest that are stored of
-	// that time. Before is the close of the last bar that ended by the release, After that
-	// of the last bar that ended by the end of the time that is asked for.
+	// Timeframe is that of the bars the prices are from: the shortest of which there is one
+	// before the release. Before is the close of the last bar that ended by the release, After that
+	// of the last bar that ended by the end of the time that is asked for. Neither is
+	// further from its moment than a bar is long, or ten minutes.
 	Timeframe     Timeframe
 	Before, After float64
 	High, Low     float64 // between the two
@@ -33,8 +34,9 @@ type Reaction struct {
 // Move is how far the price went.
 func (r Reaction) Move() float64 { return r.After - r.Before }
 
-// gap is how many bars may be missing at the end of a reaction.
-const gap = 10
+// gap is how long nothing may have been traded before a release, or at the end of a
+// reaction: minutes without a trade are common, hours are a market that is closed.
+const gap = 10 * time.Minute
 
 // mostReactions is how many releases one query looks at.
 const mostReactions = 100
@@ -107,24 +109,32 @@ func reactions(ctx context.Context, m Market, q ReactionQuery) ([]Reaction, erro
 // are none that reach from before the release to the end of the time.
 func react(ctx context.Context, d Data, s Symbol, e Event, after time.Duration) (r Reaction, ok bool, err error) {
 	end := e.Time.Add(after)
+	if end.After(s.To) {
+		return r, false, nil // nobody knows yet
+	}
 	for _, f := range s.Timeframes {
 		if f.Length() > after || f.Order() > H1.Order() {
 			break
 		}
-		list, err := d.Candles(ctx, CandleQuery{Symbol: s.Symbol, Timeframe: f, From: e.Time.Add(-4 * f.Length()), To: end})
+		list, err := d.Candles(ctx, CandleQuery{Symbol: s.Symbol, Timeframe: f, From: e.Time.Add(-f.Length() - near(f)), To: end})
 		if err != nil {
 			return r, false, err
 		}
-		if r, ok := measure(e, f, end, list); ok {
-			return r, true, nil
+		if r, known, ok := measure(e, f, end, list); known {
+			return r, ok, nil // longer candles would only hide that nothing was traded
 		}
 	}
 	return r, false, nil
 }
 
-func measure(e Event, f Timeframe, end time.Time, list []Candle) (Reaction, bool) {
-	r := Reaction{Event: e, Timeframe: f}
-	known, moved := false, false
+// near is how far from its moment a price of a reaction may be, in bars of a time frame.
+func near(f Timeframe) time.Duration { return max(gap, f.Length()) }
+
+// measure measures a reaction in some candles. Known is whether they have the price before
+// the release, and ok whether that at the end, too.
+func measure(e Event, f Timeframe, end time.Time, list []Candle) (r Reaction, known, ok bool) {
+	r = Reaction{Event: e, Timeframe: f}
+	moved := false
 	var last time.Time
 	for _, c := range list {
 		switch over := f.End(c.Time); {
@@ -138,7 +148,7 @@ func measure(e Event, f Timeframe, end time.Time, list []Candle) (Reaction, bool
 			r.After, r.High, r.Low, moved, last = c.Close, max(r.High, c.High), min(r.Low, c.Low), true, over
 		}
 	}
-	// Where the bars end long before the time does, because of a weekend or the end of
-	// the data, this is not what the price did in that time.
-	return r, known && moved && end.Sub(last) < gap*f.Length()
+	// Where the bars end long before the time does, because of a weekend, this is not what
+	// the price did in that time.
+	return r, known, known && moved && end.Sub(last) < near(f)
 }
