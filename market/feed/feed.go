@@ -235,7 +235,7 @@ func (f *Feed) events(parent context.Context) error {
 	f.connected()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, mostMessage)
-	lines.Split(splitLines)
+	lines.Split(splitLines())
 	var data []byte
 	for lines.Scan() {
 		heard()
@@ -256,18 +256,28 @@ func (f *Feed) events(parent context.Context) error {
 	return ended(ctx, errors.Join(reason("it ended the stream"), lines.Err()))
 }
 
-// splitLines ends lines at \n, \r\n and, as server-sent events may, \r.
-func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	i := bytes.IndexAny(data, "\r\n")
-	switch {
-	case i < 0 && atEOF && len(data) > 0:
-		return len(data), data, nil
-	case i < 0:
-		return 0, nil, nil
-	case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
-		return i + 2, data[:i], nil
+// splitLines ends lines at \n, \r\n and, as server-sent events may, \r. A \r ends its line
+// at once: the \n that may come with the next packet is passed over then.
+func splitLines() bufio.SplitFunc {
+	half := false
+	return func(data []byte, atEOF bool) (advance int, token []byte, err error) {
+		if half && len(data) > 0 {
+			if half = false; data[0] == '\n' {
+				return 1, nil, nil
+			}
+		}
+		i := bytes.IndexAny(data, "\r\n")
+		switch {
+		case i < 0 && atEOF && len(data) > 0:
+			return len(data), data, nil
+		case i < 0:
+			return 0, nil, nil
+		case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
+			return i + 2, data[:i], nil
+		}
+		half = data[i] == '\r' && i+1 == len(data)
+		return i + 1, data[:i], nil
 	}
-	return i + 1, data[:i], nil
 }
 
 // messages follows a WebSocket until it ends.
@@ -314,23 +324,19 @@ type tick struct {
 // things, too.
 func (f *Feed) take(data []byte) {
 	data = bytes.TrimSpace(data)
-	var list []tick
-	if bytes.HasPrefix(data, []byte("[")) {
-		if json.Unmarshal(data, &list) != nil {
-			return
-		}
-	} else {
-		var one tick
-		if json.Unmarshal(data, &one) != nil {
-			return
-		}
-		list = []tick{one}
+	list := []json.RawMessage{data}
+	if bytes.HasPrefix(data, []byte("[")) && json.Unmarshal(data, &list) != nil {
+		return
 	}
 	now := f.o.Now()
 	defer f.signal()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, t := range list {
+	for _, one := range list {
+		var t tick
+		if json.Unmarshal(one, &t) != nil {
+			continue // the others of the message may be prices
+		}
 		p, ok := t.price(now)
 		old, known := f.prices[p.Symbol]
 		if !ok || known && p.Time.Before(old.Time) || !known && len(f.prices) >= mostSymbols {

@@ -1,13 +1,17 @@
 package feed_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -128,7 +132,7 @@ func TestStreams(t *testing.T) {
 				`{"symbol":"EURUSD","bid":1,"ask":2,"time":{}}`, `[1]`, `null`, `{}`} {
 				s.say <- "data: " + text + "\n\n"
 			}
-			s.say <- "data: [{\"symbol\":\"USDJPY\",\"bid\":150,\"ask\":150.1,\"time\":1767322800},{\"symbol\":\"XAUUSD\",\"bid\":2000,\"ask\":2001,\"time\":1767322800123}]\n\n"
+			s.say <- "data: [{\"symbol\":\"USDJPY\",\"bid\":150,\"ask\":150.1,\"time\":1767322800},{\"symbol\":\"GBPUSD\",\"bid\":\"1.2\"},7,{\"symbol\":\"XAUUSD\",\"bid\":2000,\"ask\":2001,\"time\":1767322800123}]\n\n"
 			until(t, f, "XAUUSD", bid(2000))
 			until(t, f, "USDJPY", bid(150))
 			until(t, f, "EURUSD", bid(1.1))
@@ -151,6 +155,24 @@ func TestStreams(t *testing.T) {
 			close(heard)
 			saying.Wait()
 		})
+	}
+}
+
+// TestLines has every way to end a line, and packets that end within one: an event of two
+// lines is one.
+func TestLines(t *testing.T) {
+	const text = "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\rdata: e\n\n"
+	want := []string{"data: a", "data: b", "", "data: c", "data: d", "", "data: e", ""}
+	for name, in := range map[string]io.Reader{"at once": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
+		lines := bufio.NewScanner(in)
+		lines.Split(feed.SplitLines())
+		var got []string
+		for lines.Scan() {
+			got = append(got, lines.Text())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 
