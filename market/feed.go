@@ -127,7 +127,10 @@ func (r *Replay) play(s Symbol, c Candle, end time.Time) Price {
 	leg := min(int(at*3), 2)
 	mid := stops[leg] + (stops[leg+1]-stops[leg])*(at*3-float64(leg))
 	point := math.Pow10(-s.Digits)
-	half := point * 5
+	half := 0.0 // candles have no spread
+	if s.Synthetic {
+		half = point * 5
+	}
 	round := func(p float64) float64 { return math.Round(p/point) / math.Round(1/point) }
 	return Price{Symbol: s.Symbol, Bid: round(mid - half), Ask: round(mid + half), Time: end, Synthetic: s.Synthetic, Replay: true}
 }

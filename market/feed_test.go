@@ -81,7 +81,7 @@ func TestReplayOfTheNewest(t *testing.T) {
 	r := &market.Replay{Data: ended{last: map[market.Timeframe]market.Candle{
 		market.M1: c("2026-10-01 09:59", 1, false), market.H1: c("2026-11-18 00:00", 2, true), market.D1: c("2026-11-17 00:00", 3, false)}}}
 	p, err := r.Price(t.Context(), "EURUSD")
-	if err != nil || p.Bid != 2.99995 || !p.Time.Equal(utc("2026-11-18 00:00")) {
+	if err != nil || p.Bid != 3 || p.Ask != 3 || !p.Time.Equal(utc("2026-11-18 00:00")) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if now, err := r.Now(t.Context()); err != nil || !now.Equal(utc("2026-11-19 10:00")) {

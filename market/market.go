@@ -136,6 +136,10 @@ type Price struct {
 	Replay    bool // stored candles, played again
 }
 
+// Spread is how far bid and ask are apart; ok is false where nobody knows, as candles have
+// none.
+func (p Price) Spread() (v float64, ok bool) { return p.Ask - p.Bid, !p.Replay || p.Synthetic }
+
 // Event is a release of the calendar. What is not known yet is nil.
 type Event struct {
 	ID        int64
@@ -205,6 +209,12 @@ type COTReport struct {
 
 // Net is what speculators hold: bought less sold.
 func (r COTReport) Net() int64 { return r.NonCommercialLong - r.NonCommercialShort }
+
+// Change is how the net changed in a week; ok is false where the report before is not that
+// of the week before, which was a day earlier or later if there was a holiday.
+func (r COTReport) Change(before COTReport) (n int64, ok bool) {
+	return r.Net() - before.Net(), r.Date.Sub(before.Date) <= 8*24*time.Hour
+}
 
 // COTQuery asks for reports that were published before To. A Limit of 0 is 26.
 type COTQuery struct {

@@ -244,9 +244,13 @@ func (w *writer) marketPrice(t toldTable) {
 	w.num(t, 0, "bid", -1)
 	w.text("**, ask **")
 	w.num(t, 0, "ask", -1)
-	w.text("**, a spread of ")
-	w.num(t, 0, "spread_pips", 1)
-	w.text(" pips, as of ")
+	w.text("**")
+	if _, ok := t.value(0, "spread_pips"); ok {
+		w.text(", a spread of ")
+		w.num(t, 0, "spread_pips", 1)
+		w.text(" pips")
+	}
+	w.text(", as of ")
 	w.when(t, 0, "time")
 	w.text(" (UTC). The price is ")
 	w.num(t, 0, "age_seconds", -1)

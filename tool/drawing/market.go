@@ -137,8 +137,12 @@ func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (stri
 		return "", err
 	}
 	age := max(0, clock.Sub(now.Time)).Round(time.Second)
+	spread := "not known"
+	if v, ok := now.Spread(); ok {
+		spread = core.Number(v)
+	}
 	return fmt.Sprintf("bid %.*f, ask %.*f, spread %s, at %s (%s old)%s.", b.Digits, now.Bid, b.Digits, now.Ask,
-		core.Number(now.Ask-now.Bid), now.Time.UTC().Format(time.RFC3339), age, invented(now.Synthetic)), nil
+		spread, now.Time.UTC().Format(time.RFC3339), age, invented(now.Synthetic)), nil
 }
 
 func (p *Prices) recent(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
@@ -233,7 +237,9 @@ func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string
 	words := fmt.Sprintf("speculators net %+d contracts on %s (long %d, short %d, open interest %d)",
 		last.Net(), last.Date.UTC().Format(time.DateOnly), last.NonCommercialLong, last.NonCommercialShort, last.OpenInterest)
 	if len(list) > 1 {
-		words += fmt.Sprintf(", %+d in a week", last.Net()-list[0].Net())
+		if change, ok := last.Change(list[0]); ok {
+			words += fmt.Sprintf(", %+d in a week", change)
+		}
 	}
 	return words + invented(last.Synthetic) + ".", nil
 }

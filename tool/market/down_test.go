@@ -123,7 +123,7 @@ func TestHalfLoaded(t *testing.T) {
 	with(t, s, func(l market.Load) error {
 		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{{Time: day("2026-11-19 10:00"), Open: -37.5, High: -37, Low: -40, Close: -37.6}})
 	})
-	words["get_candles"], words["get_current_price"] = `-37.5,-37,-40,-37.6,0`, `"EURUSD",-`
+	words["get_candles"], words["get_current_price"] = `-37.5,-37,-40,-37.6,0`, `,null,null,"2026-11-19T10:01:00Z",0]`
 	says()
 }
 
@@ -143,19 +143,38 @@ func TestSameEvent(t *testing.T) {
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != 0.0 {
 		t.Errorf("%v", r.Table.Rows)
 	}
+	if out, _ := call(t, m, "get_event_statistics", map[string]any{"symbol": "EURUSD", "event": "CPI y/y", "currency": "chf"}); !out.IsError || !strings.Contains(out.Content, "has no past event of CHF") {
+		t.Error(out.Content)
+	}
 	// Of an index nobody knows which way it should go.
 	with(t, s, func(l market.Load) error {
 		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "DAX40", Digits: 1}); err != nil {
 			return err
 		}
-		list := make([]market.Candle, 120)
+		list := make([]market.Candle, 150)
 		for i := range list {
 			list[i] = market.Candle{Time: day("2026-11-19 00:00").Add(time.Duration(i) * time.Minute), Open: 1, High: 1, Low: 1, Close: 1}
 		}
 		return l.Candles(t.Context(), "DAX40", market.M1, list)
 	})
+	if out, _ := call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "minutes": 1}); !out.IsError || !strings.Contains(out.Content, "as currency: EUR, USD.") {
+		t.Error(out.Content)
+	}
 	_, r = call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "currency": "USD"})
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != nil || r.Table.Rows[0][8] != nil {
 		t.Errorf("%v", r.Table.Rows)
+	}
+}
+
+// TestMissingReport has no change in a week where the week before is missing.
+func TestMissingReport(t *testing.T) {
+	s := small(t)
+	with(t, s, func(l market.Load) error {
+		d := day("2026-11-26 00:00")
+		return l.COT(t.Context(), []market.COTReport{{Symbol: "EURUSD", Date: d, Published: d.AddDate(0, 0, 3), NonCommercialLong: 500}})
+	})
+	m := market.New(s, fixed{now: day("2026-12-01 10:00")})
+	if _, r := call(t, m, "get_cot_positioning", inputs["get_cot_positioning"]); r.Table.Rows[0][0] != "2026-11-26" || r.Table.Rows[0][5] != nil || !strings.Contains(r.Note, "the week before that of 2026-11-26") {
+		t.Errorf("%v, %q", r.Table.Rows, r.Note)
 	}
 }

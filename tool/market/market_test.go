@@ -164,6 +164,7 @@ func TestAnswers(t *testing.T) {
 		{"get_candles", map[string]any{"symbol": "EURUSD", "timeframe": "1h", "from": "2026-11-21", "to": "2026-11-22"}, nil, "There are no candles in this range: the data goes from 2026-11-19T00:00:00Z to 2026-11-19T10:00:00Z."},
 		{"get_current_price", map[string]any{"symbol": "EURUSD"}, [][]any{{"EURUSD", 1.1598, 1.16, 0.0002, 2.0, "2026-11-19T09:58:00Z", 120.0}}, "The price is 2m0s old: it is not current."},
 		{"get_news_events", map[string]any{"symbol": "EURUSD"}, [][]any{{"2026-11-19T20:00:00Z", "USD", "FOMC", "high", nil, nil, nil, ""}}, ""},
+		{"get_news_events", map[string]any{"symbol": "EURUSD", "to": "2026-11-25"}, [][]any{{"2026-11-19T20:00:00Z", "USD", "FOMC", "high", nil, nil, nil, ""}}, ""}, // from now on
 		{"get_news_events", map[string]any{"currency": "jpy"}, nil, "No calendar is loaded for this"},
 		{"get_news_events", map[string]any{"currency": "usd", "to": "2026-11-19T19:00:00Z"}, nil, "The calendar was read and has no such event in this range."},
 		{"get_news_events", map[string]any{"currency": "usd", "from": "2026-11-20"}, nil, "what is loaded of it ends at 2026-11-19T20:00:00Z: what comes after is not known."},
@@ -213,6 +214,7 @@ func TestPips(t *testing.T) {
 		{market.Symbol{Symbol: "USDJPY", Quote: "JPY", Digits: 3}, 149.123, 149.141, 0.018, 1.8}, {market.Symbol{Symbol: "USDJPY2", Quote: "JPY", Digits: 2}, 149.12, 149.14, 0.02, 2},
 		{market.Symbol{Symbol: "XAUUSD", Quote: "USD", Digits: 2}, 2650.12, 2650.42, 0.3, 3}, {market.Symbol{Symbol: "N225", Quote: "JPY"}, 38000, 38005, 5, 5},
 		{market.Symbol{Symbol: "OIL", Quote: "USD", Digits: 2}, -37.65, -37.6, 0.05, 0.5},
+		{market.Symbol{Symbol: "GBPUSD4", Quote: "USD", Digits: 4}, 1.28411, 1.28426, 0.00015, 1.5}, // the feed has a digit more than the candles
 	} {
 		with(t, s, func(l market.Load) error { return l.Symbol(t.Context(), c.symbol) })
 		m := market.New(s, fixed{price: market.Price{Symbol: c.symbol.Symbol, Bid: c.bid, Ask: c.ask}})

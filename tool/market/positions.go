@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -64,9 +65,13 @@ func reports(ctx context.Context, q question, n int) (a answer, err error) {
 		a.synthetic = a.synthetic || r.Synthetic
 		var change any
 		if i > 0 {
-			change = r.Net() - list[i-1].Net()
+			if c, ok := r.Change(list[i-1]); ok {
+				change = c
+			} else {
+				a.note("There is no report of the week before that of %s: what changed in a week is not known.", r.Date.Format(time.DateOnly))
+			}
 		}
-		a.result.Rows = append(a.result.Rows, []any{r.Date.Format("2006-01-02"), moment(r.Published), r.NonCommercialLong, r.NonCommercialShort, r.Net(), change,
+		a.result.Rows = append(a.result.Rows, []any{r.Date.Format(time.DateOnly), moment(r.Published), r.NonCommercialLong, r.NonCommercialShort, r.Net(), change,
 			r.CommercialLong, r.CommercialShort, r.OpenInterest})
 	}
 	a.result.Rows = a.result.Rows[max(0, len(list)-n):]

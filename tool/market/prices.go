@@ -121,10 +121,17 @@ func price(ctx context.Context, q question, in *priceInput) (answer, error) {
 	a := answer{synthetic: p.Synthetic, facts: map[string]any{"pip": pip(s)}}
 	a.result.Columns = columns("symbol", footnote.KindText, "bid", footnote.KindNumber, "ask", footnote.KindNumber, "spread", footnote.KindNumber,
 		"spread_pips", footnote.KindNumber, "time", footnote.KindTimestamp, "age_seconds", footnote.KindInteger)
-	spread := round(p.Ask-p.Bid, s.Digits)
-	a.result.Rows = [][]any{{s.Symbol, p.Bid, p.Ask, spread, round(spread/pip(s), 1), moment(p.Time), int64(age / time.Second)}}
+	var spread, pips any
+	if v, ok := p.Spread(); ok {
+		v = round(v, 10) // a feed may have more digits than the candles
+		spread, pips = v, round(v/pip(s), 1)
+	}
+	a.result.Rows = [][]any{{s.Symbol, p.Bid, p.Ask, spread, pips, moment(p.Time), int64(age / time.Second)}}
 	if p.Replay {
 		a.note("The price is a replay of stored candles, not a live one.")
+	}
+	if spread == nil {
+		a.note("Candles have no spread: bid and ask are one price, and the spread is not known.")
 	}
 	if age >= stale {
 		a.note("The price is %s old: it is not current.", age.Round(time.Second))
@@ -136,7 +143,7 @@ type eventsInput struct {
 	Thought  string  `json:"thought,omitempty" jsonschema:"Why the events are needed, in one short sentence. The user sees it."`
 	Symbol   string  `json:"symbol,omitempty" jsonschema:"Only events of this symbol's currencies."`
 	Currency string  `json:"currency,omitempty" jsonschema:"Only events of this currency, such as USD."`
-	From     string  `json:"from,omitempty" jsonschema:"From when, in UTC; default: now."`
+	From     string  `json:"from,omitempty" jsonschema:"From when, in UTC; default: now, or 24 hours before to where that is past."`
 	To       string  `json:"to,omitempty" jsonschema:"Until when, in UTC; default: 24 hours after from."`
 	Impact   string  `json:"impact,omitempty" jsonschema:"Only events of at least this impact."`
 	Limit    float64 `json:"limit,omitempty" jsonschema:"How many events at most; default 50."`
@@ -158,9 +165,11 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if from.IsZero() && to.IsZero() {
+	switch {
+	case !from.IsZero():
+	case to.IsZero() || to.After(q.now):
 		from = q.now
-	} else if from.IsZero() {
+	default:
 		from = to.Add(-24 * time.Hour)
 	}
 	if to.IsZero() {
@@ -311,7 +320,14 @@ func statistics(ctx context.Context, q question, in *statisticsInput) (answer, e
 	// Of two currencies the same event moves the price in opposite ways.
 	whose := list[0].Event.Currency
 	if slices.ContainsFunc(list, func(r market.Reaction) bool { return r.Event.Currency != whose }) {
-		return answer{}, footnote.Errorf(footnote.InvalidRequest, "The calendar has %s of several currencies. Call again with one of them as currency: %s.", list[0].Event.Title, strings.Join(s.Currencies(), ", "))
+		var all []string
+		for _, r := range list {
+			if !slices.Contains(all, r.Event.Currency) {
+				all = append(all, r.Event.Currency)
+			}
+		}
+		slices.Sort(all)
+		return answer{}, footnote.Errorf(footnote.InvalidRequest, "The calendar has %s of several currencies. Call again with one of them as currency: %s.", list[0].Event.Title, strings.Join(all, ", "))
 	}
 	a := answer{facts: map[string]any{"event": list[0].Event.Title, "currency": whose, "minutes": in.Minutes, "pip": pip(s)}}
 	way := direction(s, list[0].Event)
