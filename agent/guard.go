@@ -20,13 +20,14 @@ const (
 func (e *Engine) guard() {
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
+	keys := map[string]string{}
 	for {
 		select {
 		case <-e.ctx.Done():
 			return
 		case <-tick.C:
 			e.endRevoked()
-			e.endWaiting()
+			keys = e.endWaiting(keys)
 		}
 	}
 }
@@ -52,8 +53,10 @@ func (e *Engine) endRevoked() {
 }
 
 // endWaiting does so for the runs that wait, which no engine drives: each engine looks
-// at all of them whose users have lost a key, and the first one ends them.
-func (e *Engine) endWaiting() {
+// at all of them whose users have lost a key, and the first one ends them. Keys are those
+// that such runs came with, so that a log is read once for each and not at each look: who
+// has changed a key goes on to wait with the new one.
+func (e *Engine) endWaiting(keys map[string]string) (now map[string]string) {
 	ctx, cancel := context.WithTimeout(e.ctx, guardTime)
 	defer cancel()
 	heads, err := e.opts.Log.Withdrawn(ctx, e.opts.Now(), 1000)
@@ -61,9 +64,24 @@ func (e *Engine) endWaiting() {
 		if e.ctx.Err() == nil {
 			e.opts.Logger.WarnContext(ctx, "runs that wait are not looked at for keys that were revoked", "err", err)
 		}
-		return
+		return keys
 	}
-	e.recoverAll(ctx, heads)
+	now = map[string]string{}
+	for _, head := range heads {
+		key, known := keys[head.Run]
+		if !known {
+			s, err := e.load(ctx, head.ID)
+			if err != nil || s.run != head.Run {
+				continue // it is gone, or goes on; or is looked at again
+			}
+			key = s.started.Key
+		}
+		now[head.Run] = key
+		if e.withdrawn(ctx, key) {
+			e.recoverAll(ctx, []footnote.Stream{head})
+		}
+	}
+	return now
 }
 
 // withdrawn reports whether the key that a run came with no longer stands.

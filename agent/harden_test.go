@@ -647,15 +647,30 @@ func TestARunThatWaitsEndsWithItsKey(t *testing.T) {
 	})
 }
 
+// reads is a log that counts how often events of it are read.
+type reads struct {
+	agent.Log
+	n atomic.Int64
+}
+
+func (r *reads) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
+	r.n.Add(1)
+	return r.Log.Events(ctx, stream, after)
+}
+
 // TestARunThatWaitsEndsWithItsRevokedKey holds that nobody needs to bring an answer, nor
 // its time to be over: a run which waits ends within seconds of its key, whatever engine
-// it was begun at, and that of another key goes on waiting.
+// it was begun at, and that of another key goes on waiting, without being read again and
+// again.
 func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := agenttest.Script(agenttest.Call("a", "draw", `{}`), agenttest.Call("a", "draw", `{}`), agenttest.Say("Drawn."))
 		var log *faulty
+		var counted *reads
 		standing := func(_ *agent.Assistant, o *agent.Options) {
 			log = o.Log.(*faulty)
+			counted = &reads{Log: log}
+			o.Log = counted
 			o.Standing = func(ctx context.Context, id string) error {
 				k, err := log.Key(ctx, id)
 				if err == nil && !k.Revoked.IsZero() {
@@ -688,6 +703,18 @@ func TestARunThatWaitsEndsWithItsRevokedKey(t *testing.T) {
 		}
 		if head, err := log.Get(t.Context(), kept.Conversation); err != nil || head.RunState != "parked" {
 			t.Errorf("the run of the other key: %+v, %v", head, err)
+		}
+		before := counted.n.Load()
+		time.Sleep(time.Minute)
+		if n := counted.n.Load() - before; n != 0 {
+			t.Errorf("in a minute it was read %d times", n)
+		}
+		if err := log.RevokeKey(t.Context(), "key2"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if head, err := log.Get(t.Context(), kept.Conversation); err != nil || head.RunState != "" {
+			t.Errorf("when its key is revoked, too: %+v, %v", head, err)
 		}
 	})
 }
