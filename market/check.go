@@ -15,6 +15,10 @@ var (
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// MostNumber is how large a price, a volume or a result can be. Sums of larger ones would
+// be no numbers.
+const MostNumber = 1e15
+
 var symbolName = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
 
 func bad(format string, args ...any) error {
@@ -37,8 +41,8 @@ func (s Symbol) Check() error {
 // Check says what cannot be about a candle of a time frame.
 func (c Candle) Check(f Timeframe) error {
 	for _, p := range []float64{c.Open, c.High, c.Low, c.Close, c.Volume} {
-		if math.IsNaN(p) || math.IsInf(p, 0) {
-			return bad("it has a price that is no number")
+		if math.IsNaN(p) || math.Abs(p) > MostNumber {
+			return bad("it has a price or volume that is no number, or beyond all")
 		}
 	}
 	switch {

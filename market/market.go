@@ -236,7 +236,7 @@ type Trade struct {
 	Stop      float64 // 0: none
 	Target    float64 // 0: none
 	PnL       float64 // in Currency
-	Currency  string
+	Currency  string  // empty: not known
 	Notes     string
 	Synthetic bool
 }
@@ -346,11 +346,20 @@ func Unknown(symbol string, known []Symbol) error {
 // Store is a Data that can be loaded.
 type Store interface {
 	Data
-	// Begin starts a load. Several may run, one after the other.
+	// Begin starts a load. One runs at a time: another one waits until it has ended, for
+	// LoadWait at most.
 	Begin(ctx context.Context) (Load, error)
 	// Forget deletes the trades of a user, and returns how many there were.
 	Forget(ctx context.Context, org, user string) (trades int, err error)
 	Close() error
+}
+
+// LoadWait is how long a load waits for another one.
+const LoadWait = 10 * time.Minute
+
+// Occupied is the error of a load that has waited as long.
+func Occupied(err error) error {
+	return Down(Database, fmt.Sprintf("another load has held it for %s.", LoadWait), err)
 }
 
 // Load adds data, all of it or none: nothing can be read before Commit has returned.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -23,9 +24,10 @@ type marketImportCmd struct {
 	Symbol    string `help:"Symbol of the candles, and of other rows that name none." placeholder:"SYMBOL"`
 	Timeframe string `help:"How long the candles are: 1m, 5m, 15m, 30m, 1h, 4h, 1D, 1W or 1M." placeholder:"TIME"`
 	Name      string `help:"What the symbol is called." placeholder:"NAME"`
-	Digits    int    `help:"Digits of its prices after the point; default: as many as the file has." default:"-1"`
+	Digits    int    `help:"Digits of its prices after the point; default: what they were, or as many as the file has." default:"-1"`
 	Org       string `help:"Whose trades they are." placeholder:"ORG" default:"local"`
 	User      string `help:"Whose trades they are." placeholder:"USER" default:"local"`
+	Currency  string `help:"Currency of the results of trades that name none." placeholder:"CUR"`
 	Zone      string `help:"Time zone of times that have none, such as Europe/London." default:"UTC" placeholder:"ZONE"`
 	Synthetic bool   `help:"The data is invented: every answer says so."`
 	SkipBad   bool   `help:"Load the good rows of a file that has bad ones."`
@@ -72,7 +74,11 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 	bad := 0
 	rep, err := importer.Import(ctx, store, in, importer.Options{
 		Kind: cmd.Kind, Symbol: cmd.Symbol, Timeframe: market.Timeframe(cmd.Timeframe), Name: cmd.Name, Digits: cmd.Digits,
-		Org: cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad,
+		Org: cmd.Org, User: cmd.User, Zone: zone, Synthetic: cmd.Synthetic, SkipBad: cmd.SkipBad, Currency: cmd.Currency,
+		Unread: func(columns []string) {
+			fmt.Fprintf(std.err, "columns that are not read: %s\n", strings.Join(columns, ", "))
+		},
+		Waiting:  func() { fmt.Fprintln(std.err, "waiting for the market database: another import is running") },
 		Progress: func(rows int) { fmt.Fprintf(std.err, "%d rows%s\n", rows, in.share()) },
 		Bad: func(line int, reason string) {
 			if bad++; bad <= mostBad {

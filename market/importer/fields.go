@@ -113,13 +113,31 @@ func (f fields) words(name string, most int, required bool) (string, error) {
 	return s, nil
 }
 
-var plain = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`)
+var (
+	plain = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`)
+	comma = regexp.MustCompile(`^[+-]?(\d+,\d*|,\d+)$`)
+)
 
-// number reads a number as people write it: 1.5, not NaN, 0x1p-2 or 1_000.
-func number(name, s string) (float64, error) {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !plain.MatchString(s) || math.IsInf(v, 0) {
+// number reads a number as people write it: 1.5, not NaN, 0x1p-2 or 1_000. In a file that
+// semicolons separate it may be 1,5. One file has one decimal sign: of 1.500 and 2,5 in one
+// nobody knows what the first is.
+func (r *reader) number(name, s string) (float64, error) {
+	text := s
+	if comma.MatchString(s) {
+		if r.csv.Comma != ';' {
+			return 0, refuse("%s is %q, which is no number: a comma is a decimal sign only in files that semicolons separate", name, short(s))
+		}
+		text = strings.Replace(s, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !plain.MatchString(text) || math.Abs(v) > market.MostNumber {
 		return 0, refuse("%s is %q, which is no number", name, short(s))
+	}
+	if i := strings.IndexAny(s, ".,"); i >= 0 {
+		if r.sign != 0 && r.sign != s[i] {
+			return 0, refuse("%s is %q, and numbers before it have a decimal %q", name, short(s), string(r.sign))
+		}
+		r.sign = s[i]
 	}
 	return v, nil
 }
@@ -137,14 +155,16 @@ func (f fields) number(name string, required bool) (float64, error) {
 	if s == "" && !required {
 		return 0, nil
 	}
-	return number(name, s)
+	return f.r.number(name, s)
 }
 
 // price is a number of which the digits after the point are counted.
 func (f fields) price(name string) (float64, error) {
 	v, err := f.number(name, true)
-	if _, digits, ok := strings.Cut(f.text(name), "."); ok && err == nil {
-		f.r.places = max(f.r.places, len(strings.TrimRight(digits, "0")))
+	if s := strings.TrimRight(f.text(name), "0"); err == nil {
+		if i := strings.IndexAny(s, ".,"); i >= 0 {
+			f.r.places = max(f.r.places, len(s)-i-1)
+		}
 	}
 	return v, err
 }
@@ -171,9 +191,9 @@ func (f fields) figure(name string, unit *string) (*float64, error) {
 		return nil, nil
 	}
 	bare := strings.TrimRight(s, "%KMBTkmbt ")
-	v, err := number(name, bare)
+	v, err := f.r.number(name, bare)
 	if err != nil {
-		return nil, refuse("%s is %q, which is no number", name, short(s))
+		return nil, err
 	}
 	own := strings.ToUpper(strings.TrimSpace(s[len(bare):]))
 	row := strings.ToUpper(*unit)
@@ -192,11 +212,11 @@ func (f fields) figure(name string, unit *string) (*float64, error) {
 // layouts are the ways to write a time; those from local on have no zone.
 var layouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly,
-	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
+	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "02.01.2006 15:04:05", "02.01.2006 15:04", "02.01.2006", "20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
 
 const local = 3
 
-// time reads a field: Unix seconds or milliseconds, or one of the ways to write a time.
+// time reads a field: Unix seconds, milliseconds or microseconds, or one of the ways to write a time.
 func (f fields) time(name string) (time.Time, error) {
 	s := f.text(name)
 	if hour := f.text("hour"); name == "time" && hour != "" {
@@ -226,6 +246,8 @@ func (r *reader) parse(s string) (time.Time, error) {
 			return time.Unix(n, 0), nil
 		case 13:
 			return time.UnixMilli(n), nil
+		case 16:
+			return time.UnixMicro(n), nil
 		}
 	}
 	for i, layout := range layouts {

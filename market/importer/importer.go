@@ -34,11 +34,16 @@ type Options struct {
 	Name      string // of the symbol; empty: what it was, or the symbol
 	Digits    int    // of its prices; negative: what it was, or as many as the file has
 	Org, User string // whose trades they are
+	Currency  string // of the results of trades that name none; empty: it is not known
 	// Zone is that of times without one; nil: UTC.
 	Zone      *time.Location
 	Synthetic bool // the data is invented
 	// SkipBad loads the good rows of a file that has bad ones.
 	SkipBad bool
+	// Unread is told of the columns that mean nothing here.
+	Unread func(columns []string)
+	// Waiting is told when another load is waited for.
+	Waiting func()
 	// Progress is told how many rows were read, now and then.
 	Progress func(rows int)
 	// Bad is told of each row that cannot be, with its line and the reason.
@@ -68,7 +73,7 @@ func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep
 	if err != nil {
 		return rep, err
 	}
-	l, err := s.Begin(ctx)
+	l, err := begin(ctx, s, o.Waiting)
 	if err != nil {
 		return rep, err
 	}
@@ -93,6 +98,26 @@ func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep
 	return rep, nil
 }
 
+// patience is how long a load may take to begin before it is said that it waits.
+const patience = 500 * time.Millisecond
+
+// begin begins a load: another one may go on for minutes.
+func begin(ctx context.Context, s market.Store, waiting func()) (l market.Load, err error) {
+	done := make(chan struct{})
+	go func() { defer close(done); l, err = s.Begin(ctx) }()
+	told := time.NewTimer(patience)
+	defer told.Stop()
+	select {
+	case <-done:
+	case <-told.C:
+		if waiting != nil {
+			waiting()
+		}
+		<-done
+	}
+	return l, err
+}
+
 // reader is a CSV file with a head.
 type reader struct {
 	csv     *csv.Reader
@@ -100,16 +125,17 @@ type reader struct {
 	columns map[string]int // by our names
 	width   int
 	zone    *time.Location
-	places  int // the most digits after the point that a price had
+	places  int  // the most digits after the point that a price had
+	sign    byte // the decimal sign of the file; 0: none was read yet
 }
 
 // columnNames are the columns of each kind and what else they are called; the first ones are
 // ours. A column that is required has a star.
 var columnNames = map[string][][]string{
-	Candles: {{"time*", "timestamp", "date", "datetime", "<date>"}, {"hour", "<time>"}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
+	Candles: {{"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>"}, {"hour", "<time>"}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
 		{"volume", "v", "tick_volume", "tickvol", "<tickvol>", "<vol>"}, {"symbol", "pair"}},
-	Calendar:  {{"time*", "timestamp", "date", "datetime"}, {"currency*", "ccy"}, {"title*", "event", "name"}, {"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"}},
-	Headlines: {{"time*", "timestamp", "date", "datetime"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"}},
+	Calendar:  {{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"currency*", "ccy"}, {"title*", "event", "name"}, {"impact*", "importance"}, {"actual"}, {"forecast", "consensus"}, {"previous"}, {"unit"}},
+	Headlines: {{"time*", "timestamp", "date", "datetime"}, {"hour"}, {"title*", "headline"}, {"source"}, {"url", "link"}, {"currencies", "currency"}},
 	COT: {{"date*", "report_date", "as_of"}, {"published"}, {"symbol", "pair"}, {"noncommercial_long*", "noncomm_long"}, {"noncommercial_short*", "noncomm_short"},
 		{"commercial_long*", "comm_long"}, {"commercial_short*", "comm_short"}, {"open_interest*"}},
 	Trades: {{"id*", "ticket"}, {"symbol", "pair"}, {"side*", "type", "direction"}, {"size*", "lots", "volume"}, {"opened*", "open_time", "entry_time"}, {"closed", "close_time", "exit_time"},
@@ -143,21 +169,45 @@ func open(file io.Reader, o Options) (*reader, error) {
 		return nil, refuse("The first line, which names the columns, cannot be read: %v.", err)
 	}
 	r.width = len(head)
+	names := make([]string, len(head)) // as they are compared
+	for i, column := range head {
+		names[i] = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(column), " ", "_"))
+	}
 	for _, aliases := range known {
 		name, required := strings.CutSuffix(aliases[0], "*")
 		aliases = append([]string{name}, aliases[1:]...)
-		for i, column := range head {
-			if slices.Contains(aliases, strings.ToLower(strings.TrimSpace(column))) {
+		for i, column := range names {
+			if slices.Contains(aliases, column) {
 				if _, twice := r.columns[name]; !twice {
 					r.columns[name] = i
 				}
 			}
 		}
 		if _, there := r.columns[name]; required && !there {
-			return nil, refuse("The file has no column %s (or %s). Its columns are: %s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
+			return nil, refuse("The file has no column %s (or %s). Its first line, which must name the columns, is: %s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
 		}
 	}
+	// A date with the time of day beside it is one time.
+	if date, hour := slices.Index(names, "date"), slices.Index(names, "time"); date >= 0 && hour >= 0 && known[0][0] == "time*" {
+		r.columns["time"], r.columns["hour"] = date, hour
+	}
+	r.tell(head, o.Unread)
 	return r, nil
+}
+
+// tell says which columns are not read: of a misspelt one that may be missing, nothing else
+// does.
+func (r *reader) tell(head []string, unread func([]string)) {
+	var list []string
+	read := slices.Collect(maps.Values(r.columns))
+	for i, column := range head {
+		if !slices.Contains(read, i) {
+			list = append(list, strings.TrimSpace(column))
+		}
+	}
+	if len(list) > 0 && unread != nil {
+		unread(list)
+	}
 }
 
 // sink takes the rows of a kind.

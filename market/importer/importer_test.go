@@ -2,6 +2,8 @@ package importer_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,9 +63,12 @@ func TestCandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":        "time,open,high,low,close,volume\n2026-11-19 10:00,1.1,1.2,1.05,1.15,7\n2026-11-19 10:01,1.15,1.1525,1.15,1.15,\n",
-		"zones":        "\xef\xbb\xbfTimestamp;Open;High;Low;Close;Volume\r\n2026-11-19T11:00:00+01:00;1.1;1.2;1.05;1.15;7\r\n2026-11-19T10:01:00Z;1.15;1.1525;1.15;1.15;0\r\n",
-		"two columns":  "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\n2026.11.19\t10:00:00\t1.1\t1.2\t1.05\t1.15\t7\n2026.11.19\t10:01:00\t1.15\t1.1525\t1.15\t1.15\t0\n",
+		"plain":       "time,open,high,low,close,volume\n2026-11-19 10:00,1.1,1.2,1.05,1.15,7\n2026-11-19 10:01,1.15,1.1525,1.15,1.15,\n",
+		"zones":       "\xef\xbb\xbfTimestamp;Open;High;Low;Close;Volume\r\n2026-11-19T11:00:00+01:00;1.1;1.2;1.05;1.15;7\r\n2026-11-19T10:01:00Z;1.15;1.1525;1.15;1.15;0\r\n",
+		"two columns": "<DATE>\t<TIME>\t<OPEN>\t<HIGH>\t<LOW>\t<CLOSE>\t<TICKVOL>\n2026.11.19\t10:00:00\t1.1\t1.2\t1.05\t1.15\t7\n2026.11.19\t10:01:00\t1.15\t1.1525\t1.15\t1.15\t0\n",
+		"commas":      "Date;Time;Open;High;Low;Close;Volume\n19.11.2026;10:00;1,1;1,2000;1,05;1,15;7\n19.11.2026;10:01;1,15;1,1525;1,15;1,15;\n",
+		"exchange": "open_time,open,high,low,close,volume,close_time,ignore\n1795082400000,1.10000000,1.20000000,1.05000000,1.15000000,7.00000000,1795082459999,0\n" +
+			"1795082460000000,1.15,1.1525,1.15,1.15,0,1795082519999999,0\n",
 		"Unix seconds": "symbol,time,o,h,l,c,v\nEUR/USD,1795082400,1.1,1.2,1.05,1.15,7\nEURUSD,1795082460000,1.15,1.1525,1.15,1.15,0\n",
 	} {
 		s := open(t)
@@ -242,7 +247,7 @@ func TestTimes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"202611191500": "15:00", "20261119150000": "15:00", "2026-11-19 15:00:00.000": "15:00", "2026-11-19 9:05": "09:05", "20261119": "00:00", "2026-11-19T17:00:00+02:00": "15:00",
-		"19/11/2026 15:00": "", "11/19/2026": "", "19.11.2026 15:00": "", "26-11-19": "", "12345678901": "", "1795100400000000": "", "15:00": "", "45980.625": "", "": "",
+		"19/11/2026 15:00": "", "11/19/2026": "", "19.11.2026 15:00": "15:00", "26-11-19": "", "12345678901": "", "1795100400000000": "15:00", "179510040000000000": "", "15:00": "", "45980.625": "", "": "",
 	} {
 		for _, zone := range []*time.Location{time.UTC, london} {
 			s := open(t)
@@ -344,8 +349,97 @@ func TestOthers(t *testing.T) {
 	o := importer.Options{Kind: importer.Trades, Org: "acme", User: "ada", SkipBad: true}
 	_, bad = load(t, s, head+"1,EURUSD,buy,0.5,2026-11-19 10:00,2026-11-19 11:00,1.1,1.2,-5.25,\n2,EURUSD,sell,1,2026-11-19 10:00,,1.1,,,open\n3,EURUSD,sell,1,2026-11-19 10:00,2026-11-19 09:00,1.1,1,1,\n4,EURUSD,hold,1,2026-11-19 10:00,,1.1,,,\n5,EURUSD,buy,1,2026-11-19 10:00,2026-11-19 11:00,1.1,,,\n", o)
 	trades, err := s.Trades(t.Context(), market.TradeQuery{Org: "acme", User: "ada", Open: true})
-	if err != nil || len(trades) != 2 || trades[0].PnL != -5.25 || trades[0].Side != "long" || trades[0].Currency != "USD" || !trades[1].Closed.IsZero() || len(bad) != 3 {
+	if err != nil || len(trades) != 2 || trades[0].PnL != -5.25 || trades[0].Side != "long" || trades[0].Currency != "" || !trades[1].Closed.IsZero() || len(bad) != 3 {
 		t.Errorf("%+v, %v, %v", trades, bad, err)
+	}
+}
+
+// TestDecimalSigns reads a decimal comma where semicolons separate, and no file that has
+// commas and points: of 1.500 nobody would know what it is.
+func TestDecimalSigns(t *testing.T) {
+	const head, line = "time;open;high;low;close;volume\n", "2026-11-19 10:00;"
+	for text, want := range map[string]string{
+		head + line + "1,5;1,5;1,5;1,5;2\n":                              "",
+		head + line + "-,5;2;-1,;1,5;1.500\n":                            `2: volume is "1.500", and numbers before it have a decimal ","`,
+		head + line + "1.5;1.5;1.5;1.5;1,500\n":                          `2: volume is "1,500", and numbers before it have a decimal "."`,
+		head + line + "1,5;1,5;1,5;1.000,5;2\n":                          `2: close is "1.000,5", which is no number`,
+		head + line + "1;1;1;1;1,000,000\n":                              `2: volume is "1,000,000", which is no number`,
+		"time,open,high,low,close\n2026-11-19 10:00,\"1,5\",1,1,1\n":     `2: open is "1,5", which is no number: a comma is a decimal sign only in files that semicolons separate`,
+		"time\topen\thigh\tlow\tclose\n2026-11-19 10:00\t1,5\t1\t1\t1\n": `2: open is "1,5", which is no number: a comma is a decimal sign only in files that semicolons separate`,
+		"time,open,high,low,close\n2026-11-19 10:00,1e16,1e16,1,1\n":     `2: open is "1e16", which is no number`,
+	} {
+		_, bad := load(t, open(t), text, minutes)
+		if strings.Join(bad, "\n") != want {
+			t.Errorf("%q:\n%s, want\n%s", text, bad, want)
+		}
+	}
+	s := open(t)
+	load(t, s, "date;time;currency;event;impact;actual;forecast\n19.11.2026;13:30;USD;CPI y/y;high;3,1%;-0,5%\n", importer.Options{Kind: importer.Calendar})
+	events, err := s.Events(t.Context(), market.EventQuery{})
+	if err != nil || len(events) != 1 || !events[0].Time.Equal(at("2026-11-19 13:30")) || *events[0].Actual != 3.1 || *events[0].Forecast != -0.5 {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+// TestUnread names the columns that mean nothing.
+func TestUnread(t *testing.T) {
+	o := minutes
+	var unread []string
+	o.Unread = func(columns []string) { unread = columns }
+	load(t, open(t), "Date,Time,Open,High,Low,Close,Volume BTC\n2026-11-19,10:00,1,1,1,1,1\n", o)
+	if !reflect.DeepEqual(unread, []string{"Volume BTC"}) {
+		t.Errorf("%q", unread)
+	}
+}
+
+// TestPairs knows the currencies of pairs, and makes none of other names of six letters.
+func TestPairs(t *testing.T) {
+	s := open(t)
+	for symbol, want := range map[string]string{"EURUSD": "EUR USD", "XAUUSD": "XAU USD", "SILVER": "", "EURSSS": "", "BTCUSDT": ""} {
+		o := minutes
+		o.Symbol = symbol
+		load(t, s, "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", o)
+		if m, err := market.Find(t.Context(), s, symbol); err != nil || strings.Join(m.Currencies(), " ") != want {
+			t.Errorf("%s: %+v, %v", symbol, m, err)
+		}
+	}
+}
+
+// TestWaits has another process load the same file: an import says that it waits, and goes
+// on when the other one has ended.
+func TestWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "market.db")
+	var stores [2]market.Store
+	for i := range stores {
+		s, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		stores[i] = s
+	}
+	other, err := stores[0].Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, waited := minutes, 0
+	o.Waiting = func() {
+		if waited++; other.Rollback() != nil {
+			t.Error("the other load cannot end")
+		}
+	}
+	if rep, bad := load(t, stores[1], "time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n", o); rep.Loaded != 1 || waited != 1 {
+		t.Errorf("%+v, %v, told %d times", rep, bad, waited)
+	}
+	if other, err = stores[0].Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Waiting = cancel // who waits may leave
+	if rep, err := importer.Import(ctx, stores[1], strings.NewReader("time,open,high,low,close\n"), o); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", rep, err)
 	}
 }
 
@@ -360,6 +454,7 @@ func TestRefused(t *testing.T) {
 		"no kind":   {"a\n", "There is no kind of file", importer.Options{Kind: "x"}},
 		"empty":     {"", "The file is empty.", minutes},
 		"no column": {"time,open,high,close\n", "The file has no column low", minutes},
+		"no head":   {"2026.11.19,10:00,1,1,1,1,7\n", "Its first line, which must name the columns, is: 2026.11.19, 10:00,", minutes},
 		"no symbol": {"time,open,high,low,close\n", "of which symbol", importer.Options{Kind: importer.Candles, Timeframe: market.M1}},
 		"no length": {"time,open,high,low,close\n", "how long the candles are", importer.Options{Kind: importer.Candles, Symbol: "X"}},
 		"bad name":  {"time,open,high,low,close\n", "capital letters", importer.Options{Kind: importer.Candles, Symbol: "a b", Timeframe: market.M1}},

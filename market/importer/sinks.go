@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 // newSink makes the sink of a kind.
 func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
-	o.Symbol = strings.ToUpper(o.Symbol)
+	o.Symbol, o.Currency = strings.ToUpper(o.Symbol), strings.ToUpper(o.Currency)
 	switch o.Kind {
 	case Candles:
 		return newCandles(ctx, s, l, o, r)
@@ -91,8 +90,8 @@ func (m minutes) add(t time.Time) bool {
 	return old&bit == 0
 }
 
-// pairName is that of two currencies.
-var pairName = regexp.MustCompile(`^[A-Z]{6}$`)
+// money is what a pair is named by, as EURUSD is: SILVER is no pair of SIL and VER.
+const money = " USD EUR JPY GBP CHF AUD NZD CAD SEK NOK DKK PLN CZK HUF RON TRY ZAR ILS AED SAR RUB CNY CNH HKD SGD INR KRW TWD THB IDR MYR PHP MXN BRL CLP COP ARS XAU XAG XPT XPD BTC ETH "
 
 func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
 	if o.Symbol == "" {
@@ -106,8 +105,8 @@ func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r
 		return nil, err
 	}
 	c := &candles{load: l, o: o, r: r, fresh: true, seen: minutes{}, symbol: market.Symbol{Symbol: o.Symbol, Name: o.Symbol, Digits: 5}}
-	if pairName.MatchString(o.Symbol) {
-		c.symbol.Base, c.symbol.Quote = o.Symbol[:3], o.Symbol[3:]
+	if n := o.Symbol; len(n) == 6 && strings.Contains(money, " "+n[:3]+" ") && strings.Contains(money, " "+n[3:]+" ") {
+		c.symbol.Base, c.symbol.Quote = n[:3], n[3:]
 	}
 	for _, m := range known {
 		if m.Symbol == o.Symbol {
@@ -303,7 +302,7 @@ func (o Options) trade(f fields) (t market.Trade, err error) {
 	if t.Currency, err = f.words("currency", longName, false); err != nil {
 		return t, err
 	}
-	t.Currency = cmp.Or(strings.ToUpper(t.Currency), "USD")
+	t.Currency = cmp.Or(strings.ToUpper(t.Currency), o.Currency)
 	t.Notes, err = f.words("notes", longNotes, false)
 	return t, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/footnotehq/footnote"
@@ -124,9 +125,13 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	}
 	// A file may be large. Loads go one after the other, as two of the same bars would
 	// wait for each other in different orders.
-	for _, sql := range []string{"SET LOCAL statement_timeout = 0", "SET LOCAL lock_timeout = '10min'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
+	for _, sql := range []string{"SET LOCAL statement_timeout = 0", fmt.Sprintf("SET LOCAL lock_timeout = %d", market.LoadWait.Milliseconds()), fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
 		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, volume float8) ON COMMIT DROP`} {
 		if _, err := tx.Exec(ctx, sql); err != nil {
+			const lockNotAvailable = "55P03"
+			if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == lockNotAvailable {
+				err = market.Occupied(err)
+			}
 			return nil, errors.Join(failed(ctx, "begin a load", err), tx.Rollback(context.WithoutCancel(ctx)))
 		}
 	}

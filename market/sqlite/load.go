@@ -6,6 +6,9 @@ import (
 	"errors"
 	"strings"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/internal/bars"
@@ -20,6 +23,9 @@ type load struct {
 // Begin implements market.Store.
 func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_BUSY {
+		return nil, market.Occupied(err)
+	}
 	if err != nil {
 		return nil, failed(ctx, "begin a load", err)
 	}

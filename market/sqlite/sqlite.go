@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			err = errors.Join(market.Failed(ctx, market.Database, "open "+path, err), s.Close())
 		}
 	}()
-	if s.write, err = sql.Open("sqlite", dsn(path, "busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-32000)", "temp_store(MEMORY)")); err != nil {
+	if s.write, err = sql.Open("sqlite", dsn(path, fmt.Sprintf("busy_timeout(%d)", market.LoadWait.Milliseconds()), "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-32000)", "temp_store(MEMORY)")); err != nil {
 		return nil, err
 	}
 	s.write.SetMaxOpenConns(1)

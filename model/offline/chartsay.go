@@ -97,8 +97,11 @@ func (w *writer) total(t toldTable, row int) {
 	num(" won and ", "losses", -1)
 	num(" lost, a win rate of ", "win_rate_percent", 1)
 	money(" percent. The net result is **", "net")
-	w.text("** ")
-	w.words(t, row, "currency")
+	w.text("**")
+	if name, _ := t.at(row, "currency").(string); name != "" {
+		w.text(" ")
+		w.words(t, row, "currency")
+	}
 	money(": ", "profit")
 	money(" of profits and ", "loss")
 	w.text(" of losses")

@@ -128,6 +128,9 @@ func stats(ctx context.Context, q question, in *statsInput) (a answer, err error
 			}
 		}
 	}
+	if slices.Contains(currencies, "") {
+		a.note("Of trades without a currency it is not known in which money their results are. Say so.")
+	}
 	if len(currencies) > 1 {
 		a.note("The trades are in several currencies, which are not added up.")
 	}
