@@ -10,12 +10,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote/internal/ptrace"
 )
 
 // TestPowerLoss appends in a process whose every write and sync of the data file is
@@ -165,25 +165,13 @@ func record(t *testing.T, path string) ([]operation, error) {
 		return nil, err
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec(os.Args[0], []string{os.Args[0], "-test.run=^$"}, &syscall.ProcAttr{
-		Env: append(os.Environ(), childEnv+"="+path), Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true},
-	})
+	pid, err := ptrace.Start(os.Args[0], []string{"-test.run=^$"}, append(os.Environ(), childEnv+"="+path), null.Fd(), null.Fd(), null.Fd())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = unix.Kill(pid, unix.SIGKILL) }()
-	r := &recorder{dir: filepath.Dir(path), pid: pid, entered: map[int]entry{}, at: map[int64]int64{}}
-	var ws unix.WaitStatus
-	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil || !ws.Stopped() {
-		return nil, fmt.Errorf("the child did not stop: %v %w", ws, err)
-	}
-	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL); err != nil {
-		return nil, err
-	}
-	if err := unix.PtraceSyscall(pid, 0); err != nil {
-		return nil, err
-	}
-	err = r.run()
+	r := &recorder{dir: filepath.Dir(path), pid: pid, end: time.Now().Add(time.Minute), entered: map[int]entry{}, at: map[int64]int64{}}
+	_, err = ptrace.Follow(pid, r.stop)
 	return r.ops, err
 }
 
@@ -194,6 +182,8 @@ var sysUnlink = map[string]uint64{"amd64": 87}[runtime.GOARCH]
 type recorder struct {
 	dir     string
 	pid     int
+	end     time.Time // when it has taken too long
+	killed  bool
 	ops     []operation
 	size    int
 	entered map[int]entry   // by thread
@@ -207,67 +197,24 @@ type entry struct {
 	ops  int // that were seen before it
 }
 
-func (r *recorder) run() error {
-	end := time.Now().Add(time.Minute)
-	killed := false
-	for {
-		if !killed && (r.size > enough || time.Now().After(end)) {
-			if killed = true; unix.Kill(r.pid, unix.SIGKILL) != nil {
-				return errors.New("the child cannot be killed")
-			}
-		}
-		var ws unix.WaitStatus
-		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ECHILD):
-			return nil
-		case err != nil:
-			return err
-		case ws.Exited() || ws.Signaled():
-			if tid == r.pid {
-				return nil
-			}
-			continue
-		case !ws.Stopped():
-			continue
-		}
-		deliver := 0
-		switch sig := ws.StopSignal(); {
-		case sig == unix.SIGTRAP|0x80:
-			if err := r.stop(tid); err != nil && !killed {
-				return err
-			}
-		case sig == unix.SIGTRAP || sig == unix.SIGSTOP: // a thread begins
-		default:
-			deliver = int(sig)
-		}
-		if err := unix.PtraceSyscall(tid, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-}
-
-// info is struct ptrace_syscall_info.
-type info struct {
-	op   uint8
-	_    [3]uint8
-	_    uint32
-	_, _ uint64
-	body [8]uint64 // of an entry: number and arguments; of an exit: the result, and whether it is an error
-}
-
 // stop looks at a system call that begins or ends.
-func (r *recorder) stop(tid int) error {
-	var i info
-	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(i), uintptr(unsafe.Pointer(&i)), 0, 0)
-	if e != 0 {
-		return e
+func (r *recorder) stop(thread int, s ptrace.Syscall) error {
+	if !r.killed && (r.size > enough || time.Now().After(r.end)) {
+		if r.killed = true; unix.Kill(r.pid, unix.SIGKILL) != nil {
+			return errors.New("the child cannot be killed")
+		}
 	}
-	switch i.op {
-	case unix.PTRACE_SYSCALL_INFO_ENTRY:
-		en := entry{nr: i.body[0], args: [6]uint64(i.body[1:7]), ops: len(r.ops)}
+	err := r.look(thread, s)
+	if r.killed {
+		return nil // it may be gone in the middle of it
+	}
+	return err
+}
+
+func (r *recorder) look(thread int, s ptrace.Syscall) error {
+	switch s.Op {
+	case ptrace.Entry:
+		en := entry{nr: s.Body[0], args: [6]uint64(s.Body[1:7]), ops: len(r.ops)}
 		if en.nr == unix.SYS_WRITE && en.args[0] == 1 { // whoever is outside may have it as soon as it begins
 			data, err := r.memory(en.args[1], int(en.args[2]))
 			if err != nil {
@@ -275,10 +222,10 @@ func (r *recorder) stop(tid int) error {
 			}
 			r.ops = append(r.ops, operation{kind: said, data: data})
 		}
-		r.entered[tid] = en
-	case unix.PTRACE_SYSCALL_INFO_EXIT:
-		if result := int64(i.body[0]); result >= 0 {
-			return r.done(r.entered[tid], result)
+		r.entered[thread] = en
+	case ptrace.Exit:
+		if result := int64(s.Body[0]); result >= 0 {
+			return r.done(r.entered[thread], result)
 		}
 	}
 	return nil

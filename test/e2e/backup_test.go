@@ -20,7 +20,7 @@ import (
 type asking struct {
 	stop func()
 
-	mu    sync.Mutex // guards below
+	mu    sync.Mutex     // guards below
 	known map[string]int // answers that were acknowledged, by conversation
 }
 

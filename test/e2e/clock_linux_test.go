@@ -4,7 +4,6 @@ import (
 	"context"
 	encoding "encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,12 +13,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
 	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/internal/ptrace"
 )
 
 // skewEnv has this test binary run a program whose clock is wrong by a duration, as
@@ -48,9 +47,7 @@ func init() { // before TestMain, which there is on other systems, too
 // It returns when the program has ended.
 func skew(by time.Duration, program string, args []string) error {
 	runtime.LockOSThread() // which traces
-	pid, err := syscall.ForkExec(program, append([]string{program}, args...), &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: true},
-	})
+	pid, err := ptrace.Start(program, args, os.Environ(), 0, 1, 2)
 	if err != nil {
 		return err
 	}
@@ -61,94 +58,39 @@ func skew(by time.Duration, program string, args []string) error {
 			_ = unix.Kill(pid, s.(syscall.Signal))
 		}
 	}()
-	var ws unix.WaitStatus
-	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil || !ws.Stopped() {
-		return fmt.Errorf("it did not stop: %w", err)
-	}
-	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL); err != nil {
-		return err
-	}
 	if err := withoutVDSO(pid); err != nil {
 		return err
 	}
-	if err := unix.PtraceSyscall(pid, 0); err != nil {
+	ws, err := ptrace.Follow(pid, asked{seconds: int64(by / time.Second), at: map[int]uintptr{}}.stop)
+	switch {
+	case err != nil:
 		return err
+	case ws.Signaled():
+		return fmt.Errorf("it was killed by %v", ws.Signal())
 	}
-	return trace(pid, int64(by/time.Second))
+	os.Exit(ws.ExitStatus())
+	return nil
 }
 
-// asked is, by thread, where a thread wants the time of day.
-type asked map[int]uintptr
-
-func trace(pid int, seconds int64) error {
-	wanted := asked{}
-	for {
-		var ws unix.WaitStatus
-		tid, err := unix.Wait4(-1, &ws, unix.WALL, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return err
-		case (ws.Exited() || ws.Signaled()) && tid == pid:
-			if ws.Signaled() {
-				return fmt.Errorf("it was killed by %v", ws.Signal())
-			}
-			os.Exit(ws.ExitStatus())
-		case !ws.Stopped():
-			continue
-		}
-		deliver := 0
-		switch sig := ws.StopSignal(); {
-		case sig == unix.SIGTRAP|0x80:
-			if err := wanted.stop(tid, seconds); err != nil && !errors.Is(err, unix.ESRCH) {
-				return err
-			}
-		case sig == unix.SIGTRAP || sig == unix.SIGSTOP: // a thread begins
-		default:
-			deliver = int(sig)
-		}
-		if err := unix.PtraceSyscall(tid, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-}
-
-// stopInfo is struct ptrace_syscall_info.
-type stopInfo struct {
-	op   uint8
-	_    [3]uint8
-	_    uint32
-	_    uint64
-	sp   uint64
-	body [8]uint64
-}
-
-func infoOf(tid int) (i stopInfo, err error) {
-	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(i), uintptr(unsafe.Pointer(&i)), 0, 0)
-	if e != 0 {
-		return i, e
-	}
-	return i, nil
+// asked is, by thread, where a thread wants the time of day, and by how much it is wrong.
+type asked struct {
+	seconds int64
+	at      map[int]uintptr
 }
 
 // stop changes the time that a thread was given.
-func (a asked) stop(tid int, seconds int64) error {
-	i, err := infoOf(tid)
-	if err != nil {
-		return err
-	}
-	switch at, ok := a[tid]; {
-	case i.op == unix.PTRACE_SYSCALL_INFO_ENTRY && i.body[0] == unix.SYS_CLOCK_GETTIME && i.body[1] == unix.CLOCK_REALTIME:
-		a[tid] = uintptr(i.body[2])
-	case i.op == unix.PTRACE_SYSCALL_INFO_EXIT && ok:
-		delete(a, tid)
+func (a asked) stop(thread int, s ptrace.Syscall) error {
+	switch at, ok := a.at[thread]; {
+	case s.Op == ptrace.Entry && s.Body[0] == unix.SYS_CLOCK_GETTIME && s.Body[1] == unix.CLOCK_REALTIME:
+		a.at[thread] = uintptr(s.Body[2])
+	case s.Op == ptrace.Exit && ok:
+		delete(a.at, thread)
 		var word [8]byte
-		if _, err := unix.PtracePeekData(tid, at, word[:]); err != nil {
+		if _, err := unix.PtracePeekData(thread, at, word[:]); err != nil {
 			return err
 		}
-		encoding.LittleEndian.PutUint64(word[:], uint64(int64(encoding.LittleEndian.Uint64(word[:]))+seconds))
-		_, err := unix.PtracePokeData(tid, at, word[:])
+		encoding.LittleEndian.PutUint64(word[:], uint64(int64(encoding.LittleEndian.Uint64(word[:]))+a.seconds))
+		_, err := unix.PtracePokeData(thread, at, word[:])
 		return err
 	}
 	return nil
@@ -157,7 +99,7 @@ func (a asked) stop(tid int, seconds int64) error {
 // withoutVDSO hides from a program that has just begun the page by which it could read
 // the time without asking the kernel.
 func withoutVDSO(pid int) error {
-	i, err := infoOf(pid)
+	begun, err := ptrace.Look(pid)
 	if err != nil {
 		return err
 	}
@@ -166,8 +108,8 @@ func withoutVDSO(pid int) error {
 		_, err := unix.PtracePeekData(pid, uintptr(at), b[:])
 		return encoding.LittleEndian.Uint64(b[:]), err
 	}
-	const vdso, ignore = 33, 1 // AT_SYSINFO_EHDR, AT_IGNORE
-	at, nulls := i.sp+8, 0     // behind the number of arguments: they, and the environment
+	const vdso, ignore = 33, 1    // AT_SYSINFO_EHDR, AT_IGNORE
+	at, nulls := begun.Stack+8, 0 // behind the number of arguments: they, and the environment
 	for ; nulls < 2; at += 8 {
 		v, err := word(at)
 		if err != nil {
