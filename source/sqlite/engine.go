@@ -36,7 +36,8 @@ type engine struct {
 	uri   string
 	slots chan struct{} // one for each connection in use
 
-	filters map[string]bool // of config
+	filters map[string]bool      // of config
+	blank   rowfilter.Conditions // of config
 
 	mu   sync.Mutex // guards below
 	idle []*conn    // the last one used is at the end, and used next: its cache is warm
@@ -57,7 +58,7 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 			return nil, err
 		}
 	}
-	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters}
+	e := &engine{way: w, uri: uri(cfg.Path, w), slots: make(chan struct{}, max(cfg.Conns, 1)), filters: cfg.Filters, blank: cfg.Blank}
 	c, err := e.take(ctx)
 	if err != nil {
 		return nil, openError(err)
@@ -68,7 +69,7 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 		return nil, openError(err)
 	}
 	if c.guard != nil {
-		return e, c.checkFilters(cfg.Blank)
+		return e, c.checkFilters()
 	}
 	return e, nil
 }
@@ -97,7 +98,7 @@ func (e *engine) take(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if e.filters != nil {
-		c.guard = &guard{filters: e.filters}
+		c.guard = &guard{filters: e.filters, blank: e.blank}
 	}
 	return c, nil
 }

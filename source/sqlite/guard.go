@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,11 @@ import (
 // is made for one statement. The LIMIT is a barrier: the planner moves no condition
 // of the statement below it, where its errors would tell of rows that are hidden.
 //
+// Of columns that USING and NATURAL bring together SQLite does not ask the authorizer,
+// or asks about another table. A statement with one of these words must therefore not
+// reach a table by a name at all: main before a dot is refused, and each name in it of
+// a table that no filter names is taken by a temporary view, which cannot be read.
+//
 // Views of the database are made again as temporary ones, where the names in them
 // mean what they mean to the statement. What no filter names cannot be read; neither
 // can statistics and the schema's own tables, and EXPLAIN is refused.
@@ -36,7 +42,8 @@ import (
 // guard is what a connection knows of the filters. It belongs to the connection's
 // goroutine.
 type guard struct {
-	filters map[string]bool // of config
+	filters map[string]bool      // of config
+	blank   rowfilter.Conditions // of config
 
 	trusted bool // statements of this package's own run
 	foul    bool // the connection may not be what it was
@@ -54,6 +61,52 @@ type layout struct {
 	bodies map[string]view   // lower-case name → the view
 	open   map[string]bool   // lower-case names that may be read as they are
 	hidden map[string]bool   // all others of the database
+	named  map[string]bool   // names in the views that join by the names of columns
+}
+
+// words are what a statement says, as far as names go.
+type words struct {
+	names  map[string]bool // lower-case, of words and of what stands in quotes
+	main   bool            // main before a dot
+	joined bool            // USING or NATURAL
+	pragma bool            // it is a PRAGMA
+}
+
+// wordsOf reads a statement, by the rules of SQLite's own tokenizer.
+func wordsOf(sql string) words {
+	w := words{names: map[string]bool{}}
+	last := ""
+	for i := 0; i < len(sql); {
+		kind, end := token(sql, i)
+		text := sql[i:end]
+		i = end
+		if kind == tokenSpace {
+			continue
+		}
+		if text == "." {
+			w.main = w.main || last == "main"
+		}
+		first := last == ""
+		last = lower(dequote(text))
+		w.joined = w.joined || strings.EqualFold(text, "using") || strings.EqualFold(text, "natural")
+		w.pragma = w.pragma || first && last == "pragma"
+		w.names[last] = true
+	}
+	return w
+}
+
+// dequote is a name without its quotes.
+func dequote(text string) string {
+	if len(text) < 2 {
+		return text
+	}
+	switch inner := text[1 : len(text)-1]; text[0] {
+	case '[':
+		return inner
+	case '\'', '"', '`':
+		return strings.ReplaceAll(inner, text[:1]+text[:1], text[:1])
+	}
+	return text
 }
 
 // view is a view of the database: what follows its name, split at AS.
@@ -78,10 +131,14 @@ func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any)
 			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
 		}
 	}
+	w := wordsOf(q.SQL)
+	if w.main && !w.pragma {
+		return source.Summary{}, source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
+	}
 	defer c.clear()
 	stop := c.interruptOn(ctx)
 	defer stop()
-	if err := c.shield(conditions); err != nil {
+	if err := c.shield(conditions, w); err != nil {
 		c.guard.foul = true
 		return source.Summary{}, c.explain(err)
 	}
@@ -89,7 +146,7 @@ func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any)
 }
 
 // shield begins a transaction and makes the views. It must be followed by clear.
-func (c *conn) shield(conditions rowfilter.Conditions) error {
+func (c *conn) shield(conditions rowfilter.Conditions, w words) error {
 	g := c.guard
 	g.views, g.secrets = map[string]bool{}, map[string]bool{}
 	return c.own(func() error {
@@ -116,8 +173,51 @@ func (c *conn) shield(conditions rowfilter.Conditions) error {
 				return fmt.Errorf("the view %s: %w", v.name, err)
 			}
 		}
+		if err := c.screen(w); err != nil {
+			return err
+		}
 		return c.exec("PRAGMA query_only=1")
 	})
+}
+
+// screen takes the names of tables that may not be read, where a statement or a view
+// says them and could get around the authorizer.
+func (c *conn) screen(w words) error {
+	g := c.guard
+	for name := range g.layout.named {
+		if g.layout.hidden[name] {
+			if err := c.take(name); err != nil {
+				return err
+			}
+		}
+	}
+	if !w.joined {
+		return nil
+	}
+	for name := range w.names {
+		switch {
+		case c.internal(name):
+			return source.Refusef("Reading %s is not allowed. You may read: %s.", name, g.list())
+		case g.layout.hidden[name] && !g.layout.named[name]:
+			if err := c.take(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// internal reports whether a name is one that the engine has for itself.
+func (c *conn) internal(name string) bool { return strings.HasPrefix(name, "sqlite_") || c.modules[name] }
+
+// take makes a view of a table's name that nobody may read, since it is none of those
+// that may read tables.
+func (c *conn) take(name string) error {
+	err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %[1]s AS SELECT * FROM main.%[1]s", quote(name)))
+	if err != nil { // the name of a shadow table is reserved
+		return source.Refusef("Reading %s is not allowed. You may read: %s.", name, c.guard.list())
+	}
+	return nil
 }
 
 // makeView makes a view of the database again, over what the statement may see.
@@ -187,7 +287,7 @@ func (c *conn) look() error {
 	if c.guard.layout != nil && c.guard.version == version {
 		return nil
 	}
-	l := &layout{tables: map[string]string{}, bodies: map[string]view{}, open: map[string]bool{}, hidden: map[string]bool{}}
+	l := &layout{tables: map[string]string{}, bodies: map[string]view{}, open: map[string]bool{}, hidden: map[string]bool{}, named: map[string]bool{}}
 	rows, err = c.all("SELECT t.name, t.type, s.sql FROM pragma_table_list AS t LEFT JOIN main.sqlite_schema AS s ON s.name = t.name AND s.type IN ('table', 'view') WHERE t.schema = 'main'")
 	if err != nil {
 		return err
@@ -222,6 +322,9 @@ func (c *conn) look() error {
 		} else {
 			l.hidden[s] = true
 		}
+	}
+	if err := c.checkConditions(l); err != nil {
+		return err
 	}
 	c.guard.layout, c.guard.version = l, version
 	return nil
@@ -302,8 +405,8 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 			return ""
 		}
 	case c.modules[name]:
-	case database == "main":
-		if readableModules[name] && l.tables[name] == "" {
+	case database == "main": // a readable module, or what SQLite takes a subquery for in a FULL JOIN
+		if _, isView := l.bodies[name]; !isView && l.tables[name] == "" {
 			return ""
 		}
 	default: // nothing is read of it, or it is no table of the database
@@ -355,11 +458,12 @@ func (c *conn) hide(message string) string {
 	return message
 }
 
+func cannotHold(table, format string, args ...any) error {
+	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, fmt.Sprintf(format, args...))
+}
+
 // checkFilters says which filter cannot be held.
-func (c *conn) checkFilters(blank rowfilter.Conditions) error {
-	wrong := func(table, format string, args ...any) error {
-		return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, fmt.Sprintf(format, args...))
-	}
+func (c *conn) checkFilters() error {
 	if err := c.own(c.look); err != nil {
 		return openError(err)
 	}
@@ -368,18 +472,14 @@ func (c *conn) checkFilters(blank rowfilter.Conditions) error {
 		low := lower(table)
 		_, isView := l.bodies[low]
 		switch {
-		case l.open[low], isView:
-		case l.tables[low] != "":
-			if err := c.checkCondition(l.tables[low], blank[table]); err != nil {
-				return wrong(table, "%v", err)
-			}
+		case l.open[low], isView, l.tables[low] != "":
 		case l.hidden[low]:
-			return wrong(table, "it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.", rowfilter.Open)
+			return cannotHold(table, "it is neither a table nor a view with rows of its own. Leave it out, or open it with %s.", rowfilter.Open)
 		default:
-			return wrong(table, "there is no such table.")
+			return cannotHold(table, "there is no such table.")
 		}
 	}
-	err := c.shield(blank)
+	err := c.shield(c.guard.blank, words{})
 	defer c.clear()
 	if err != nil {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "the filters cannot be held: %v", err)
@@ -387,30 +487,78 @@ func (c *conn) checkFilters(blank rowfilter.Conditions) error {
 	for _, table := range slices.Sorted(maps.Keys(c.guard.filters)) {
 		st, _, err := c.prepare("SELECT * FROM " + quote(table))
 		if err != nil {
-			return wrong(table, "%v", c.explain(err))
+			return cannotHold(table, "%v", c.explain(err))
 		}
 		st.close()
 	}
 	return nil
 }
 
-// checkCondition compiles a condition over its table, where a name in double quotes
-// that is no column is an error rather than text.
-func (c *conn) checkCondition(table, condition string) error {
+// checkConditions holds the conditions against what the database has now: a column
+// that is gone since must not become text.
+func (c *conn) checkConditions(l *layout) error {
+	for _, low := range slices.Sorted(maps.Keys(l.bodies)) {
+		v := l.bodies[low]
+		w := wordsOf(v.query)
+		if w.main {
+			return cannotHold(v.name, "the view names a table with its schema.")
+		}
+		if !w.joined {
+			continue
+		}
+		for name := range w.names {
+			if c.internal(name) {
+				return cannotHold(v.name, "the view reads %s.", name)
+			}
+		}
+		maps.Copy(l.named, w.names)
+	}
+	for _, table := range slices.Sorted(maps.Keys(c.guard.blank)) {
+		low := lower(table)
+		from := "main." + quote(l.tables[low])
+		if v, isView := l.bodies[low]; isView {
+			var err error
+			if from, err = c.columnsAlone(v.name); err != nil {
+				return cannotHold(table, "%v", err)
+			}
+		} else if l.tables[low] == "" {
+			continue
+		}
+		if err := c.checkCondition(from, c.guard.blank[table]); err != nil {
+			return cannotHold(table, "%v", err)
+		}
+	}
+	return nil
+}
+
+// columnsAlone is a query with the columns of a view: what the view reads may take
+// names in double quotes for text.
+func (c *conn) columnsAlone(view string) (string, error) {
+	st, _, err := c.prepare("SELECT * FROM main." + quote(view))
+	if err != nil {
+		return "", err
+	}
+	defer st.close()
+	var list []string
+	for i := range st.columns() {
+		list = append(list, "NULL AS "+quote(st.name(i)))
+	}
+	return "(SELECT " + strings.Join(list, ", ") + ") AS " + quote(view), nil
+}
+
+// checkCondition compiles a condition, where a name in double quotes that is no column
+// is an error rather than text.
+func (c *conn) checkCondition(from, condition string) error {
 	if err := c.configure(sqlite3.SQLITE_DBCONFIG_DQS_DML, 0); err != nil {
 		return err
 	}
-	err := c.own(func() error {
-		st, tail, err := c.prepare(fmt.Sprintf("SELECT 1 FROM main.%s WHERE (%s)", quote(table), condition))
-		if err != nil {
-			return err
-		}
+	st, tail, err := c.prepare("SELECT 1 FROM " + from + " WHERE (" + condition + ")")
+	if err == nil {
 		st.close()
 		if !blank(tail) {
-			return fmt.Errorf("it is not one condition")
+			err = errors.New("it is not one condition")
 		}
-		return nil
-	})
+	}
 	if on := c.configure(sqlite3.SQLITE_DBCONFIG_DQS_DML, 1); err == nil {
 		err = on
 	}

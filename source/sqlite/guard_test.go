@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
@@ -56,10 +57,39 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 			t.Errorf("%s: %q gave %v, want %q", table, c[0], err, c[1])
 		}
 	}
+	write(t, path, `CREATE VIEW far AS SELECT note FROM main.orders FULL JOIN (SELECT '' AS note) USING (note)`, `CREATE VIEW beside AS SELECT person FROM payroll FULL JOIN (SELECT '' AS person) USING (person)`,
+		`CREATE VIEW pages AS SELECT name FROM dbstat FULL JOIN (SELECT '' AS name) USING (name)`, `CREATE VIEW spoken AS SELECT id, "own" AS word FROM orders`)
+	for table, c := range map[string][2]string{
+		"far": {"all", "with its schema"}, "beside": {"all", "Reading payroll"}, "pages": {"all", "dbstat"}, "spoken": {`"wrod" <> 'x'`, "no such column"},
+	} {
+		s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"orders": "all", table: c[0]}})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), table) || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%s: %q gave %v, want %q", table, c[0], err, c[1])
+		}
+	}
 	// A view over what no filter names cannot be held either.
 	if s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"totals": "all", "accounts": "all"}}); err == nil || !strings.Contains(err.Error(), "totals") {
 		s.Close()
 		t.Errorf("a view over a hidden table: %v", err)
+	}
+}
+
+// TestFilteredChange: a column that a filter asks and that is gone does not become text.
+func TestFilteredChange(t *testing.T) {
+	path := tenants(t, 0)
+	s := open(t, path, Options{Filters: map[string]string{"orders": `"org" <> {org}`}})
+	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "globex-1"})
+	const ask = "SELECT count(*) FROM orders WHERE id > 0"
+	r, _, err := source.Collect(ctx, s, source.Query{SQL: ask})
+	if got := fmt.Sprint(r.Rows, err); got != "[[10]] <nil>" {
+		t.Fatal(got)
+	}
+	write(t, path, `DROP VIEW totals`, `DROP VIEW large`, `DROP VIEW leaky`, `ALTER TABLE orders RENAME COLUMN org TO owner`)
+	if r, _, err := source.Collect(ctx, s, source.Query{SQL: ask}); err == nil || !strings.Contains(err.Error(), "cannot be held") {
+		t.Errorf("without its column: %v, %v", r.Rows, err)
 	}
 }
 

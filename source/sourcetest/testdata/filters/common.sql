@@ -30,6 +30,12 @@ WITH RECURSIVE orders(id) AS (SELECT id FROM main.orders UNION SELECT id FROM or
 WITH members(account, person) AS (SELECT id, 'ada' FROM products UNION SELECT 5, 'ada' UNION SELECT 6, 'ada' UNION SELECT 901, 'ada' UNION SELECT 902, 'ada') SELECT * FROM tickets ORDER BY id
 ==== CTE that catches it, materialized
 WITH members AS MATERIALIZED (SELECT account, 'ada' AS person FROM tickets) SELECT count(*) FROM tickets
+==== CTE of the table that a filter asks
+WITH accounts(id) AS (SELECT 3 UNION SELECT id FROM tickets) SELECT * FROM tickets
+==== recursive CTE of the table that a filter asks
+WITH RECURSIVE accounts(id) AS (SELECT 3 UNION SELECT id + 1 FROM accounts WHERE id < 950) SELECT * FROM tickets
+==== CTE of the table that a view reads
+WITH orders(account_id, amount) AS (SELECT 1, 123456) SELECT * FROM totals
 ==== view beside the filter
 SELECT * FROM leaky
 ==== view beside the filter, qualified
@@ -194,3 +200,23 @@ SELECT * FROM 'orders'
 SELECT * FROM 'payroll'
 ==== a literal that ends the condition
 SELECT * FROM orders WHERE note = 'x'') OR (''1''=''1'
+==== full join by columns of one name
+SELECT note FROM main.orders FULL JOIN orders USING (note)
+==== full join with one row
+SELECT note, org, amount FROM main.orders FULL JOIN (SELECT '' AS note, '' AS org, 0 AS amount) x USING (note, org, amount)
+==== full join with a table without a filter
+SELECT person, salary FROM payroll FULL JOIN (SELECT '' AS person, 0 AS salary) x USING (person, salary)
+==== natural full join with a table without a filter
+SELECT * FROM "payroll" NATURAL FULL JOIN (SELECT '' AS person, '' AS org, 0 AS salary) x
+==== natural left join
+SELECT count(*) FROM main.orders NATURAL LEFT JOIN (SELECT '' AS note) x
+==== join that asks for a value
+SELECT x.salary FROM (SELECT 901000 AS salary UNION SELECT 900000) x LEFT JOIN payroll USING (salary)
+==== join that counts
+SELECT count(*) FROM members JOIN orders ON 1 = 1 JOIN payroll USING (person)
+==== join by columns of one name, qualified in comments
+SELECT note FROM "main"/**/./**/"orders" FULL JOIN orders USING (note)
+==== join by columns of one name in a CTE
+WITH m AS (SELECT note FROM main.orders FULL JOIN (SELECT '' AS note) x USING (note)) SELECT * FROM m
+==== full join with the catalogue
+SELECT sql FROM sqlite_master FULL JOIN (SELECT '' AS sql) x USING (sql)

@@ -119,3 +119,19 @@ SELECT count(*) FROM orders WHERE note IN ('canary-globex-1-note-901', 'own note
 SELECT count(*) FROM products p JOIN tickets t ON t.id = p.id AND abs(CASE WHEN t.note = 'canary' THEN -9223372036854775807 - 1 ELSE 1 END) > 0
 ----
 [[1]]
+==== a join by a column of one name
+SELECT id, n FROM orders JOIN (SELECT account_id, count(*) AS n FROM orders GROUP BY account_id) x USING (account_id) ORDER BY id
+----
+[[1,2],[2,1],[3,2],[4,1]]
+==== a full join of two results
+WITH a AS (SELECT org, count(*) AS n FROM orders GROUP BY org), b AS (SELECT org, count(*) AS m FROM accounts GROUP BY org) SELECT org, n, m FROM a FULL JOIN b USING (org)
+----
+[["acme",4,2]]
+==== a full join with an open table
+SELECT id, name, n FROM (SELECT product_id AS id, count(*) AS n FROM orders GROUP BY 1) x FULL JOIN products USING (id) ORDER BY id
+----
+[[1,"lamp",3],[2,"pen",1]]
+==== a join with an alias that is called as a hidden table
+SELECT members.n FROM orders JOIN (SELECT 1 AS id, 7 AS n) members USING (id)
+----
+[[7]]

@@ -130,3 +130,19 @@ SELECT * FROM fts5vocab('main', 'docs', 'row')
 SELECT * FROM generate_series(1, (SELECT count(*) FROM payroll))
 ==== view in a trigger's way
 SELECT * FROM temp.totals
+==== full join with statistics
+SELECT stat FROM sqlite_stat1 FULL JOIN (SELECT '' AS stat) x USING (stat)
+==== full join with the filters themselves
+SELECT sql FROM sqlite_temp_schema FULL JOIN (SELECT '' AS sql) x USING (sql)
+==== full join with pages
+SELECT data FROM sqlite_dbpage FULL JOIN (SELECT x'00' AS data) x USING (data)
+==== full join with a shadow table
+SELECT c0 FROM docs_content FULL JOIN (SELECT '' AS c0) x USING (c0)
+==== full join with a name in brackets
+SELECT note FROM [main].[orders] FULL JOIN orders USING (note)
+==== full join with a name in other quotes
+SELECT person FROM 'payroll' FULL JOIN (SELECT '' AS person) x USING (person)
+==== full join with a list of tables
+SELECT name FROM pragma_table_list FULL JOIN (SELECT '' AS name) x USING (name)
+==== join in the right of IN
+SELECT count(*) FROM orders WHERE 1 IN (SELECT 1 FROM main.orders NATURAL JOIN (SELECT '' AS note) x)
