@@ -9,12 +9,13 @@ import (
 
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/internal/bars"
+	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// tables is the bars.Tables of one symbol in a load.
-type tables struct {
+// candles is the bars.Tables of one symbol in a load.
+type candles struct {
 	tx    pgx.Tx
-	owner int
+	owner int64
 }
 
 // What a candle is added by: what is there is replaced.
@@ -23,33 +24,23 @@ const (
 	replace       = ` ON CONFLICT (series, time) DO UPDATE SET open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close, volume = excluded.volume`
 )
 
-// scan reads a series, the last columns of a row.
-func scan(row pgx.Row, more ...any) (bars.Series, error) {
-	var s bars.Series
-	var f string
-	var first, last time.Time
-	err := row.Scan(append(more, &s.ID, &f, &s.Made, &first, &last)...)
-	s.Timeframe, s.First, s.Last = market.Timeframe(f), first.Unix(), last.Unix()
-	return s, err
-}
-
 // grow adds a series, or makes the one that is there hold the bars of another as well.
-func (t tables) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
-	return scan(t.tx.QueryRow(ctx, `INSERT INTO footnote_market.series (symbol, timeframe, made, first, last) VALUES ($1, $2, $3, $4, $5)
+func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
+	return tables.Series(t.tx.QueryRow(ctx, `INSERT INTO footnote_market.series (symbol, timeframe, made, first, last) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = least(series.first, excluded.first), last = greatest(series.last, excluded.last)
 		RETURNING id, timeframe, made, first, last`, t.owner, string(s.Timeframe), s.Made, time.Unix(s.First, 0), time.Unix(s.Last, 0)))
 }
 
-func (t tables) series(ctx context.Context) ([]bars.Series, error) {
+func (t candles) series(ctx context.Context) ([]bars.Series, error) {
 	rows, err := t.tx.Query(ctx, `SELECT id, timeframe, made, first, last FROM footnote_market.series WHERE symbol = $1`, t.owner)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (bars.Series, error) { return scan(row) })
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (bars.Series, error) { return tables.Series(row) })
 }
 
 // Around implements bars.Tables.
-func (t tables) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
+func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
 	var before, after *time.Time
 	err := t.tx.QueryRow(ctx, `SELECT (SELECT max(time) FROM footnote_market.candles WHERE series = $1 AND time < $2),
 		(SELECT min(time) FROM footnote_market.candles WHERE series = $1 AND time >= $3)`, in.ID, time.Unix(s.From, 0), time.Unix(s.To, 0)).Scan(&before, &after)
@@ -84,7 +75,7 @@ func end(f market.Timeframe, start string) string {
 }
 
 // Make implements bars.Tables.
-func (t tables) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
+func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
 	made, err := t.grow(ctx, bars.Series{Timeframe: f, Made: true, First: s.From, Last: s.From})
 	if err != nil {
 		return made, err
@@ -98,7 +89,7 @@ func (t tables) Make(ctx context.Context, f market.Timeframe, shorter, loaded ba
 			return made, err
 		}
 	}
-	return scan(t.tx.QueryRow(ctx, `UPDATE footnote_market.series SET first = (SELECT min(time) FROM footnote_market.candles WHERE series = $1),
+	return tables.Series(t.tx.QueryRow(ctx, `UPDATE footnote_market.series SET first = (SELECT min(time) FROM footnote_market.candles WHERE series = $1),
 		last = (SELECT max(time) FROM footnote_market.candles WHERE series = $1) WHERE id = $1 RETURNING id, timeframe, made, first, last`, made.ID))
 }
 

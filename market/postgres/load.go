@@ -9,7 +9,6 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
-	"github.com/footnotehq/footnote/market/internal/bars"
 )
 
 // Symbol implements market.Load.
@@ -28,14 +27,7 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 	if len(list) == 0 {
 		return nil
 	}
-	first, last := list[0].Time.Unix(), list[0].Time.Unix()
-	for _, c := range list {
-		if err := c.Check(tf); err != nil {
-			return err
-		}
-		first, last = min(first, c.Time.Unix()), max(last, c.Time.Unix())
-	}
-	var owner int
+	var owner int64
 	err := l.tx.QueryRow(ctx, `SELECT id FROM footnote_market.symbols WHERE symbol = $1`, symbol).Scan(&owner)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return footnote.Errorf(footnote.NotFound, "There is no symbol %q.", symbol)
@@ -43,14 +35,13 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 	if err != nil {
 		return failed(ctx, "add candles", err)
 	}
-	s, err := tables{l.tx, owner}.grow(ctx, bars.Series{Timeframe: tf, First: first, Last: last})
+	s, err := l.changed.Add(owner, tf, list)
 	if err != nil {
+		return err
+	}
+	if s, err = (candles{l.tx, owner}).grow(ctx, s); err != nil {
 		return failed(ctx, "add candles", err)
 	}
-	if l.changed[owner] == nil {
-		l.changed[owner] = map[market.Timeframe]bars.Span{}
-	}
-	l.changed[owner][tf] = l.changed[owner][tf].Join(bars.Span{From: first, To: tf.End(time.Unix(last, 0)).Unix()})
 	return failed(ctx, "add candles", l.copy(ctx, s.ID, list))
 }
 

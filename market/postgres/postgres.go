@@ -17,6 +17,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/internal/bars"
+	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
 //go:embed schema.sql
@@ -30,7 +31,12 @@ const (
 )
 
 // Store is a market.Store on a database.
-type Store struct{ pool *pgxpool.Pool }
+type Store struct {
+	reader
+	pool *pgxpool.Pool
+}
+
+type reader = *tables.Reader
 
 var _ market.Store = (*Store)(nil)
 
@@ -64,6 +70,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		}
 	}
 	s := &Store{}
+	s.reader = tables.New(dialect, s.each)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, bad
 	}
@@ -114,7 +121,7 @@ func (s *Store) Close() error {
 // load is a market.Load: one transaction.
 type load struct {
 	tx      pgx.Tx
-	changed map[int]map[market.Timeframe]bars.Span // in which candles were added, by symbol
+	changed bars.Changes
 }
 
 // Begin implements market.Store.
@@ -135,13 +142,13 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 			return nil, errors.Join(failed(ctx, "begin a load", err), tx.Rollback(context.WithoutCancel(ctx)))
 		}
 	}
-	return &load{tx: tx, changed: map[int]map[market.Timeframe]bars.Span{}}, nil
+	return &load{tx: tx, changed: bars.Changes{}}, nil
 }
 
 // Commit implements market.Load.
 func (l *load) Commit(ctx context.Context) error {
 	for owner, changed := range l.changed {
-		t := tables{l.tx, owner}
+		t := candles{l.tx, owner}
 		all, err := t.series(ctx)
 		if err == nil {
 			err = bars.Make(ctx, t, all, changed)

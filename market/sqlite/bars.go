@@ -4,13 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/footnotehq/footnote/market"
 	"github.com/footnotehq/footnote/market/internal/bars"
+	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// tables is the bars.Tables of one symbol in a load.
-type tables struct {
+// candles is the bars.Tables of one symbol in a load.
+type candles struct {
 	tx    *sql.Tx
 	owner int64
 }
@@ -18,32 +20,28 @@ type tables struct {
 const insertCandles = "INSERT OR REPLACE INTO candles (series, time, open, high, low, close, volume)"
 
 // grow adds a series, or makes the one that is there hold the bars of another as well.
-func (t tables) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
-	err := t.tx.QueryRowContext(ctx, `INSERT INTO series (symbol, timeframe, made, first, last) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last) RETURNING id, first, last`,
-		t.owner, string(s.Timeframe), s.Made, s.First, s.Last).Scan(&s.ID, &s.First, &s.Last)
-	return s, err
+func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
+	return tables.Series(t.tx.QueryRowContext(ctx, `INSERT INTO series (symbol, timeframe, made, first, last) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)
+		RETURNING id, timeframe, made, first, last`, t.owner, string(s.Timeframe), s.Made, s.First, s.Last))
 }
 
-func (t tables) series(ctx context.Context) ([]bars.Series, error) {
+func (t candles) series(ctx context.Context) ([]bars.Series, error) {
 	rows, err := t.tx.QueryContext(ctx, `SELECT id, timeframe, made, first, last FROM series WHERE symbol = ?`, t.owner)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var all []bars.Series
-	for rows.Next() {
-		var s bars.Series
-		if err := rows.Scan(&s.ID, &s.Timeframe, &s.Made, &s.First, &s.Last); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
+	var list []bars.Series
+	err = all(rows, func(row tables.Row) error {
+		s, err := tables.Series(row)
+		list = append(list, s)
+		return err
+	})
+	return list, err
 }
 
 // Around implements bars.Tables.
-func (t tables) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
+func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.Span, error) {
 	var before, after sql.NullInt64
 	err := t.tx.QueryRowContext(ctx, `SELECT (SELECT max(time) FROM candles WHERE series = ?1 AND time < ?2), (SELECT min(time) FROM candles WHERE series = ?1 AND time >= ?3)`,
 		in.ID, s.From, s.To).Scan(&before, &after)
@@ -51,7 +49,7 @@ func (t tables) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.S
 		s.From = before.Int64
 	}
 	if after.Valid {
-		s.To = in.Timeframe.End(at(after.Int64)).Unix()
+		s.To = in.Timeframe.End(time.Unix(after.Int64, 0)).Unix()
 	}
 	return s, err
 }
@@ -74,7 +72,7 @@ func end(f market.Timeframe, start string) string {
 }
 
 // Make implements bars.Tables.
-func (t tables) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
+func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded bars.Series, s bars.Span) (bars.Series, error) {
 	made, err := t.grow(ctx, bars.Series{Timeframe: f, Made: true, First: s.From, Last: s.From})
 	if err != nil {
 		return made, err
@@ -88,9 +86,8 @@ func (t tables) Make(ctx context.Context, f market.Timeframe, shorter, loaded ba
 			return made, err
 		}
 	}
-	err = t.tx.QueryRowContext(ctx, `UPDATE series SET first = (SELECT min(time) FROM candles WHERE series = ?1), last = (SELECT max(time) FROM candles WHERE series = ?1)
-		WHERE id = ?1 RETURNING first, last`, made.ID).Scan(&made.First, &made.Last)
-	return made, err
+	return tables.Series(t.tx.QueryRowContext(ctx, `UPDATE series SET first = (SELECT min(time) FROM candles WHERE series = ?1), last = (SELECT max(time) FROM candles WHERE series = ?1)
+		WHERE id = ?1 RETURNING id, timeframe, made, first, last`, made.ID))
 }
 
 // group adds up the bars of the series ?1 in the range ?2 to ?3. The first and the last bar

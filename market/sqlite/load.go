@@ -17,7 +17,7 @@ import (
 // load is a market.Load: one transaction.
 type load struct {
 	tx      *sql.Tx
-	changed map[int64]map[market.Timeframe]bars.Span // in which candles were added, by symbol
+	changed bars.Changes
 }
 
 // Begin implements market.Store.
@@ -29,7 +29,7 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	if err != nil {
 		return nil, failed(ctx, "begin a load", err)
 	}
-	return &load{tx: tx, changed: map[int64]map[market.Timeframe]bars.Span{}}, nil
+	return &load{tx: tx, changed: bars.Changes{}}, nil
 }
 
 func (l *load) exec(ctx context.Context, doing, query string, args ...any) error {
@@ -83,13 +83,6 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 	if len(list) == 0 {
 		return nil
 	}
-	first, last := list[0].Time.Unix(), list[0].Time.Unix()
-	for _, c := range list {
-		if err := c.Check(tf); err != nil {
-			return err
-		}
-		first, last = min(first, c.Time.Unix()), max(last, c.Time.Unix())
-	}
 	var owner int64
 	err := l.tx.QueryRowContext(ctx, `SELECT id FROM symbols WHERE symbol = ?`, symbol).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -98,14 +91,13 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 	if err != nil {
 		return failed(ctx, "add candles", err)
 	}
-	s, err := tables{l.tx, owner}.grow(ctx, bars.Series{Timeframe: tf, First: first, Last: last})
+	s, err := l.changed.Add(owner, tf, list)
 	if err != nil {
+		return err
+	}
+	if s, err = (candles{l.tx, owner}).grow(ctx, s); err != nil {
 		return failed(ctx, "add candles", err)
 	}
-	if l.changed[owner] == nil {
-		l.changed[owner] = map[market.Timeframe]bars.Span{}
-	}
-	l.changed[owner][tf] = l.changed[owner][tf].Join(bars.Span{From: first, To: tf.End(at(last)).Unix()})
 	return l.insert(ctx, "add candles", insertCandles+" VALUES ", 7, len(list), func(i int) []any {
 		c := list[i]
 		return []any{s.ID, c.Time.Unix(), c.Open, c.High, c.Low, c.Close, c.Volume}
@@ -151,7 +143,7 @@ func (l *load) Trades(ctx context.Context, org, user string, list []market.Trade
 // Commit implements market.Load.
 func (l *load) Commit(ctx context.Context) error {
 	for owner, changed := range l.changed {
-		t := tables{l.tx, owner}
+		t := candles{l.tx, owner}
 		all, err := t.series(ctx)
 		if err == nil {
 			err = bars.Make(ctx, t, all, changed)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
+	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
 //go:embed schema.sql
@@ -33,10 +34,13 @@ const readers = 8
 
 // Store is a market.Store on one file.
 type Store struct {
+	reader
 	path  string
 	read  *sql.DB
 	write *sql.DB // one connection
 }
+
+type reader = *tables.Reader
 
 var _ market.Store = (*Store)(nil)
 
@@ -49,6 +53,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		return nil, market.Down(market.Database, "its folder cannot be made.", err)
 	}
 	s := &Store{path: path}
+	s.reader = tables.New(dialect, s.each)
 	if err := create(path); err != nil {
 		return nil, market.Down(market.Database, "its file cannot be made.", err)
 	}

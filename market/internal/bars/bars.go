@@ -16,6 +16,7 @@ package bars
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -87,6 +88,26 @@ func (s Span) whole(f market.Timeframe) Span {
 		return Span{}
 	}
 	return Span{start(f, s.From), after(f, start(f, s.To-1))}
+}
+
+// Changes are the ranges in which candles were loaded, of symbols by their ids.
+type Changes map[int64]map[market.Timeframe]Span
+
+// Add notes candles that are to be loaded, and returns the series they make; or says which
+// of them cannot be.
+func (c Changes) Add(symbol int64, f market.Timeframe, list []market.Candle) (Series, error) {
+	s := Series{Timeframe: f, First: math.MaxInt64, Last: math.MinInt64}
+	for _, k := range list {
+		if err := k.Check(f); err != nil {
+			return s, err
+		}
+		s.First, s.Last = min(s.First, k.Time.Unix()), max(s.Last, k.Time.Unix())
+	}
+	if c[symbol] == nil {
+		c[symbol] = map[market.Timeframe]Span{}
+	}
+	c[symbol][f] = c[symbol][f].Join(Span{s.First, s.end()})
+	return s, nil
 }
 
 // Tables is what Make needs of a database: the candles of one symbol, within a load.
