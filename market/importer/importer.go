@@ -73,6 +73,9 @@ func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep
 	if err != nil {
 		return rep, err
 	}
+	if err := o.check(); err != nil {
+		return rep, err
+	}
 	l, err := begin(ctx, s, o.Waiting)
 	if err != nil {
 		return rep, err

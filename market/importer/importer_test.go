@@ -381,6 +381,33 @@ func TestDecimalSigns(t *testing.T) {
 	}
 }
 
+// TestLonger refuses hours that are said to be minutes, and takes a few minutes that happen
+// to be hours apart.
+func TestLonger(t *testing.T) {
+	rows := func(n int, step time.Duration) string {
+		var text strings.Builder
+		text.WriteString("time,open,high,low,close\n")
+		for i := range n {
+			fmt.Fprintf(&text, "%d,1,1,1,1\n", at("2026-01-05 00:00").Add(time.Duration(n-i)*step).Unix()) // the newest first
+		}
+		return text.String()
+	}
+	s := open(t)
+	_, err := importer.Import(t.Context(), s, strings.NewReader(rows(100, time.Hour)), minutes)
+	if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "said to be of 1m, and no two of the 100 are nearer than 1h.") {
+		t.Error(err)
+	}
+	if list, err := s.Symbols(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("half a file is loaded: %v, %v", list, err)
+	}
+	one := fmt.Sprintf("%d,1,1,1,1\n", at("2026-01-05 01:01").Unix())
+	for _, text := range []string{rows(99, time.Hour), rows(100, time.Hour) + one, rows(100, time.Minute)} {
+		if rep, bad := load(t, open(t), text, minutes); rep.Loaded == 0 {
+			t.Errorf("%d rows: %v", rep.Rows, bad)
+		}
+	}
+}
+
 // TestUnread names the columns that mean nothing.
 func TestUnread(t *testing.T) {
 	o := minutes
@@ -450,15 +477,16 @@ func TestRefused(t *testing.T) {
 		text, want string
 		o          importer.Options
 	}{
-		"UTF-16":    {"\xff\xfet\x00i\x00", "The file is in UTF-16.", minutes},
-		"no kind":   {"a\n", "There is no kind of file", importer.Options{Kind: "x"}},
-		"empty":     {"", "The file is empty.", minutes},
-		"no column": {"time,open,high,close\n", "The file has no column low", minutes},
-		"no head":   {"2026.11.19,10:00,1,1,1,1,7\n", "Its first line, which must name the columns, is: 2026.11.19, 10:00,", minutes},
-		"no symbol": {"time,open,high,low,close\n", "of which symbol", importer.Options{Kind: importer.Candles, Timeframe: market.M1}},
-		"no length": {"time,open,high,low,close\n", "how long the candles are", importer.Options{Kind: importer.Candles, Symbol: "X"}},
-		"bad name":  {"time,open,high,low,close\n", "capital letters", importer.Options{Kind: importer.Candles, Symbol: "a b", Timeframe: market.M1}},
-		"nobody's":  {"id,side,size,opened,entry\n", "whose trades", importer.Options{Kind: importer.Trades}},
+		"UTF-16":     {"\xff\xfet\x00i\x00", "The file is in UTF-16.", minutes},
+		"no kind":    {"a\n", "There is no kind of file", importer.Options{Kind: "x"}},
+		"empty":      {"", "The file is empty.", minutes},
+		"no column":  {"time,open,high,close\n", "The file has no column low", minutes},
+		"no head":    {"2026.11.19,10:00,1,1,1,1,7\n", "Its first line, which must name the columns, is: 2026.11.19, 10:00,", minutes},
+		"no symbol":  {"time,open,high,low,close\n", "of which symbol", importer.Options{Kind: importer.Candles, Timeframe: market.M1}},
+		"no length":  {"time,open,high,low,close\n", "how long the candles are", importer.Options{Kind: importer.Candles, Symbol: "X"}},
+		"bad length": {"time,open,high,low,close\n", `There is no time frame "1d". They are 1m, 5m,`, importer.Options{Kind: importer.Candles, Symbol: "X", Timeframe: "1d"}},
+		"bad name":   {"time,open,high,low,close\n", "capital letters", importer.Options{Kind: importer.Candles, Symbol: "a b", Timeframe: market.M1}},
+		"nobody's":   {"id,side,size,opened,entry\n", "whose trades", importer.Options{Kind: importer.Trades}},
 	} {
 		_, err := importer.Import(t.Context(), s, strings.NewReader(c.text), c.o)
 		if footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(footnote.MessageOf(err), c.want) {

@@ -8,8 +8,24 @@ import (
 	"sync"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/market"
 )
+
+// check says what is missing before anything is waited for.
+func (o Options) check() error {
+	switch {
+	case o.Kind == Candles && o.Symbol == "":
+		return refuse("It is not known of which symbol the candles are.")
+	case o.Kind == Candles && o.Timeframe.Order() < 0:
+		return refuse("It is not known how long the candles are. %s", footnote.MessageOf(market.CandleQuery{Timeframe: o.Timeframe}.Check()))
+	case o.Kind == Trades && (o.Org == "" || o.User == ""):
+		return refuse("It is not known whose trades they are: name the organisation and the user.")
+	case len(o.Currency) > longName:
+		return refuse("The currency %q is too long.", short(o.Currency))
+	}
+	return nil
+}
 
 // newSink makes the sink of a kind.
 func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
@@ -23,9 +39,6 @@ func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *r
 		return &list[market.Headline]{read: o.headline, add: l.Headlines}, nil
 	case COT:
 		return &list[market.COTReport]{read: o.report, add: l.COT, seen: map[any]bool{}, keyed: "symbol and date", key: func(r market.COTReport) any { return [2]any{r.Symbol, r.Date} }}, nil
-	}
-	if o.Org == "" || o.User == "" {
-		return nil, refuse("It is not known whose trades they are: name the organisation and the user.")
 	}
 	return &list[market.Trade]{read: o.trade, seen: map[any]bool{}, keyed: "id", key: func(t market.Trade) any { return t.ID },
 		add: func(ctx context.Context, rows []market.Trade) error { return l.Trades(ctx, o.Org, o.User, rows) }}, nil
@@ -76,6 +89,9 @@ type candles struct {
 	symbol market.Symbol
 	fresh  bool // there was no such symbol
 	seen   minutes
+	rows   int
+	last   time.Time     // of the row before
+	near   time.Duration // of the smallest step from row to row
 }
 
 // minutes are beginnings of bars, 64 of the shortest in a word: a file may have millions.
@@ -94,12 +110,6 @@ func (m minutes) add(t time.Time) bool {
 const money = " USD EUR JPY GBP CHF AUD NZD CAD SEK NOK DKK PLN CZK HUF RON TRY ZAR ILS AED SAR RUB CNY CNH HKD SGD INR KRW TWD THB IDR MYR PHP MXN BRL CLP COP ARS XAU XAG XPT XPD BTC ETH "
 
 func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
-	if o.Symbol == "" {
-		return nil, refuse("It is not known of which symbol the candles are.")
-	}
-	if o.Timeframe.Order() < 0 {
-		return nil, refuse("It is not known how long the candles are: there is no time frame %q.", short(string(o.Timeframe)))
-	}
 	known, err := s.Symbols(ctx)
 	if err != nil {
 		return nil, err
@@ -143,11 +153,42 @@ func (c *candles) candle(f fields) (k market.Candle, err error) {
 	if err = k.Check(c.o.Timeframe); err == nil && !c.seen.add(k.Time) {
 		err = refuse("an earlier row has the same time")
 	}
+	if err == nil {
+		if apart := k.Time.Sub(c.last).Abs(); c.rows == 1 || c.rows > 1 && apart < c.near {
+			c.near = apart
+		}
+		c.rows, c.last = c.rows+1, k.Time
+	}
 	return k, err
+}
+
+// many is how many rows must be far apart before they are taken for longer candles.
+const many = 100
+
+// longer refuses candles that are all as far apart as longer ones would be: an hour that is
+// taken for a minute has its close 59 minutes too early.
+func (c *candles) longer() error {
+	said, longest := c.o.Timeframe, c.o.Timeframe
+	for _, f := range market.Timeframes() {
+		length := f.Length()
+		if f == market.MN1 {
+			length = 28 * 24 * time.Hour
+		}
+		if f.Order() > said.Order() && c.near >= length {
+			longest = f
+		}
+	}
+	if longest == said || c.rows < many {
+		return nil
+	}
+	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time frame they are.", said, c.rows, longest)
 }
 
 // finish tells how many digits the prices have, which is known now.
 func (c *candles) finish(ctx context.Context) error {
+	if err := c.longer(); err != nil {
+		return err
+	}
 	switch {
 	case c.o.Digits >= 0:
 		c.symbol.Digits = c.o.Digits
