@@ -251,7 +251,7 @@ func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
 	risk := p.round(entry * p.day * (0.5 + 0.6*r.Float64()))
 	reward := p.round(risk * (1.2 + 1.3*r.Float64()))
 	side, sign := "long", 1.0
-	// The trader is a little better than chance: they look one bar ahead, sometimes.
+	// The trader is a little better than chance: they look three bars ahead, sometimes.
 	if up := hours[at+3].Close > entry; up != (r.Float64() < 0.58) {
 		side, sign = "short", -1
 	}

@@ -178,6 +178,9 @@ const (
 // is away is an event, too, and the stream goes on.
 func (s *Server) marketPrice(w http.ResponseWriter, r *http.Request) error {
 	symbol := r.URL.Query().Get("symbol")
+	if err := (market.Symbol{Symbol: symbol}).Check(); err != nil {
+		return err
+	}
 	first, err := s.price(r.Context(), symbol)
 	if err != nil {
 		return err

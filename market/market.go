@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 )
@@ -117,7 +119,20 @@ func (q CandleQuery) Check() error {
 	if q.Limit < 0 || q.Limit > MaxCandles {
 		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", MaxCandles)
 	}
+	if err := plain(q.Symbol); err != nil {
+		return err
+	}
 	return checkRange(q.From, q.To)
+}
+
+// plain refuses what no text has: a database would call it an error of its own.
+func plain(texts ...string) error {
+	for _, s := range texts {
+		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+			return footnote.Errorf(footnote.InvalidRequest, "What is asked for is no text: %q.", clip(s))
+		}
+	}
+	return nil
 }
 
 func checkRange(from, to time.Time) error {
@@ -259,6 +274,9 @@ func (q TradeQuery) Check() (limit int, err error) {
 	if q.Org == "" || q.User == "" {
 		return 0, footnote.Errorf(footnote.InvalidRequest, "It is not known whose trades are meant.")
 	}
+	if err := plain(q.Org, q.User, q.Symbol); err != nil {
+		return 0, err
+	}
 	return bounded(q.Limit, MaxTrades, MaxTrades, q.From, q.To)
 }
 
@@ -267,16 +285,25 @@ func (q EventQuery) Check() (limit int, err error) {
 	if q.Impact != "" && ImpactLevel(q.Impact) == 0 {
 		return 0, footnote.Errorf(footnote.InvalidRequest, "The impact must be low, medium or high.")
 	}
+	if err := plain(append([]string{q.Title}, q.Currencies...)...); err != nil {
+		return 0, err
+	}
 	return bounded(q.Limit, 1000, 10_000, q.From, q.To)
 }
 
 // Check is that of EventQuery.
 func (q HeadlineQuery) Check() (limit int, err error) {
+	if err := plain(q.Currencies...); err != nil {
+		return 0, err
+	}
 	return bounded(q.Limit, 20, 1000, q.From, q.To)
 }
 
 // Check is that of EventQuery.
 func (q COTQuery) Check() (limit int, err error) {
+	if err := plain(q.Symbol); err != nil {
+		return 0, err
+	}
 	return bounded(q.Limit, 26, 1000, time.Time{}, q.To)
 }
 

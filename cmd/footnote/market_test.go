@@ -48,8 +48,10 @@ func TestStreamOfPrices(t *testing.T) {
 	if a := get("EURUSD", "nobodys"); a.StatusCode != 401 {
 		t.Errorf("without a key: %d", a.StatusCode)
 	}
-	if a := get("NONE", adasKey); a.StatusCode != 404 {
-		t.Errorf("of no symbol: %d", a.StatusCode)
+	for symbol, want := range map[string]int{"NONE": 404, "no%20symbol": 400} {
+		if a := get(symbol, adasKey); a.StatusCode != want {
+			t.Errorf("of %s: %d", symbol, a.StatusCode)
+		}
 	}
 	lines, n := bufio.NewScanner(get("EURUSD", adasKey).Body), 0
 	for n < 2 && lines.Scan() {

@@ -320,6 +320,20 @@ func unknown(t *testing.T, s market.Store) {
 		}
 	}
 	want(t, s, market.CandleQuery{Timeframe: market.H1}) // a symbol without candles has none
+	// What no text has is a mistake of the caller, and no database that is down.
+	for _, no := range []string{"\x00", "\xff"} {
+		_, err1 := s.Candles(t.Context(), market.CandleQuery{Symbol: no, Timeframe: market.H1})
+		_, err2 := s.Events(t.Context(), market.EventQuery{Title: no})
+		_, err3 := s.Events(t.Context(), market.EventQuery{Currencies: []string{no}})
+		_, err4 := s.Headlines(t.Context(), market.HeadlineQuery{Currencies: []string{no}})
+		_, err5 := s.COT(t.Context(), market.COTQuery{Symbol: no})
+		_, err6 := s.Trades(t.Context(), market.TradeQuery{Org: "acme", User: "ada", Symbol: no})
+		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+			if footnote.CodeOf(err) != footnote.InvalidRequest {
+				t.Errorf("%d, %q: %v", i, no, err)
+			}
+		}
+	}
 	if list, err := s.COT(t.Context(), market.COTQuery{Symbol: "NONE"}); footnote.CodeOf(err) != footnote.NotFound {
 		t.Errorf("positions of nothing: %v, %v", list, err)
 	}

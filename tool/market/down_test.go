@@ -160,6 +160,11 @@ func TestSameEvent(t *testing.T) {
 	if out, _ := call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "minutes": 1}); !out.IsError || !strings.Contains(out.Content, "as currency: EUR, USD.") {
 		t.Error(out.Content)
 	}
+	for _, name := range []string{"get_news_events", "get_headlines"} {
+		if _, r := call(t, m, name, map[string]any{"symbol": "DAX40"}); len(r.Table.Rows) == 0 || !strings.Contains(r.Note, "not known which currencies concern DAX40") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
 	_, r = call(t, m, "get_event_statistics", map[string]any{"symbol": "DAX40", "event": "CPI y/y", "currency": "USD"})
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != nil || r.Table.Rows[0][8] != nil {
 		t.Errorf("%v", r.Table.Rows)

@@ -195,6 +195,9 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 		list, a.result.Truncated = list[:limit], true
 		a.note("These are the first %d events of the range; there are more.", limit)
 	}
+	if in.Currency == "" {
+		a.ofAll(q.symbol)
+	}
 	for _, e := range list {
 		a.synthetic = a.synthetic || e.Synthetic
 		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), e.Currency, e.Title, e.Impact, optional(e.Actual), optional(e.Forecast), optional(e.Previous), e.Unit})
@@ -203,6 +206,13 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 		return a, a.noEvents(ctx, q, find)
 	}
 	return a, nil
+}
+
+// ofAll says of a symbol, such as an index, that what is listed is not chosen for it.
+func (a *answer) ofAll(s market.Symbol) {
+	if s.Symbol != "" && len(s.Currencies()) == 0 {
+		a.note("It is not known which currencies concern %s: this is about all of them.", s.Symbol)
+	}
 }
 
 // noEvents says whether there are no events, or none are known.
@@ -269,6 +279,7 @@ func headlines(ctx context.Context, q question, in *headlinesInput) (answer, err
 	}
 	var a answer
 	a.result.Columns = columns("time", footnote.KindTimestamp, "source", footnote.KindText, "title", footnote.KindText, "currencies", footnote.KindText)
+	a.ofAll(q.symbol)
 	for _, h := range list {
 		a.synthetic = a.synthetic || h.Synthetic
 		a.result.Rows = append(a.result.Rows, []any{moment(h.Time), h.Source, h.Title, strings.Join(h.Currencies, ", ")})
