@@ -589,10 +589,14 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
 		return nil
 	}
-	a, err := e.assistant(ownTurn(head, s).Principal, "", s.opened.Assistant)
+	p := ownTurn(head, s).Principal
+	a, err := e.assistant(p, "", s.opened.Assistant)
+	if err == nil {
+		err = e.mayGoOn(p, s.opened)
+	}
 	orphan := head.RunState == "running"
 	if err != nil || orphan && (s.started.OnDisconnect == Cancel || s.recoveries >= mostRecoveries) {
-		return e.interrupt(ctx, head) // also when the assistant is gone from the configuration
+		return e.interrupt(ctx, head) // also when its user may no longer use the assistant, a source or the model
 	}
 	if !orphan {
 		return e.expire(ctx, head, a, s)

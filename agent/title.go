@@ -24,7 +24,7 @@ func (r *run) retitle(terminal footnote.Body) {
 	if !ok || finished.Reason == Refusal || !r.a.Titles || r.s.started.Unattended || r.s.answers != 1 || !r.s.titled.Auto {
 		return
 	}
-	question, answer, tier := r.s.question(), r.s.answer, r.a.cheapest()
+	question, answer, tier := r.s.question(), r.s.answer, r.e.cheapest(r.turn.Principal, r.a, r.s.opened.Model)
 	counts := r.s.opened.Tier
 	owner, last := r.turn.Principal, r.w.seen()
 	from := context.WithoutCancel(r.ctx) // for its origin: the run is over
@@ -75,10 +75,11 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	return err
 }
 
-// cheapest is the tier that counts least, or the assistant's own model.
-func (a *Assistant) cheapest() Tier {
-	best := Tier{Model: a.ModelName}
-	for i, t := range a.Tiers {
+// cheapest is the tier that counts least of those that somebody may use. Without any it is
+// the model of the conversation.
+func (e *Engine) cheapest(p footnote.Principal, a *Assistant, own string) Tier {
+	best := Tier{Model: own}
+	for i, t := range e.tiers(p, a) {
 		if i == 0 || t.Multiplier < best.Multiplier {
 			best = t
 		}

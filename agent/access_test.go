@@ -1,0 +1,84 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+)
+
+// without is access to everything but one model, for those who have no role.
+type without string
+
+func (without) Assistant(footnote.Principal, string) bool { return true }
+func (without) Source(footnote.Principal, string) bool    { return true }
+func (without) Tool(footnote.Principal, string) bool      { return true }
+func (without) Tier(footnote.Principal, string) bool      { return true }
+func (w without) Model(p footnote.Principal, name string) bool {
+	return name != string(w) || len(p.Roles) > 0
+}
+
+// TestTitlesAreMadeByAModelThatMayBeUsed holds that a title, too, comes from the cheapest
+// model of those that the user may use: no other one is shown what was said.
+func TestTitlesAreMadeByAModelThatMayBeUsed(t *testing.T) {
+	for name, c := range map[string]struct {
+		access agent.Access
+		tiers  []agent.Tier
+		want   string
+	}{
+		"all may be used":    {nil, []agent.Tier{{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1}}, "small"},
+		"small may not":      {without("small"), []agent.Tier{{Name: "high", Model: "big", Multiplier: 5}, {Name: "low", Model: "small", Multiplier: 1}}, "big"},
+		"no tier is left":    {without("small"), []agent.Tier{{Name: "low", Model: "small", Multiplier: 1}}, "scripted"},
+		"there are no tiers": {without("small"), nil, "scripted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model := agenttest.Script(agenttest.Say("42"), agenttest.Say("Orders"))
+				r := newRig(t, model, nil, func(a *agent.Assistant, o *agent.Options) {
+					a.Titles, a.Tiers, o.Access = true, c.tiers, c.access
+				})
+				r.read(r.submit(agent.Turn{Text: "how many?"}))
+				synctest.Wait()
+				asked := model.Requests()
+				if len(asked) != 2 || asked[0].Model != "scripted" || asked[1].Model != c.want {
+					t.Errorf("%d calls, the title by %q, want %q", len(asked), asked[len(asked)-1].Model, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestARunWhoseModelIsForbiddenIsNotTakenUp holds that rules which have changed since a
+// server died hold for the runs that it left; roles are those that the run came with.
+func TestARunWhoseModelIsForbiddenIsNotTakenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		access agent.Access
+		want   string
+	}{"allowed by role": {without("scripted"), "run_finished"}, "forbidden": {nobody{}, "run_stopped"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model := agenttest.Script(agenttest.Say("ok"))
+				r := newRig(t, model, nil, func(_ *agent.Assistant, o *agent.Options) { o.Access = c.access })
+				id := crashed(t, r, agent.Continue, 0)
+				if err := r.engine.Recover(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				var last footnote.Body
+				for ev := range r.log.Events(t.Context(), id, 0) {
+					last = ev.Body
+				}
+				if called := len(model.Requests()) > 0; footnote.KindOf(last) != c.want || called != (c.want == "run_finished") {
+					t.Errorf("it ended with %+v, and the model was called: %v", last, called)
+				}
+			})
+		})
+	}
+}
+
+// nobody may use any model.
+type nobody struct{ without }
+
+func (nobody) Model(footnote.Principal, string) bool { return false }
