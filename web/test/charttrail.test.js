@@ -97,7 +97,7 @@ test("a drawing that could not be saved outlasts a reload, which is asked about"
 test("what is refused stays typed, with the reason", async () => {
   const { close: prices } = await candles("USDJPY");
   const { drawing } = await post("/api/drawings", { symbol: "USDJPY", drawing: { symbol: "USDJPY", timeframe: "1h", type: "horizontal_line", price: prices.at(-1), label: "Mine" } });
-  const p = await chart("USDJPY", { allow: [/400/] });
+  const p = await chart("USDJPY", { allow: [/400/, /409/] });
   await side(p, "Drawings");
   await p.getByRole("button", { name: /^Mine/ }).dblclick();
   const dialog = p.getByRole("dialog", { name: "Horizontal line" });
@@ -109,11 +109,20 @@ test("what is refused stays typed, with the reason", async () => {
   assert.equal(await price.inputValue(), "0");
   assert.equal(await dialog.getByRole("textbox", { name: "Why it matters" }).inputValue(), "Three lows stand at it.");
   assert.equal((await saved("USDJPY"))[0].price, drawing.price);
+  // A field can be emptied; what would go over a change of somebody else is asked about.
+  await price.fill("");
+  assert.equal(await price.inputValue(), "");
   const next = Number((drawing.price + 0.5).toFixed(3));
   await price.fill(String(next));
+  const { version: _v, created: _c, changed: _g, ...theirs } = drawing;
+  await post("/api/drawings", { symbol: "USDJPY", drawing: { ...theirs, label: "Theirs", price: Number((drawing.price - 0.5).toFixed(3)) } });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("alert").getByText(/^It was changed elsewhere meanwhile/).waitFor();
+  await until(() => dialog.getByRole("textbox", { name: "Label" }).inputValue(), (label) => label === "Theirs", "what is there now is shown");
+  assert.equal(await price.inputValue(), String(next));
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.waitFor({ state: "detached" });
-  assert.deepEqual((await saved("USDJPY")).map((d) => [d.price, d.notes]), [[next, "Three lows stand at it."]]);
+  assert.deepEqual((await saved("USDJPY")).map((d) => [d.label, d.price, d.notes]), [["Theirs", next, "Three lows stand at it."]]);
   await p.done();
 });
 

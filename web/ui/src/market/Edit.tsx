@@ -1,7 +1,8 @@
 // Everything about one drawing in fields: also the way to set prices and times exactly.
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
+import type { Refusal } from "./doc";
 import { isPosition, kindOf, riskReward, usualLevels } from "./shape";
 import { states } from "./Style";
 import { timeframes, type Drawing, type Extend, type MarkerType, type Status } from "./types";
@@ -10,7 +11,7 @@ interface Props {
   drawing: Drawing;
   digits: number;
   /** Answers why it is not taken, if it is not. */
-  onSave: (d: Drawing) => Promise<string | undefined>;
+  onSave: (d: Drawing) => Promise<Refusal | undefined>;
   onClose: () => void;
 }
 
@@ -19,20 +20,27 @@ const marks: readonly MarkerType[] = ["arrow_up", "arrow_down", "circle", "squar
 const extends_: readonly Extend[] = ["none", "ray", "arrow", "extended"];
 
 export function Edit({ drawing, digits, onSave, onClose }: Props) {
+  const [from, setFrom] = useState(drawing); // what is being changed
   const [d, setD] = useState(drawing);
   const set = (c: Partial<Drawing>) => setD((old) => ({ ...old, ...c }));
   const [saving, setSaving] = useState(false);
-  const [refusal, setRefusal] = useState<string>();
+  const [refusal, setRefusal] = useState<Refusal>();
   // What was typed stays until it is taken.
   const save = async () => {
     if (saving) return;
     setSaving(true);
     setRefusal(undefined);
-    const words = await onSave(tidy(d));
-    if (!words) return onClose();
-    setRefusal(words);
+    const refused = await onSave(tidy(d));
+    if (!refused) return onClose();
+    setRefusal(refused);
     setSaving(false);
   };
+  useEffect(() => {
+    // What was changed here is put over what is there now, and may be saved again.
+    if (!refusal?.stale || drawing.version === from.version) return;
+    setD((old) => ({ ...drawing, ...changed(from, old) }));
+    setFrom(drawing);
+  }, [refusal, drawing, from]);
   return (
     <Dialog
       title={kindOf(d)}
@@ -48,6 +56,7 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
     >
       <form
         className="grid gap-3 sm:grid-cols-2"
+        noValidate // a price may have more digits than are usual
         onSubmit={(e) => {
           e.preventDefault();
           void save();
@@ -76,13 +85,18 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
         <Shown d={d} set={set} />
         {refusal && (
           <p role="alert" className="text-sm text-bad wrap-anywhere sm:col-span-2">
-            {refusal}
+            {refusal.words} {refusal.stale && "Saved again, it goes over what is there now."}
           </p>
         )}
         <button type="submit" className="hidden" aria-hidden="true" tabIndex={-1} />
       </form>
     </Dialog>
   );
+}
+
+/** What differs from how it was. */
+function changed(from: Drawing, d: Drawing): Partial<Drawing> {
+  return Object.fromEntries(Object.entries(d).filter(([k, v]) => v !== from[k as keyof Drawing]));
 }
 
 function tidy(d: Drawing): Drawing {
@@ -104,7 +118,7 @@ type Set = (c: Partial<Drawing>) => void;
 function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
   const number = (label: string, value: number | undefined, put: (n: number) => void) => (
     <Field label={label} key={label}>
-      <input type="number" step={10 ** -digits} className={`${box} tabular`} value={value ?? ""} onChange={(e) => Number.isFinite(e.target.valueAsNumber) && put(e.target.valueAsNumber)} />
+      <Typed type="number" step={10 ** -digits} value={value ?? ""} read={Number.parseFloat} onRead={put} />
     </Field>
   );
   const anchors = d.anchors ?? [];
@@ -123,19 +137,31 @@ function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
       )}
       {anchors.map((a, i) => (
         <Field key={`time${i}`} label={anchors.length > 1 ? `${["From", "To"][i]}, time in UTC` : "Time in UTC"}>
-          <input
-            type="datetime-local"
-            className={`${box} tabular`}
-            value={new Date(a.time * 1000).toISOString().slice(0, 16)}
-            onChange={(e) => {
-              const t = Date.parse(`${e.target.value}Z`);
-              if (Number.isFinite(t)) put(i, { time: t / 1000 });
-            }}
-          />
+          <Typed type="datetime-local" value={new Date(a.time * 1000).toISOString().slice(0, 16)} read={(text) => Date.parse(`${text}Z`) / 1000} onRead={(time) => put(i, { time })} />
         </Field>
       )).flatMap((field, i) => (isPosition(d) || d.type === "vertical_line" ? [field] : [field, number(anchors.length > 1 ? `${["From", "To"][i]}, price` : "Price", anchors[i]!.price, (price) => put(i, { price }))]))}
     </>
   );
+}
+
+interface TypedProps {
+  type: "number" | "datetime-local";
+  step?: number;
+  value: string | number;
+  read: (text: string) => number;
+  onRead: (n: number) => void;
+}
+
+/** A field that can be emptied and filled again: it is taken when it can be read, and
+ *  shows what was taken when it is left. */
+function Typed({ type, step, value, read, onRead }: TypedProps) {
+  const [text, setText] = useState<string>();
+  const typed = (next: string) => {
+    setText(next);
+    const n = read(next);
+    if (Number.isFinite(n)) onRead(n);
+  };
+  return <input type={type} step={step} className={`${box} tabular`} value={text ?? value} onChange={(e) => typed(e.target.value)} onBlur={() => setText(undefined)} />;
 }
 
 function OfType({ d, set }: { d: Drawing; set: Set }) {

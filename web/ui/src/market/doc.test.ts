@@ -141,10 +141,86 @@ test("who offers a change hears why it is not taken", async () => {
     return { version: 2, drawing: { ...d, version: 2 } };
   });
   await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
-  expect(await doc.offer({ ...line("d1", 1, 1), price: 0 })).toBe("A price is above 0.");
+  expect(await doc.offer({ ...line("d1", 1, 1), price: 0 })).toEqual({ words: "A price is above 0.", stale: false });
   expect(doc.get()).toMatchObject({ unsaved: 0, drawings: [{ price: 1 }] });
   expect(doc.get().notice).toBeUndefined(); // said once, where it was typed
   expect(await doc.offer({ ...line("d1", 1, 1), price: 2 })).toBeUndefined();
   expect(doc.find("d1")).toMatchObject({ price: 2, version: 2 });
+  end();
+});
+
+/** A server that keeps one drawing and takes changes as the real one does. */
+function keeper(first: Drawing) {
+  const state = { now: first, down: false, lost: false };
+  const taken = new Map<unknown, Drawing>();
+  const answers = (_m: string, path: string, body: Record<string, unknown>): unknown => {
+    if (path !== "/api/drawings") return { version: state.now.version!, drawings: [state.now] };
+    if (state.down) return Promise.reject(new TypeError("no network"));
+    let drawing = taken.get(body.key);
+    if (!drawing) {
+      if (body.base_version !== state.now.version) return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
+      drawing = { ...(body.drawing as Drawing), version: state.now.version! + 1 };
+      taken.set(body.key, (state.now = drawing));
+    }
+    return state.lost ? Promise.reject(new TypeError("no network")) : { version: drawing.version, drawing };
+  };
+  return { state, answers };
+}
+
+test("what was made on an older version is not put over what somebody else made since", async () => {
+  const { state, answers } = keeper(line("d1", 1, 1));
+  const { doc, end, tell } = await opened(answers);
+  await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
+  const seen = doc.find("d1")!; // a dialog has it, or a hand
+  state.now = line("d1", 9, 2);
+  tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
+  await vi.waitFor(() => expect(doc.find("d1")).toMatchObject({ price: 9 }));
+  expect(await doc.offer({ ...seen, label: "Mine" })).toMatchObject({ stale: true, words: expect.stringMatching(/changed elsewhere/) });
+  expect(doc.find("d1")).toMatchObject({ price: 9, version: 2 });
+  expect(await doc.offer({ ...doc.find("d1")!, label: "Mine" })).toBeUndefined();
+  expect(state.now).toMatchObject({ price: 9, label: "Mine", version: 3 });
+  end();
+});
+
+test("what waited for the line is not put over what somebody else made meanwhile", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const { state, answers } = keeper(line("d1", 1, 1));
+  const { doc, end, tell } = await opened(answers);
+  await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
+  state.down = true;
+  doc.save({ ...doc.find("d1")!, price: 2 });
+  await vi.waitFor(() => expect(doc.get().notice).toMatch(/^Not saved yet/));
+  state.down = false;
+  state.now = line("d1", 9, 2);
+  tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
+  await vi.waitFor(() => expect(doc.get().version).toBe(2));
+  await vi.advanceTimersByTimeAsync(3000);
+  await vi.waitFor(() => expect(doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }));
+  expect(doc.find("d1")).toMatchObject({ price: 9, version: 2 });
+  end();
+});
+
+test("a page is in no conflict with itself", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const { state, answers } = keeper(line("d1", 1, 1));
+  const { doc, end } = await opened(answers);
+  await vi.waitFor(() => expect(doc.find("d1")).toBeDefined());
+  const held = doc.find("d1")!; // by a drag that ends after the next two changes are saved
+  doc.save({ ...held, price: 2 });
+  doc.save({ ...doc.find("d1")!, price: 3 });
+  await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
+  doc.save({ ...held, price: 4 });
+  await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
+  expect(state.now).toMatchObject({ price: 4, version: 4 });
+  // The server takes a change, but nobody hears of it; meanwhile there is another.
+  state.lost = true;
+  doc.save({ ...doc.find("d1")!, price: 5 });
+  await vi.waitFor(() => expect(doc.get().notice).toMatch(/^Not saved yet/));
+  state.lost = false;
+  doc.save({ ...doc.find("d1")!, price: 6 });
+  await vi.advanceTimersByTimeAsync(3000);
+  await vi.waitFor(() => expect(doc.get().unsaved).toBe(0));
+  expect(state.now).toMatchObject({ price: 6, version: 6 });
+  expect(doc.get().notice).toBeUndefined();
   end();
 });

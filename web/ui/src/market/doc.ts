@@ -25,9 +25,9 @@ const trailPage = 50;
 export class Doc {
   private state: DocState = nothing;
   private server = new Map<string, Drawing>();
-  private local = new Map<string, Drawing | null>(); // null: removed
-  private bases = new Map<string, number | undefined>(); // versions that what an earlier page left rests on
-  private offers = new Map<Drawing, (refusal?: string) => void>();
+  private local = new Map<string, Mine>();
+  private unsure = new Map<string, Mine>(); // sent, and perhaps taken: no answer came
+  private ours = new Map<string, { from: number; to: number }>(); // versions between which nobody else changed a drawing
   private sending = new Set<string>();
   private renamed = new Map<string, string>(); // ids that were given here, and the server's
   private listeners = new Set<() => void>();
@@ -55,8 +55,8 @@ export class Doc {
   /** What is shown: the server's, with what is on its way there. */
   private show(change: Partial<DocState> = {}): void {
     const all = this.local.size ? new Map(this.server) : this.server;
-    for (const [id, d] of this.local) {
-      if (d) all.set(id, d);
+    for (const [id, { drawing }] of this.local) {
+      if (drawing) all.set(id, drawing);
       else all.delete(id);
     }
     this.set({ ...change, drawings: [...all.values()], unsaved: this.local.size });
@@ -67,7 +67,7 @@ export class Doc {
 
   /** What is not on the server yet outlasts the page: this tab sends it when it comes back. */
   private keep(): void {
-    const left: Left[] = [...this.local].map(([id, d]) => ({ id, drawing: d, key: d ? keyOf(d) : undefined, base: this.baseOf(id) }));
+    const left: Left[] = [...this.local].map(([id, { drawing, base, key }]) => ({ id, drawing, key, base: this.baseOf(id, base) }));
     const text = left.length ? JSON.stringify(left) : "";
     if (text !== this.kept) keepDraft(draftOf(this.symbol), (this.kept = text));
     holdPage(this, left.length > 0);
@@ -81,18 +81,19 @@ export class Doc {
     } catch {
       return;
     }
-    for (const { id, drawing, key, base } of left) {
+    for (const { id, drawing, key, base = 0 } of left) {
       if (this.local.has(id)) continue; // it is this page's own
       if (id.startsWith(fresh)) this.made = Math.max(this.made, Number(id.slice(fresh.length)));
-      if (drawing && key) keys.set(drawing, key);
-      this.local.set(id, drawing);
-      this.bases.set(id, base);
+      this.local.set(id, { drawing, base, key: key ?? newKey() });
     }
-    if (this.bases.size) this.show();
+    if (this.local.size) this.show();
   }
 
-  private baseOf(id: string): number | undefined {
-    return this.bases.has(id) ? this.bases.get(id) : this.server.get(id)?.version;
+  /** The version a change rests on: the one it was made on, or what this page itself has
+   *  made of that since. Where somebody else was quicker the server then says so. */
+  private baseOf(id: string, base: number): number {
+    const own = this.ours.get(id);
+    return own && base >= own.from && base < own.to ? own.to : base;
   }
 
   /** Reads the document and follows it until the returned function is called. */
@@ -115,7 +116,7 @@ export class Doc {
 
   private async begin(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !(await this.load(signal))) await new Promise((resolve) => setTimeout(resolve, 2000));
-    for (const id of this.bases.keys()) void this.send(id);
+    for (const id of this.local.keys()) void this.send(id);
   }
 
   /** Loads everything anew; false when it could not be had and is tried again. */
@@ -202,7 +203,7 @@ export class Doc {
     if (!id) return undefined;
     const now = this.idOf(id);
     const mine = this.local.get(now);
-    return mine === null ? undefined : (mine ?? this.server.get(now));
+    return mine ? (mine.drawing ?? undefined) : this.server.get(now);
   };
 
   idOf = (id: string): string => this.renamed.get(id) ?? id;
@@ -214,40 +215,31 @@ export class Doc {
     return id;
   };
 
-  /** Changes a drawing: at once here, soon on the server. */
-  save = (d: Drawing): void => this.put({ ...d, id: this.idOf(d.id) });
+  /** Changes a drawing: at once here, soon on the server. It rests on the version that it
+   *  has, which is the one it was seen in. */
+  save = (d: Drawing): void => this.put(d);
 
   /** Changes a drawing and says why the server does not take it; nothing when it does, or
    *  cannot be reached: then it is sent again. */
-  offer = (d: Drawing): Promise<string | undefined> =>
-    new Promise((resolve) => {
-      const mine = { ...d, id: this.idOf(d.id) };
-      this.offers.set(mine, resolve);
-      this.put(mine);
-    });
+  offer = (d: Drawing): Promise<Refusal | undefined> => new Promise((resolve) => this.put(d, resolve));
 
-  private put(mine: Drawing): void {
-    this.answer(this.local.get(mine.id)); // what comes later says more
-    this.local.set(mine.id, mine);
-    this.show({ notice: undefined });
-    void this.send(mine.id);
-  }
-
-  /** Answers who offered a change; false when nobody did. */
-  private answer(mine: Drawing | null | undefined, refusal?: string): boolean {
-    const tell = mine && this.offers.get(mine);
-    if (mine) this.offers.delete(mine);
-    tell?.(refusal);
-    return Boolean(tell);
+  private put(d: Drawing, tell?: Mine["tell"]): void {
+    const id = this.idOf(d.id);
+    this.mean(id, { drawing: { ...d, id }, base: d.version ?? 0, key: newKey(), tell });
   }
 
   remove = (id: string): void => {
-    const now = this.idOf(id);
-    this.answer(this.local.get(now));
-    this.local.set(now, null);
-    this.show({ notice: undefined });
-    void this.send(now);
+    const d = this.find(id);
+    if (d) this.mean(d.id, { drawing: null, base: d.version ?? 0, key: newKey() });
   };
+
+  private mean(id: string, mine: Mine): void {
+    const before = this.local.get(id);
+    if (before) answer(before); // what comes later says more
+    this.local.set(id, mine);
+    this.show({ notice: undefined });
+    void this.send(id);
+  }
 
   /** Sends what is waiting of one drawing, one thing after the other. */
   private async send(id: string): Promise<void> {
@@ -267,64 +259,75 @@ export class Doc {
   }
 
   private async sendOnce(id: string): Promise<string> {
-    const mine = this.local.get(id) as Drawing | null;
-    const base = this.baseOf(id);
+    const mine = this.unsure.get(id) ?? this.local.get(id)!;
     try {
-      let now = id;
-      if (mine === null) await this.sendRemoval(id, base);
-      else now = await this.sendDrawing(id, mine, base);
+      const now = mine.drawing ? await this.sendDrawing(id, mine, mine.drawing) : await this.sendRemoval(id, mine);
+      this.unsure.delete(id);
       if (this.late !== undefined && this.state.notice === this.late) this.hush(); // it is true no more
       return now;
     } catch (err) {
       await this.refused(id, mine, err);
       return id;
-    } finally {
-      if (this.local.get(id) !== mine) this.bases.delete(id);
     }
   }
 
-  private async sendRemoval(id: string, base: number | undefined): Promise<void> {
+  private async sendRemoval(id: string, mine: Mine): Promise<string> {
     if (this.server.has(id)) {
-      const { version } = await calls.remove(this.symbol, id, base);
+      const { version } = await calls.remove(this.symbol, id, this.baseOf(id, mine.base) || undefined);
       this.server.delete(id);
       this.set({ version: Math.max(this.state.version, version), canUndo: true, canRedo: false });
     }
-    if (this.local.get(id) === null) this.local.delete(id);
+    if (this.local.get(id) === mine) this.local.delete(id);
     this.show();
+    return id;
   }
 
-  private async sendDrawing(id: string, mine: Drawing, base: number | undefined): Promise<string> {
-    const { drawing, version } = await calls.save(this.symbol, sent(mine), keyOf(mine), base);
+  private async sendDrawing(id: string, mine: Mine, d: Drawing): Promise<string> {
+    const base = this.baseOf(id, mine.base);
+    const { drawing, version } = await calls.save(this.symbol, sent(d), mine.key, base || undefined);
+    this.rests(drawing.id, base, drawing.version ?? version);
     if ((this.server.get(drawing.id)?.version ?? 0) <= (drawing.version ?? version)) this.server.set(drawing.id, drawing);
     const next = this.local.get(id);
     this.local.delete(id);
-    this.answer(mine);
+    answer(mine);
     if (drawing.id !== id) this.renamed.set(id, drawing.id);
-    if (next !== mine && next !== undefined) this.local.set(drawing.id, next && { ...next, id: drawing.id });
+    if (next && next !== mine) this.local.set(drawing.id, { ...next, drawing: next.drawing && { ...next.drawing, id: drawing.id } });
     this.show({ canUndo: true, canRedo: false });
     return drawing.id;
   }
 
+  /** Notes that a change which rested on one version has made another. */
+  private rests(id: string, base: number, version: number): void {
+    const own = this.ours.get(id);
+    if (version > base) this.ours.set(id, { from: own?.to === base ? own.from : base, to: version });
+  }
+
   /** What the server refuses is taken back here and said; what does not reach it is
    *  tried again. */
-  private async refused(id: string, mine: Drawing | null, err: unknown): Promise<void> {
-    const later = err instanceof ApiError && (err.status === 0 || err.status === 429 || err.status >= 500);
-    if (later) {
-      this.answer(mine);
-      this.late = `Not saved yet: ${sentence(err)}`;
-      this.show({ notice: this.late });
-      await new Promise((resolve) => setTimeout(resolve, 3000));
-      return;
-    }
+  private async refused(id: string, mine: Mine, err: unknown): Promise<void> {
+    const status = err instanceof ApiError ? err.status : undefined;
+    if (status === 0 || status === 429 || (status !== undefined && status >= 500)) return this.waits(id, mine, err);
+    this.unsure.delete(id);
     if (this.local.get(id) === mine) this.local.delete(id);
-    const changed = err instanceof ApiError && err.status === 409;
-    if (changed) await this.load();
-    else if (mine === null && err instanceof ApiError && err.status === 404) {
+    const stale = status === 409;
+    if (stale) await this.load();
+    else if (!mine.drawing && status === 404) {
       this.server.delete(id);
       return this.show();
     }
-    const words = changed ? "It was changed elsewhere meanwhile. What is there now is shown; your change was not made." : sentence(err);
-    this.show(this.answer(mine, words) ? {} : { notice: words });
+    const words = stale ? "It was changed elsewhere meanwhile, and your change was not made." : sentence(err);
+    if (answer(mine, { words, stale })) this.show();
+    else this.show({ notice: stale ? `${words} What is there now is shown.` : words });
+  }
+
+  /** Says that a change waits, and lets it wait. */
+  private async waits(id: string, mine: Mine, err: unknown): Promise<void> {
+    // It may have been taken: what was changed since must not go before it.
+    if (err instanceof ApiError && err.status === 0) this.unsure.set(id, mine);
+    answer(mine);
+    this.late = `Not saved yet: ${sentence(err)}`;
+    this.show({ notice: this.late });
+    await new Promise((resolve) => setTimeout(resolve, 3000));
   }
 
   /** Waits until all that was changed here is on the server. */
@@ -388,19 +391,33 @@ export function takenBack(trail: readonly Change[]): ReadonlySet<number> {
   return new Set([...last].filter(([, action]) => action === "undo").map(([step]) => step));
 }
 
-const keys = new WeakMap<Drawing, string>();
+/** A change that is on its way to the server. */
+interface Mine {
+  readonly drawing: Drawing | null; // null: removed
+  readonly base: number; // the version it was made on; 0: none
+  readonly key: string; // sent twice, it is one change
+  tell?: (refusal?: Refusal) => void; // whoever offered it
+}
 
-/** A key for one state of a drawing: sent twice, it is one change. */
-function keyOf(d: Drawing): string {
-  const key = keys.get(d) ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("");
-  keys.set(d, key);
-  return key;
+export interface Refusal {
+  words: string;
+  stale: boolean; // somebody else was quicker
+}
+
+const newKey = (): string => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("");
+
+/** Answers who offered a change; false when nobody did. */
+function answer(mine: Mine, refusal?: Refusal): boolean {
+  const { tell } = mine;
+  mine.tell = undefined;
+  tell?.(refusal);
+  return tell !== undefined;
 }
 
 /** A change that a page could not send. */
 interface Left {
   id: string;
-  drawing: Drawing | null; // null: removed
+  drawing: Drawing | null;
   key?: string;
   base?: number;
 }
