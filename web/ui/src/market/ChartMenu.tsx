@@ -2,6 +2,7 @@
 // place and the chart as a whole.
 import { useCallback, useState } from "react";
 import { MenuAt, type MenuGroup } from "../ui/Menu";
+import { inMenu } from "./icons";
 import { kindOf } from "./shape";
 import type { Drawing } from "./types";
 
@@ -54,13 +55,13 @@ function ofDrawing(d: Drawing, does: MenuDoes): MenuGroup[] {
       items: [
         { label: "Edit", icon: "edit", keys: "Enter", onSelect: () => does.edit(d.id) },
         { label: "Duplicate", icon: "copy", keys: "Ctrl D", onSelect: () => does.copy(d.id) },
-        { label: "Who changed it, and why", icon: "trace", onSelect: () => does.trail(d.id) },
+        { label: "Who changed it, and why", icon: inMenu("trail"), onSelect: () => does.trail(d.id) },
       ],
     },
     {
       items: [
-        { label: d.locked ? "Unlock" : "Lock", onSelect: () => does.save({ ...d, locked: !d.locked }) },
-        { label: "Hide", onSelect: () => does.save({ ...d, hidden: true }) },
+        { label: d.locked ? "Unlock" : "Lock", icon: inMenu(d.locked ? "unlock" : "lock"), onSelect: () => does.save({ ...d, locked: !d.locked }) },
+        { label: "Hide", icon: inMenu("eyeOff"), onSelect: () => does.save({ ...d, hidden: true }) },
         { label: "Delete", icon: "trash", keys: "Del", danger: true, disabled: d.locked ? "It is locked." : undefined, onSelect: () => does.remove(d.id) },
       ],
     },
@@ -84,10 +85,10 @@ function ofChart(price: string | undefined, shown: boolean, onShown: (on: boolea
     {
       title: "Chart",
       items: [
-        { label: "To the newest bar", keys: "End", onSelect: does.newest },
-        { label: "Go to a date", keys: "Alt G", onSelect: does.date },
-        { label: shown ? "Hide all drawings" : "Show the drawings", onSelect: () => onShown(!shown) },
-        { label: "Save as a picture", icon: "download", onSelect: does.picture },
+        { label: "To the newest bar", icon: inMenu("toEnd"), keys: "End", onSelect: does.newest },
+        { label: "Go to a date", icon: inMenu("calendar"), keys: "Alt G", onSelect: does.date },
+        { label: shown ? "Hide all drawings" : "Show the drawings", icon: inMenu(shown ? "eyeOff" : "eye"), onSelect: () => onShown(!shown) },
+        { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
       ],
     },
   ];

@@ -37,7 +37,7 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
       <span title="All times are UTC" className="px-1 text-xs text-ink-quiet max-sm:hidden">
         UTC
       </span>
-      <div role="group" aria-label="Price scale" className="flex shrink-0">
+      <div role="group" aria-label="Price scale" className="flex shrink-0 gap-0.5">
         <button type="button" title="Prices in percent of the first bar that is seen" aria-pressed={spread === "percent"} onClick={() => turn("percent")} className={look}>
           %
         </button>

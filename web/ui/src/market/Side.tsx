@@ -99,7 +99,7 @@ function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProp
           </span>
         </span>
       </button>
-      <span className="flex pr-1 lg:opacity-0 lg:group-focus-within:opacity-100 lg:group-hover:opacity-100">
+      <span className="flex pr-1 lg:pointer-fine:opacity-0 lg:pointer-fine:group-focus-within:opacity-100 lg:pointer-fine:group-hover:opacity-100">
         <GlyphButton small glyph={d.hidden ? "eyeOff" : "eye"} label={d.hidden ? `Show ${nameOf(d)}` : `Hide ${nameOf(d)}`} onClick={() => doc.save({ ...d, hidden: !d.hidden })} />
         <GlyphButton small glyph={d.locked ? "lock" : "unlock"} label={d.locked ? `Unlock ${nameOf(d)}` : `Lock ${nameOf(d)}`} onClick={() => doc.save({ ...d, locked: !d.locked })} />
         <IconButton icon="trash" small label={`Delete ${nameOf(d)}`} disabled={d.locked} onClick={() => doc.remove(d.id)} />

@@ -35,6 +35,9 @@ const paths = {
 
 export type Glyph = keyof typeof paths;
 
+/** As an icon of a menu. */
+export const inMenu = (name: Glyph) => <Mark name={name} small className="mt-0.5" />;
+
 export function Mark({ name, small, className = "" }: { name: Glyph; small?: boolean; className?: string }) {
   return (
     <svg viewBox="0 0 20 20" className={`${small ? "size-4" : "size-5"} shrink-0 ${className}`} fill="none" stroke="currentColor" strokeWidth={1.4} strokeLinecap="round" strokeLinejoin="round" aria-hidden="true" focusable="false">

@@ -2,7 +2,7 @@
 // them are looked through quickly, and those in view are painted.
 import type { AutoscaleInfo, IChartApi, ISeriesApi, ISeriesPrimitive, ISeriesPrimitiveAxisView, PrimitiveHoveredItem, SeriesAttachedParameter, SeriesType, Time } from "lightweight-charts";
 import { isPosition, pricesOf, distance, handleAt, type HandleName, type Point, type Scale, type Shape } from "./shape";
-import { Lines, paint, type Inks } from "./paint";
+import { contrast, Lines, paint, type Inks } from "./paint";
 import { visible } from "./edit";
 import type { Drawing } from "./types";
 
@@ -249,23 +249,4 @@ class Places {
     this.slots.set(k, at);
     return true;
   }
-}
-
-let probe: CanvasRenderingContext2D | null | undefined;
-const known = new Map<string, string>();
-
-/** Black or white, whichever is read on a colour. */
-export function contrast(color: string): string {
-  let out = known.get(color);
-  if (out) return out;
-  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-  if (!probe) return "white";
-  probe.clearRect(0, 0, 1, 1);
-  probe.fillStyle = color;
-  probe.fillRect(0, 0, 1, 1);
-  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data as unknown as [number, number, number];
-  const lin = (v: number) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  out = 0.2126 * lin(r) + 0.7152 * lin(g) + 0.0722 * lin(b) > 0.183 ? "black" : "white";
-  known.set(color, out);
-  return out;
 }

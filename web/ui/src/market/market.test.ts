@@ -284,4 +284,8 @@ test("what a position says has room in it, unless it is looked at", () => {
   const words = (strong: boolean) => shapeOf(d, narrow, 2, strong).pieces.flatMap((p) => (p.kind === "text" ? [p.text] : []));
   expect(words(false)).toEqual([]);
   expect(words(true)).toEqual(["Target 1.30 (+18.18%)", "Stop 1.00 (-9.09%)", "Risk/reward 2.00 · open"]);
+  // Where they are wider than it is, no handle stands on them.
+  const { pieces, handles } = shapeOf(d, narrow, 2, true);
+  const heading = pieces.find((p) => p.kind === "text" && p.text.startsWith("Risk"))!;
+  expect(handles.every((h) => Math.abs(h.y - (heading as { at: { y: number } }).at.y) > 8)).toBe(true);
 });

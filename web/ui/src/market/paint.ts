@@ -292,7 +292,8 @@ class Pen {
     c.textBaseline = p.base;
     if (p.plate) this.plate(p, size);
     else this.clear(p);
-    c.fillStyle = p.plate && this.d.type !== "text" ? this.inks.surface : this.color(p.role, p.tone);
+    const own = this.color(p.role, p.tone);
+    c.fillStyle = p.plate && this.d.type !== "text" ? contrast(own) : own;
     const nudge = p.base === "middle" ? 0.5 : p.plate ? (p.base === "top" ? 3 : -3) : 0;
     c.fillText(p.text, p.at.x, p.at.y + nudge);
   }
@@ -321,4 +322,23 @@ class Pen {
     c.fill();
     c.globalAlpha = was;
   }
+}
+
+let probe: CanvasRenderingContext2D | null | undefined;
+const known = new Map<string, string>();
+
+/** Black or white, whichever is read on a colour. */
+export function contrast(color: string): string {
+  let out = known.get(color);
+  if (out) return out;
+  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  if (!probe) return "white";
+  probe.clearRect(0, 0, 1, 1);
+  probe.fillStyle = color;
+  probe.fillRect(0, 0, 1, 1);
+  const [r, g, b] = probe.getImageData(0, 0, 1, 1).data as unknown as [number, number, number];
+  const lin = (v: number) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  out = 0.2126 * lin(r) + 0.7152 * lin(g) + 0.0722 * lin(b) > 0.183 ? "black" : "white";
+  known.set(color, out);
+  return out;
 }

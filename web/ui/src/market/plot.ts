@@ -126,9 +126,10 @@ export class Plot {
 
   private dress(): void {
     const i = this.inks;
-    if (this.kind === "candles") this.series.applyOptions({ upColor: i.up, downColor: i.down, borderVisible: false, wickUpColor: i.up, wickDownColor: i.down, priceLineColor: i.quiet });
-    else if (this.kind === "line") this.series.applyOptions({ color: i.accent, priceLineColor: i.quiet });
-    else this.series.applyOptions({ lineColor: i.accent, topColor: color("--color-wash"), bottomColor: color("--color-wash-end"), priceLineColor: i.quiet });
+    const priceLineColor = color("--color-last");
+    if (this.kind === "candles") this.series.applyOptions({ upColor: i.up, downColor: i.down, borderVisible: false, wickUpColor: i.up, wickDownColor: i.down, priceLineColor });
+    else if (this.kind === "line") this.series.applyOptions({ color: i.accent, priceLineColor });
+    else this.series.applyOptions({ lineColor: i.accent, topColor: color("--color-wash"), bottomColor: color("--color-wash-end"), priceLineColor });
   }
 
   setKind(kind: Kind): void {

@@ -116,6 +116,7 @@ export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): S
 }
 
 const textGap = 4;
+const plateGap = 12;
 const wide = 6.5; // about as wide as a letter
 const high = 14;
 
@@ -247,7 +248,7 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
   const zone = (to: number, role: Role): Piece => ({ kind: "box", x: left, y: Math.min(e, to), w: right - left, h: Math.abs(to - e), role });
   const flat = (y: number, role: Role): Piece => ({ kind: "line", a: { x: left, y }, b: { x: right, y }, role });
   return {
-    pieces: [zone(t, "gain"), zone(l, "loss"), flat(t, "gain"), flat(l, "loss"), flat(e, "line"), ...(strong ? positionPlates(d, digits, (left + right) / 2, e, t, l) : positionWords(d, left, right, e, t))],
+    pieces: [zone(t, "gain"), zone(l, "loss"), flat(t, "gain"), flat(l, "loss"), flat(e, "line"), ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionWords(d, left, right, e, t))],
     handles: [
       { x: left, y: t, name: "takeProfit" },
       { x: left, y: l, name: "stopLoss" },
@@ -266,15 +267,17 @@ function positionWords(d: Drawing, left: number, right: number, entry: number, t
 }
 
 /** Entry, target and stop in full. */
-function positionPlates(d: Drawing, digits: number, x: number, entry: number, target: number, stop: number): Piece[] {
+function positionPlates(d: Drawing, digits: number, left: number, right: number, entry: number, target: number, stop: number): Piece[] {
+  const x = (left + right) / 2;
   const up = target < entry; // the target is above
   const words = (name: string, p: number) => `${name} ${p.toFixed(digits)} (${p > d.entry! ? "+" : ""}${(((p - d.entry!) / d.entry!) * 100).toFixed(2)}%)`;
   const rr = riskReward(d);
   const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status].filter(Boolean).join(" · ");
+  const beside = heading.length * wide + 2 * plateGap > right - left; // on the line, the handles at its ends would hide it
   return [
     { kind: "text", at: { x, y: up ? target - 6 : target + 6 }, text: words("Target", d.takeProfit!), align: "center", base: up ? "bottom" : "top", role: "gain", plate: true },
     { kind: "text", at: { x, y: up ? stop + 6 : stop - 6 }, text: words("Stop", d.stopLoss!), align: "center", base: up ? "top" : "bottom", role: "loss", plate: true },
-    { kind: "text", at: { x, y: entry }, text: heading, align: "center", base: "middle", role: "line", plate: true },
+    { kind: "text", at: { x, y: beside ? entry + (up ? -plateGap : plateGap) : entry }, text: heading, align: "center", base: beside ? (up ? "bottom" : "top") : "middle", role: "line", plate: true },
   ];
 }
 

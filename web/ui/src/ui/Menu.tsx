@@ -1,11 +1,11 @@
-import { useState, type KeyboardEvent, type ReactNode } from "react";
+import { useState, type KeyboardEvent, type ReactElement, type ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 import { Popover } from "./Popover";
 
 export interface MenuItem {
   label: string;
   hint?: string;
-  icon?: IconName;
+  icon?: IconName | ReactElement;
   checked?: boolean; // makes it one of a choice
   disabled?: string; // why it cannot be chosen
   danger?: boolean;
@@ -83,7 +83,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
         off ? "text-ink-quiet" : item.danger ? "text-bad" : ""
       }`}
     >
-      {item.icon && <Icon name={item.icon} small className="mt-0.5" />}
+      {typeof item.icon === "string" ? <Icon name={item.icon} small className="mt-0.5" /> : item.icon}
       <span className="min-w-0 flex-1">
         <span className="block">{item.label}</span>
         {(item.disabled ?? item.hint) && <span className="block text-xs text-ink-quiet">{item.disabled ?? item.hint}</span>}

@@ -89,20 +89,21 @@ export default function UsagePage({ org }: { org: string }) {
 
 function Figures({ rows, people }: { rows: PersonDay[]; people?: number }) {
   const s = sum(rows);
-  const figures: [string, string, string?][] = [
+  const figures: [label: string, value: string, title?: string, note?: string][] = [
     ["Questions", count(s.questions)],
     ...(people === undefined ? [] : ([["People", count(people)]] as [string, string][])),
-    ["Cost", dollars(s.cost), s.bound ? "at most: not every price is known" : undefined],
+    ["Cost", dollars(s.cost), undefined, s.bound ? "At most: not every price is known." : undefined],
     ["Tokens", short(s.tokens), count(s.tokens)],
     ["From the cache", part(s.hits, s.calls), `${count(s.hits)} of ${plural(s.calls, "call")} of tools`],
     ["Failed", part(s.failed, s.questions), plural(s.failed, "answer")],
   ];
   return (
     <dl className="mt-6 grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 lg:grid-cols-6">
-      {figures.map(([label, value, title]) => (
+      {figures.map(([label, value, title, note]) => (
         <div key={label} title={title}>
           <dt className="text-sm text-ink-quiet">{label}</dt>
           <dd className="tabular mt-0.5 text-xl font-medium">{value}</dd>
+          {note && <dd className="text-xs text-ink-quiet">{note}</dd>}
         </div>
       ))}
     </dl>
@@ -206,6 +207,7 @@ function People({ rows, user, onUser }: { rows: PersonDay[]; user: string; onUse
                 {short(p.sum.tokens)}
               </td>
               <td className={right} title={p.sum.bound ? "at most: not every price is known" : undefined}>
+                {p.sum.bound && "≤ "}
                 {dollars(p.sum.cost)}
               </td>
               <td className="pl-4 max-md:hidden" aria-hidden="true">
