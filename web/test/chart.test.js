@@ -174,6 +174,19 @@ test("keys alone draw, choose, move and remove", async () => {
   assert.ok(Math.abs(moved.price - line.price - 9 * 0.1) < 1e-6, `${line.price} → ${moved.price}`);
   await p.keyboard.press("Delete");
   await until(() => saved("XAUUSD"), (d) => d.length === before.length, "it is removed");
+  // The calendar is pointed at by keys, too, and said.
+  await p.keyboard.press("e");
+  const title = await p.getByRole("tooltip").locator(".font-medium").first().innerText();
+  await p.getByRole("status").filter({ hasText: title }).waitFor({ state: "attached" });
+  await p.keyboard.press("Escape");
+  await p.getByRole("tooltip").waitFor({ state: "detached" });
+  // The tools are one stop of Tab; arrow keys go through them.
+  await p.keyboard.press("Shift+Tab");
+  await p.keyboard.press("ArrowDown");
+  await p.keyboard.press("ArrowDown");
+  assert.match(await p.evaluate(() => document.activeElement.getAttribute("aria-label")), /^Trend ray/);
+  await p.keyboard.press("Tab");
+  assert.equal(await p.evaluate(() => document.activeElement.id), "chart");
   await p.done();
 });
 

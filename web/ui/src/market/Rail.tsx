@@ -1,3 +1,5 @@
+import { useState, type KeyboardEvent } from "react";
+import { useMedia } from "../lib/media";
 import { tools } from "./edit";
 import { Mark, type Glyph } from "./icons";
 import { setPrefs, usePrefs } from "./prefs";
@@ -10,40 +12,67 @@ interface Props {
 // Where a group of tools ends.
 const ends = new Set(["extended", "vertical_line", "circle", "marker"]);
 
-/** The tools, beside the chart; below it on a narrow screen. */
+/** The tools, beside the chart; below it on a narrow screen. Tab goes to the one that was
+ *  used last, and past them all; arrow keys go from one to the next. */
 export function Rail({ tool, onTake }: Props) {
   const { magnet, drawings } = usePrefs();
+  const upright = useMedia("(min-width: 48rem)");
+  const [stop, setStop] = useState("cursor");
+  const at = (id: string) => ({ tabIndex: id === stop ? 0 : -1, onFocus: () => setStop(id) });
   return (
-    <div role="toolbar" aria-label="Drawing tools" aria-orientation="vertical" className="chart-rail flex shrink-0 items-center gap-0.5 bg-surface p-1 max-md:w-full max-md:overflow-x-auto max-md:border-t md:w-(--rail) md:flex-col md:overflow-y-auto md:border-r">
-      <Tool glyph="cursor" label="Choose and move (Esc)" pressed={tool === undefined} onClick={() => onTake(undefined)} />
+    <div
+      role="toolbar"
+      aria-label="Drawing tools"
+      aria-orientation={upright ? "vertical" : "horizontal"}
+      onKeyDown={move}
+      className="chart-rail flex shrink-0 items-center gap-0.5 bg-surface p-1 max-md:w-full max-md:overflow-x-auto max-md:border-t md:w-(--rail) md:flex-col md:overflow-y-auto md:border-r"
+    >
+      <Tool {...at("cursor")} glyph="cursor" label="Choose and move (Esc)" pressed={tool === undefined} onClick={() => onTake(undefined)} />
       <Gap />
       {tools.map((t) => (
         <span key={t.id} className="contents">
-          <Tool glyph={t.id as Glyph} label={t.key ? `${t.name} (Alt+${t.key})` : t.name} pressed={tool === t.id} onClick={() => onTake(tool === t.id ? undefined : t.id)} />
+          <Tool {...at(t.id)} glyph={t.id as Glyph} label={t.key ? `${t.name} (Alt+${t.key})` : t.name} pressed={tool === t.id} onClick={() => onTake(tool === t.id ? undefined : t.id)} />
           {ends.has(t.id) && <Gap />}
         </span>
       ))}
       <Gap />
-      <Tool glyph="magnet" label="Magnet: points go to open, high, low and close" pressed={magnet} onClick={() => setPrefs({ magnet: !magnet })} />
-      <Tool glyph={drawings ? "eye" : "eyeOff"} label={drawings ? "Hide all drawings" : "Show the drawings"} onClick={() => setPrefs({ drawings: !drawings })} />
+      <Tool {...at("magnet")} glyph="magnet" label="Magnet: points go to open, high, low and close" pressed={magnet} onClick={() => setPrefs({ magnet: !magnet })} />
+      <Tool {...at("eye")} glyph={drawings ? "eye" : "eyeOff"} label={drawings ? "Hide all drawings" : "Show the drawings"} onClick={() => setPrefs({ drawings: !drawings })} />
     </div>
   );
 }
 
+function move(e: KeyboardEvent<HTMLElement>): void {
+  const all = [...e.currentTarget.querySelectorAll("button")];
+  const now = all.indexOf(document.activeElement as HTMLButtonElement);
+  const to = { ArrowUp: now - 1, ArrowLeft: now - 1, ArrowDown: now + 1, ArrowRight: now + 1, Home: 0, End: -1 }[e.key];
+  if (to === undefined) return;
+  e.preventDefault();
+  all.at(to % all.length)?.focus();
+}
+
 const Gap = () => <span aria-hidden="true" className="shrink-0 bg-line max-md:mx-0.5 max-md:h-5 max-md:w-px md:my-0.5 md:h-px md:w-5" />;
 
-function Tool({ glyph, label, pressed, onClick }: { glyph: Glyph; label: string; pressed?: boolean; onClick: () => void }) {
+interface ToolProps {
+  glyph: Glyph;
+  label: string;
+  pressed?: boolean;
+  tabIndex: number;
+  onFocus: () => void;
+  onClick: () => void;
+}
+
+function Tool({ glyph, label, pressed, ...rest }: ToolProps) {
   return (
     <button
       type="button"
       aria-label={label}
       title={label}
       aria-pressed={pressed}
-      onClick={onClick}
+      {...rest}
       className="inline-flex size-8 shrink-0 items-center justify-center rounded-md text-ink-soft -outline-offset-2 hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:text-accent max-md:size-9"
     >
       <Mark name={glyph} />
     </button>
   );
 }
-

@@ -65,6 +65,11 @@ export class EventLayer implements ISeriesPrimitive<Time> {
     return this.marks.find((m) => Math.abs(m.x - p.x) <= size + 3);
   }
 
+  /** Those that are seen, from left to right. */
+  seen(): readonly Mark[] {
+    return this.marks.filter((m) => m.x >= 0);
+  }
+
   y(): number {
     return this.height - size - 5;
   }

@@ -6,6 +6,7 @@ import type { Doc } from "./doc";
 import { tools, visible } from "./edit";
 import type { HandleName } from "./shape";
 import type { Parts } from "./useBoard";
+import { published } from "./words";
 
 /** Keys that work everywhere on the page, for the list of them. */
 export const chartKeys: readonly Shortcut[] = [
@@ -24,6 +25,7 @@ export const focusKeys: readonly Shortcut[] = [
   { keys: ["P"], does: "The next point of what is chosen" },
   { keys: ["Enter"], does: "Set a point of a new drawing; edit the chosen one" },
   { keys: ["Del"], does: "Remove what is chosen" },
+  { keys: ["E"], does: "What is published at the next mark of the calendar; with Shift: the one before" },
   { keys: ["+", "−"], does: "Zoom" },
   { keys: ["End"], does: "To the newest bar" },
   { keys: ["Esc"], does: "Lay down the tool, choose nothing" },
@@ -109,6 +111,7 @@ function press(e: React.KeyboardEvent, now: Now, parts: Parts, handle: Handle): 
       if (now.id) now.does.edit(now.id);
       return now.id !== undefined;
     case "Escape":
+      parts.pointed.set({});
       if (!parts.hand.escape()) {
         if (now.tool) now.does.take(undefined);
         else now.does.choose(undefined);
@@ -123,6 +126,9 @@ function press(e: React.KeyboardEvent, now: Now, parts: Parts, handle: Handle): 
     case "p":
     case "P":
       return point(now, parts, handle);
+    case "e":
+    case "E":
+      return calendar(now, parts, e.shiftKey ? -1 : 1);
     case "+":
     case "=":
       parts.plot.zoom(0.8);
@@ -186,6 +192,16 @@ function next(now: Now, by: number): boolean {
   const d = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length]!;
   now.does.choose(d.id);
   now.does.say(`${now.does.describe(d.id)}. ${all.indexOf(d) + 1} of ${all.length}.`);
+  return true;
+}
+
+/** Points at the next mark of the calendar in view, and says it. */
+function calendar(now: Now, { plot, pointed }: Parts, by: 1 | -1): boolean {
+  const from = pointed.get().point?.x ?? -by * Infinity;
+  const marks = plot.events.seen();
+  const next = by > 0 ? marks.find((m) => m.x > from + 1) : marks.findLast((m) => m.x < from - 1);
+  if (next) pointed.set({ bar: pointed.get().bar, point: { x: next.x, y: plot.events.y() } });
+  now.does.say(next ? next.events.map(published).join(". ") : "No further mark of the calendar is in view.");
   return true;
 }
 

@@ -1,7 +1,7 @@
 // What happened to a drawing, in words.
 import { round } from "./edit";
 import { kindOf, nameOf } from "./shape";
-import type { Change, Drawing } from "./types";
+import { seconds, type Change, type Drawing, type MarketEvent } from "./types";
 
 /** One field that changed, before and after. */
 export interface Diff {
@@ -126,6 +126,12 @@ export function described(d: Drawing, digits: number): string {
   else if (d.anchors?.length) words.push(d.anchors.map((a) => `${a.price.toFixed(digits)} on ${when.format(a.time * 1000)}`).join(" to "));
   if (d.locked) words.push("locked");
   return words.join(", ");
+}
+
+/** What is published, or was, in a sentence. */
+export function published(e: MarketEvent): string {
+  const values = (["actual", "forecast", "previous"] as const).filter((k) => e[k] !== null && e[k] !== undefined && e[k] !== "");
+  return [`${e.title}, ${e.currency}, ${e.impact}, ${when.format(seconds(e.time) * 1000)}`, ...values.map((k) => `${k} ${e[k]}`)].join(", ");
 }
 
 /** Words of a refusal, also where they come within JSON. */
