@@ -378,7 +378,8 @@ test("on a telephone: a finger draws, and the chat comes over the chart", async 
   await p.getByRole("button", { name: "Show the chat" }).click();
   await p.getByRole("textbox", { name: "Your question" }).waitFor();
   await shot(p, "chart-chat-390");
-  await p.getByRole("button", { name: "Hide the chat" }).last().click();
+  await p.getByRole("button", { name: "Chart", exact: true }).click();
+  await p.getByRole("textbox", { name: "Your question" }).waitFor({ state: "detached" });
   await p.done();
 });
 

@@ -276,10 +276,25 @@ for (const theme of ["light", "dark"]) {
     await p.done();
     const small = await open(url, { theme, viewport: phone });
     await small.locator("[data-readout]").waitFor();
-    await small.getByRole("button", { name: "Show the chat" }).click();
+    const talk = small.getByRole("button", { name: "Show the chat" });
+    await talk.click();
     await small.getByRole("article", { name: "Question: Draw for one tab, again" }).waitFor();
+    // The chat covers the chart: what is drawn there is said, and one touch away.
+    await bring();
+    await ask(small, "Draw for one tab, small");
     await check(small, `talk-${theme}-390`);
     assert.ok((await small.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    await small.getByRole("button", { name: /^Drew Once at .* See it$/ }).click();
+    await small.getByRole("toolbar", { name: "Horizontal line, chosen" }).waitFor();
+    assert.ok(await talk.evaluate((el) => el === document.activeElement));
+    // While the chat is not seen its calls are answered all the same.
+    await bring();
+    const body = JSON.stringify({ text: "Draw for one tab, unseen", context: { symbol: "EURUSD", timeframe: "1h" } });
+    const asked = await fetch(`${server.url}/api/conversations/${new URL(url).searchParams.get("talk")}/turns`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    assert.ok(asked.ok, await asked.text());
+    await small.getByRole("button", { name: "Show the chat: it has answered" }).waitFor({ timeout: 60_000 });
+    assert.equal((await saved()).length, 1);
+    await shot(small, `talk-unseen-${theme}-390`);
     await small.done();
   });
 }

@@ -9,6 +9,7 @@ import { market } from "./api";
 import { Board } from "./Board";
 import { prefs, setPrefs } from "./prefs";
 import { timeframes, type SymbolInfo, type Timeframe } from "./types";
+import { openTalk } from "./useTalk";
 import "./market.css";
 
 export default function ChartPage({ at }: { at: Route }) {
@@ -48,6 +49,7 @@ function useWhere(conversation: string | undefined, at: Route): void {
   useEffect(() => {
     if (!where?.symbol || went.current) return;
     went.current = true;
+    openTalk();
     go({ ...at, chart: { symbol: where.symbol, timeframe: where.timeframe } }, "replace");
   }, [where, at]);
 }

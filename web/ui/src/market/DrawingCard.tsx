@@ -15,10 +15,10 @@ interface Props {
   doc: Doc;
   digits: number;
   onLight: (id: string | undefined, change?: Change) => void;
-  onFocus: (id: string) => void;
+  onSee: (id: string) => void;
 }
 
-export function DrawingCard({ part, doc, digits, onLight, onFocus }: Props) {
+export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
   const trail = useSyncExternalStore(doc.subscribe, () => doc.get().trail);
   const c = trail.find((t) => t.call === part.key) ?? (part.detail as { change?: Change } | undefined)?.change;
   if (part.state === "failed") return <Refused part={part} />;
@@ -42,7 +42,7 @@ export function DrawingCard({ part, doc, digits, onLight, onFocus }: Props) {
             <Mark name={glyphOf(look)} small className="mt-0.5" />
           </span>
         )}
-        <button type="button" disabled={!there} onClick={() => onFocus(c.drawing)} className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline">
+        <button type="button" disabled={!there} onClick={() => onSee(c.drawing)} className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline">
           {headline(c, digits)}
         </button>
         {undone ? (

@@ -5,6 +5,7 @@ import { useLoad } from "../api/load";
 import { capital, Composer } from "../composer/Composer";
 import { draft, keepDraft } from "../composer/drafts";
 import { count, money, plural, told } from "../lib/format";
+import { useWide } from "../lib/media";
 import { go, type Route } from "../lib/router";
 import { busy, type ToolPart } from "../log/conversation";
 import { logOf, useLine, useLog, type Log } from "../log/store";
@@ -16,11 +17,12 @@ import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/Button";
 import { Menu } from "../ui/Menu";
 import { Popover } from "../ui/Popover";
-import { isDrawing, useChartCalls } from "./calls";
+import { isDrawing } from "./calls";
 import type { Doc } from "./doc";
 import { DrawingCard } from "./DrawingCard";
+import { Mark } from "./icons";
 import type { Change, Timeframe } from "./types";
-import type { Parts } from "./useBoard";
+import { Unseen } from "./Unseen";
 
 export interface TalkProps {
   at: Route;
@@ -28,9 +30,8 @@ export interface TalkProps {
   timeframe: Timeframe;
   digits: number;
   doc: Doc;
-  parts: Parts | undefined;
   onLight: (id: string | undefined, change?: Change) => void;
-  onFocus: (id: string) => void;
+  onSee: (id: string) => void;
   onClose: () => void;
 }
 
@@ -47,14 +48,27 @@ export default function Talk(p: TalkProps) {
       <header className="flex h-(--header) shrink-0 items-center gap-1 border-b px-2">
         <Talks now={log} onGo={to} />
         <IconButton icon="plus" label="New conversation" onClick={() => to(undefined)} />
-        <IconButton icon="close" label="Hide the chat" onClick={p.onClose} />
+        <Close onClose={p.onClose} />
       </header>
+      <Unseen doc={p.doc} digits={p.digits} onSee={p.onSee} />
       {log ? (
         <Going key={log.id} {...p} log={log} chart={chart} onTier={(t) => (setTier(t), to(undefined))} />
       ) : (
         <Begin {...p} chart={chart} tier={tier} onTier={setTier} error={assistants.error} onOpen={to} />
       )}
     </>
+  );
+}
+
+/** Beside the chart it hides the chat; over the chart it is the way there. */
+function Close({ onClose }: { onClose: () => void }) {
+  const wide = useWide();
+  if (wide) return <IconButton icon="close" label="Hide the chat" onClick={onClose} />;
+  return (
+    <button type="button" onClick={onClose} className="flex h-9 shrink-0 items-center gap-1.5 rounded-md bg-hover px-3 text-sm font-medium">
+      <Mark name="candles" small />
+      Chart
+    </button>
   );
 }
 
@@ -146,17 +160,15 @@ interface GoingProps extends TalkProps {
   onTier: (tier: string) => void;
 }
 
-function Going({ log, chart, onTier, symbol, timeframe, digits, doc, parts, onLight, onFocus }: GoingProps) {
-  useEffect(() => log.follow(), [log]);
-  useChartCalls(log, parts);
+function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, onSee }: GoingProps) {
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   const title = useLog(log, (c) => c.title);
   useEffect(() => void refresh(), [title, running]);
   const line = useLine(log).state;
   const off = line === "waiting" ? "the server does not answer" : line === "refused" ? "this conversation cannot be reached" : undefined;
   const card = useCallback(
-    (p: ToolPart) => (isDrawing(p.name) ? <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onFocus={onFocus} /> : null),
-    [doc, digits, onLight, onFocus],
+    (p: ToolPart) => (isDrawing(p.name) ? <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onSee={onSee} /> : null),
+    [doc, digits, onLight, onSee],
   );
   return (
     <div className="flex min-h-0 flex-1 flex-col">

@@ -6,13 +6,15 @@ import { IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Menu } from "../ui/Menu";
 import { drawings } from "./api";
+import type { MenuDoes } from "./ChartMenu";
 import type { Doc, DocState } from "./doc";
-import { Mark, type Glyph } from "./icons";
+import { inMenu, Mark, type Glyph } from "./icons";
+import type { KeyDoes } from "./keys";
 import type { Kind } from "./plot";
 import { setPrefs, usePrefs } from "./prefs";
 import { SymbolSearch } from "./SymbolSearch";
 import { timeframes, type SymbolInfo, type Timeframe } from "./types";
-import type { Parts } from "./useBoard";
+import type { Talking } from "./useTalk";
 
 interface Props {
   info: SymbolInfo;
@@ -20,13 +22,9 @@ interface Props {
   timeframe: Timeframe;
   doc: Doc;
   state: DocState;
-  parts: Parts | undefined;
-  talk: boolean;
-  onTalk: () => void;
+  talk: Talking;
   onGo: (symbol: string, timeframe: Timeframe) => void;
-  onPicture: () => void;
-  onUndo: (which: "undo" | "redo") => void;
-  onKeys: () => void;
+  does: KeyDoes & MenuDoes;
 }
 
 const kinds: { kind: Kind; name: string; glyph: "candles" | "line" | "area" }[] = [
@@ -36,13 +34,13 @@ const kinds: { kind: Kind; name: string; glyph: "candles" | "line" | "area" }[] 
 ];
 
 export function TopBar(p: Props) {
-  const { info, symbols, timeframe, onGo } = p;
+  const { info, symbols, timeframe, onGo, does } = p;
   const [search, setSearch] = useState(false);
   const { side } = usePrefs();
   const offered = timeframes.filter((t) => info.timeframes.includes(t));
   return (
     <header className="@container flex h-(--header) shrink-0 items-center gap-0.5 border-b px-2">
-      <GlyphButton glyph="talk" label={p.talk ? "Hide the chat" : "Show the chat"} pressed={p.talk} onClick={p.onTalk} />
+      <TalkButton talk={p.talk} onTalk={does.talk} />
       <Line />
       <button type="button" aria-haspopup="dialog" onClick={() => setSearch(true)} className="flex h-9 min-w-0 items-center gap-2 rounded-md px-2 text-sm font-semibold hover:bg-hover" title="Choose another symbol">
         <Icon name="search" small className="text-ink-quiet" />
@@ -54,12 +52,12 @@ export function TopBar(p: Props) {
       <KindMenu />
       <span className="hidden sm:contents">
         <Line />
-        <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => p.onUndo("undo")} />
-        <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => p.onUndo("redo")} />
+        <GlyphButton glyph="undo" label="Undo" off={!p.state.canUndo} onClick={() => does.undo("undo")} />
+        <GlyphButton glyph="redo" label="Redo" off={!p.state.canRedo} onClick={() => does.undo("redo")} />
       </span>
       <span className="flex-1" />
       <span className="hidden sm:contents">
-        <GlyphButton glyph="camera" label="Save as a picture" onClick={p.onPicture} />
+        <GlyphButton glyph="camera" label="Save as a picture" onClick={does.picture} />
       </span>
       <GlyphButton glyph="layers" label="Drawings" pressed={side !== null} onClick={() => setPrefs({ side: side ? null : "drawings" })} />
       <MoreMenu {...p} />
@@ -75,6 +73,17 @@ export function TopBar(p: Props) {
         />
       )}
     </header>
+  );
+}
+
+const news = { answering: ", which is answering", answered: ": it has answered" };
+
+function TalkButton({ talk: { on, unseen }, onTalk }: { talk: Talking; onTalk: () => void }) {
+  return (
+    <span className="relative">
+      <GlyphButton glyph="talk" label={on ? "Hide the chat" : `Show the chat${unseen ? news[unseen] : ""}`} pressed={on} onClick={onTalk} />
+      {unseen && <span aria-hidden="true" className={`pointer-events-none absolute top-1 right-1 size-2 rounded-full bg-accent ${unseen === "answering" ? "breathe" : ""}`} />}
+    </span>
   );
 }
 
@@ -138,7 +147,7 @@ function KindMenu() {
   );
 }
 
-function MoreMenu({ info, doc, onPicture, onUndo, onKeys, state }: Props) {
+function MoreMenu({ info, doc, does, state }: Props) {
   const { volume, events } = usePrefs();
   const dark = useDark();
   const file = useRef<HTMLInputElement>(null);
@@ -152,21 +161,21 @@ function MoreMenu({ info, doc, onPicture, onUndo, onKeys, state }: Props) {
             title: "Shown",
             items: [
               { label: volume ? "Hide the volume" : "Show the volume", icon: "chart", onSelect: () => setPrefs({ volume: !volume }) },
-              { label: events ? "Hide the calendar" : "Show the calendar", icon: "alert", onSelect: () => setPrefs({ events: !events }) },
+              { label: events ? "Hide the calendar" : "Show the calendar", icon: inMenu("calendar"), onSelect: () => setPrefs({ events: !events }) },
               { label: dark ? "Light theme" : "Dark theme", icon: "sun", onSelect: () => setTheme(dark ? "light" : "dark") },
             ],
           },
           {
             title: "Drawings",
             items: [
-              { label: "Undo", icon: "retry", disabled: state.canUndo ? undefined : "There is nothing to undo.", onSelect: () => onUndo("undo") },
-              { label: "Redo", icon: "retry", disabled: state.canRedo ? undefined : "There is nothing to make again.", onSelect: () => onUndo("redo") },
+              { label: "Undo", icon: inMenu("undo"), disabled: state.canUndo ? undefined : "There is nothing to undo.", onSelect: () => does.undo("undo") },
+              { label: "Redo", icon: inMenu("redo"), disabled: state.canRedo ? undefined : "There is nothing to make again.", onSelect: () => does.undo("redo") },
               { label: "Export as JSON", icon: "export", onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")) },
               { label: "Import from JSON", icon: "file", onSelect: () => file.current?.click() },
-              { label: "Save as a picture", icon: "download", onSelect: onPicture },
+              { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
             ],
           },
-          { items: [{ label: "Keyboard", icon: "key", keys: "?", onSelect: onKeys }, { label: "All conversations", icon: "menu", onSelect: () => go({}) }] },
+          { items: [{ label: "Keyboard", icon: "key", keys: "?", onSelect: does.keys }, { label: "All conversations", icon: "menu", onSelect: () => go({}) }] },
         ]}
         button={(b) => <IconButton icon="dots" label="More" {...b} />}
       />

@@ -4,7 +4,7 @@
 import { useEffect } from "react";
 import { api, ApiError, type ToolAnswer } from "../api/client";
 import type { ToolPart } from "../log/conversation";
-import { useLog, type Log } from "../log/store";
+import { Log, useLog } from "../log/store";
 import { seconds } from "./types";
 import type { Parts } from "./useBoard";
 
@@ -32,11 +32,12 @@ export function useChartCalls(log: Log | undefined, parts: Parts | undefined): v
   }, [log, waits, parts]);
 }
 
-const silent = { subscribe: () => () => {}, conversation: () => undefined };
+/** Stands where there is no conversation. */
+export const nobody = new Log("");
 
 function useCalls(log: Log | undefined): readonly ToolPart[] {
-  return useLog((log ?? silent) as Log, (c) => {
-    const last = c?.turns.at(-1);
+  return useLog(log ?? nobody, (c) => {
+    const last = c.turns.at(-1);
     return last?.state === "parked" ? waiting(last.parts) : none;
   });
 }

@@ -1,0 +1,69 @@
+// Where things stand on the chart page: chat, chart and drawings beside each other, or,
+// on a narrow screen, the first or the last over the chart.
+import { useEffect, useRef, type ReactNode } from "react";
+import { useWide } from "../lib/media";
+import { usePrefs } from "./prefs";
+import { TalkEdge } from "./TalkEdge";
+
+interface Panel {
+  children: ReactNode;
+  onClose: () => void;
+}
+
+interface Props {
+  top: ReactNode;
+  chat?: Panel;
+  list?: Panel;
+  children: ReactNode;
+}
+
+export function Frame({ top, chat, list, children }: Props) {
+  const wide = useWide();
+  const { share } = usePrefs();
+  return (
+    <div className="flex min-w-0 flex-1">
+      {wide && chat && <TalkEdge share={share}>{chat.children}</TalkEdge>}
+      <main className="flex min-w-0 flex-1 flex-col bg-surface" inert={!wide && Boolean(chat ?? list)}>
+        {top}
+        <div className="flex min-h-0 flex-1 max-md:flex-col-reverse">
+          {children}
+          {wide && list && (
+            <aside aria-label="Drawings" className="flex w-(--side) shrink-0 flex-col border-l">
+              {list.children}
+            </aside>
+          )}
+        </div>
+      </main>
+      {!wide && chat && <Sheet label="Chat" {...chat} />}
+      {!wide && list && !chat && <Sheet label="Drawings" {...list} />}
+    </div>
+  );
+}
+
+const writing = "input, textarea, select";
+
+/** What lies over the chart. The focus goes in, and back when it is gone; Escape takes it
+ *  away, but not from who is writing. */
+function Sheet({ label, onClose, children }: Panel & { label: string }) {
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current!.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <section
+      ref={ref}
+      aria-label={label}
+      tabIndex={-1}
+      className="fixed inset-0 z-20 flex flex-col bg-surface outline-none"
+      onKeyDown={(e) => {
+        if (e.key === "Escape" && !(e.target as Element).matches(writing) && !document.querySelector(":popover-open, dialog[open]")) onClose();
+      }}
+    >
+      {children}
+    </section>
+  );
+}

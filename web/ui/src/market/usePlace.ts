@@ -1,0 +1,42 @@
+// The way through symbols, timeframes and time.
+import { useCallback, useRef, useState } from "react";
+import { go, type Route } from "../lib/router";
+import { whenWords } from "./plot";
+import type { Wanted } from "./ranges";
+import type { SymbolInfo, Timeframe } from "./types";
+import { seek, type Parts } from "./useBoard";
+
+export interface Place {
+  /** What is to be seen once the bars of the next chart are there; asked for once. */
+  wanted: () => Wanted | undefined;
+  goTo: (parts: Parts | undefined, symbol: string, timeframe: Timeframe) => void;
+  show: (parts: Parts | undefined, wanted: Wanted, timeframe: Timeframe) => Promise<void>;
+  /** What could not be shown. */
+  note: string;
+  hush: () => void;
+}
+
+export function usePlace(info: SymbolInfo, timeframe: Timeframe, at: Route): Place {
+  const next = useRef<Wanted>(undefined);
+  const [note, setNote] = useState("");
+  const wanted = useCallback(() => {
+    const w = next.current;
+    next.current = undefined;
+    return w;
+  }, []);
+  const goTo: Place["goTo"] = (parts, symbol, tf) => {
+    const around = symbol === info.symbol ? parts?.plot.middle() : undefined;
+    if (around !== undefined) next.current ??= { around }; // what was looked at is seen in the other bars
+    go({ ...at, chart: { symbol, timeframe: tf } });
+  };
+  const show: Place["show"] = async (parts, w, tf) => {
+    setNote("");
+    if (tf !== timeframe || !parts) {
+      next.current = w;
+      return goTo(parts, info.symbol, tf);
+    }
+    const first = await seek(parts, w);
+    if (first !== undefined) setNote(`The ${tf} bars begin on ${whenWords(first, tf)}.`);
+  };
+  return { wanted, goTo, show, note, hush: () => setNote("") };
+}
