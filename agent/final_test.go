@@ -246,6 +246,31 @@ func TestNotes(t *testing.T) {
 	})
 }
 
+// TestNotesEnd holds that a conversation does not grow without end by what is no question.
+func TestNotesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, agenttest.Script(agenttest.Say("42")), nil, func(a *agent.Assistant, _ *agent.Options) { a.Limits.Events = 10 })
+		ticket := r.submit(agent.Turn{Text: "how many?"})
+		r.read(ticket)
+		head, err := r.log.Get(t.Context(), ticket.Conversation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		many := make([]footnote.Body, 1_009-head.Last)
+		for i := range many {
+			many[i] = footnote.Titled{Title: "Theirs"}
+		}
+		if _, err := r.log.Append(t.Context(), footnote.Append{Stream: head.ID, After: head.Last, Bodies: many}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []footnote.Code{"", footnote.TooLarge} {
+			if _, _, err := r.engine.Note(t.Context(), alice, head.ID, footnote.Titled{Title: "Mine"}, nil); footnote.CodeOf(err) != want {
+				t.Errorf("CodeOf(%v), want %q", err, want)
+			}
+		}
+	})
+}
+
 func TestAModelGivesATitleAfterTheFirstAnswer(t *testing.T) {
 	titles := func(a *agent.Assistant, _ *agent.Options) { a.Titles = true }
 	for name, c := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 const (
 	mostTitle = 200 // characters of a title
 	mostWords = 2_000
+	mostNotes = 1_000 // beyond the events that a conversation may have for its questions
 	noteTries = 5
 )
 
@@ -26,8 +27,9 @@ var errStale = errors.New("the conversation has a title that somebody chose")
 // count. It returns once the event is stored, with its sequence.
 //
 // The error's code is NotFound for a conversation that is not the principal's,
-// InvalidRequest for a body that cannot be right, and Conflict when another process
-// drives the run, or the conversation moves on too fast.
+// InvalidRequest for a body that cannot be right, TooLarge when the conversation has as
+// many events as one may have and a thousand more, and Conflict when another process drives
+// the run, or the conversation moves on too fast.
 func (e *Engine) Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -45,13 +47,16 @@ type note struct {
 }
 
 func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation string, n note) (int64, footnote.Body, error) {
-	if _, found, err := e.find(ctx, &Turn{Principal: p, Conversation: conversation}); err != nil {
+	head, found, err := e.find(ctx, &Turn{Principal: p, Conversation: conversation})
+	if err != nil {
 		return 0, nil, err
 	} else if !found {
 		return 0, nil, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	err := e.awaitElsewhere(ctx, conversation, elsewhereIn)
-	if err != nil {
+	if a := e.byName[head.Assistant]; a != nil && head.Last >= a.Limits.Events+mostNotes {
+		return 0, nil, footnote.Errorf(footnote.TooLarge, "The conversation has %d events; it takes no more.", head.Last)
+	}
+	if err := e.awaitElsewhere(ctx, conversation, elsewhereIn); err != nil {
 		return 0, nil, err
 	}
 	for range noteTries {
