@@ -86,7 +86,7 @@ func (d *Drawing) Words() string {
 		fmt.Fprintf(&b, " (%s)", strings.Join(more, "; "))
 	}
 	if d.Notes != "" {
-		fmt.Fprintf(&b, ": %s", clip(Line(d.Notes), 200))
+		fmt.Fprintf(&b, ": %s", Clip(Line(d.Notes), 200))
 	}
 	return b.String()
 }
@@ -107,7 +107,7 @@ func (d *Drawing) place() string {
 	case HorizontalRay, Marker:
 		return " from " + at(0)
 	case Text:
-		return fmt.Sprintf(" %q at %s", clip(d.Text, 80), at(0))
+		return fmt.Sprintf(" %q at %s", Clip(d.Text, 80), at(0))
 	case LongPosition, ShortPosition:
 		return fmt.Sprintf(" %s: entry %s, target %s, stop %s, reward/risk %s, from %s to %s",
 			d.Status, num(*d.Entry), num(*d.TakeProfit), num(*d.StopLoss), num(d.RiskReward), clock(d.Anchors[0].Time), clock(d.Anchors[1].Time))
@@ -120,7 +120,8 @@ func (d *Drawing) place() string {
 	}
 }
 
-func clip(s string, n int) string {
+// Clip is a text of at most n characters, and a mark where it was longer.
+func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
@@ -128,22 +129,29 @@ func clip(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// Describe lists drawings in words, at most so many, and says how many there are. Those
-// that mark prices come first, those that are hidden or closed last, and then the newest
-// change counts: where not all can be told, a level matters more than an old remark.
-func Describe(all []Drawing, most int) string {
-	if len(all) == 0 {
-		return "There are no drawings."
-	}
+// Ordered are drawings in the order in which they are told. Those that mark prices come
+// first, those that are hidden or closed last, and then the newest change counts: where not
+// all can be told, a level matters more than an old remark.
+func Ordered(all []Drawing) []Drawing {
 	list := slices.Clone(all)
 	slices.SortStableFunc(list, func(a, b Drawing) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Version, a.Version))
 	})
+	return list
+}
+
+// Describe lists drawings in words, in their order, at most so many, and says how many there
+// are.
+func Describe(all []Drawing, most int) string {
+	if len(all) == 0 {
+		return "There are no drawings."
+	}
+	list := Ordered(all)
 	var b strings.Builder
 	fmt.Fprintf(&b, "There are %d drawings:", len(list))
 	for i := range list {
 		if i == most {
-			fmt.Fprintf(&b, "\n- and %d others, which are not told here; a call that would draw one of them again says so", len(list)-most)
+			fmt.Fprintf(&b, "\n- and %d others, which are not told here: get_drawings lists them, and a call that would draw one of them again says so", len(list)-most)
 			break
 		}
 		b.WriteString("\n- " + list[i].Words())

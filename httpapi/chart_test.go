@@ -250,6 +250,26 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 	}
 }
 
+// TestTheChartsDoorReadsDrawings has a model list what is drawn: by the door it is a tool of
+// the server's, which no client is asked to carry out.
+func TestTheChartsDoorReadsDrawings(t *testing.T) {
+	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`), agenttest.Say("One line."))
+	srv := analyst(t, store.NewMem(), model)
+	whole(t, call(t, srv, "POST", "/api/drawings", aLine, adasKey), 200)
+	whole(t, call(t, srv, "POST", "/api/drawings", strings.Replace(aLine, "1.095", "1.777", 1), bobsKey), 200)
+	got := whole(t, call(t, srv, "POST", "/api/chat", `{"message":"What is drawn?","symbol":"EURUSD","timeframe":"1h"}`, adasKey), 200)
+	for _, want := range []string{
+		"data: {\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"get_drawings\"}\n", "\"name\":\"get_drawings\",\"data\":{\"page\":1,\"pages\":1,\"symbol\":\"EURUSD\",\"table\":{\"result\":\"r1\",", ",\"Support\",null,null,1.095,", "\"is_error\":false}\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "client_tool") || strings.Contains(got, "1.777") {
+		t.Error(got)
+	}
+}
+
 func history0(m *agenttest.Model) string { return history(m, 0) }
 
 func TestTheChartsDoorRefuses(t *testing.T) {

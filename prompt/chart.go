@@ -25,6 +25,7 @@ const chartData = `
 const chartDrawing = `
 # Drawing
 - Look first at the drawings that are there. What is marked already is not drawn again; update it where it has changed.
+- The description has the most important drawings. When it says that there are others, or you are asked why one is there or who moved it, read them with get_drawings.
 - Few drawings that matter are better than many. Draw what was asked for, and at most what it needs.
 - Say in notes why a drawing matters: what happened there, how often, and what would make it wrong. Give it tags (support, resistance, fib, swing) and an importance.
 - Support in green (#26a69a), resistance in red (#ef5350), what is neutral in blue (#2962ff). Dashed lines for what is not confirmed.

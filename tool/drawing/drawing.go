@@ -1,6 +1,7 @@
 // Package drawing has the tools with which an assistant draws on the chart in front of
 // the user. The user's page runs them; the server checks each call before the page sees
-// it, and puts what the page has drawn into the document of drawings.
+// it, and puts what the page has drawn into the document of drawings. One more reads that
+// document.
 package drawing
 
 import (
@@ -24,6 +25,7 @@ import (
 type Boards interface {
 	Data(ctx context.Context, symbol string) (core.Data, error)
 	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
+	History(ctx context.Context, p footnote.Principal, symbol string, q board.Asked) (changes []core.Change, more bool, err error)
 	Try(ctx context.Context, p footnote.Principal, symbol string, f func(doc *core.Document) error) error
 	Put(ctx context.Context, p footnote.Principal, d core.Drawing, base int64, c core.Cause) (board.Changed, error)
 	Remove(ctx context.Context, p footnote.Principal, symbol, id string, base int64, c core.Cause) (board.Changed, error)
@@ -39,9 +41,9 @@ type Options struct {
 	Bar func(ctx context.Context, symbol, timeframe string, at int64) (int64, error)
 }
 
-// New returns the fourteen tools.
+// New returns the fourteen tools that the page runs, and the one that reads what is drawn.
 func New(o Options) []agent.Tool {
-	var tools []agent.Tool
+	tools := []agent.Tool{&list{o.Boards}}
 	for _, s := range specs() {
 		s.Side = agent.Client
 		tools = append(tools, &tool{spec: s, o: o})
@@ -73,7 +75,7 @@ func words(err error) (string, bool) {
 	said := footnote.MessageOf(err)
 	if old, ok := errors.AsType[*core.Stale](err); ok && old.Present != nil {
 		if data, err := json.Marshal(old.Present); err == nil {
-			said += " It is now: " + string(data) + " Look at it, and decide again."
+			said += " It is now: " + string(lined(data)) + " Look at it, and decide again."
 		}
 	}
 	return said, true

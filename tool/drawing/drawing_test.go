@@ -280,7 +280,7 @@ func TestEveryToolDraws(t *testing.T) {
 			}
 		})
 	}
-	if n := len(drawing.Names()); n != 14 {
+	if n := len(drawing.Names()); n != 15 {
 		t.Errorf("%d tools", n)
 	}
 }

@@ -58,7 +58,9 @@ func TestTheEndOfTheData(t *testing.T) {
 	boards := board.New(board.Options{Log: store.NewMem(), Data: prices.Data})
 	tools := map[string]agent.Checked{}
 	for _, tool := range drawing.New(drawing.Options{Boards: boards, Bar: prices.Bar}) {
-		tools[tool.Spec().Name] = tool.(agent.Checked)
+		if drawn, ok := tool.(agent.Checked); ok {
+			tools[tool.Spec().Name] = drawn
+		}
 	}
 	call := func(name, id, input string) agent.Call {
 		return agent.Call{ID: id, Name: name, Principal: alice, Conversation: "conv_1",

@@ -235,7 +235,7 @@ func changes() []agent.Spec {
 
 // Names are the names of the tools.
 func Names() []string {
-	var names []string
+	names := []string{getDrawings}
 	for _, s := range specs() {
 		names = append(names, s.Name)
 	}

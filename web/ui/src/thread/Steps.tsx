@@ -37,6 +37,7 @@ const doing: Record<string, string> = {
   get_cot_history: "Looking at positioning",
   get_trade_history: "Looking at trades",
   get_trade_stats: "Counting trades",
+  get_drawings: "Looking at the drawings",
   update_drawing: "Changing a drawing",
   remove_drawing: "Removing a drawing",
   scroll_chart: "Moving the chart",
