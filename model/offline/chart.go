@@ -106,6 +106,8 @@ func (o *chartOrder) next(t *chartTurn, w *writer) *chartCall {
 		return o.draw(t, w)
 	case "move":
 		return o.move(t, w)
+	case "drawings":
+		return t.list(w)
 	case "stats":
 		return o.stats(t, w)
 	case "events":

@@ -15,9 +15,12 @@ import (
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/cite"
 	core "github.com/footnotehq/footnote/drawing"
+	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/market"
 	marketdb "github.com/footnotehq/footnote/market/sqlite"
 	"github.com/footnotehq/footnote/model/offline"
+	"github.com/footnotehq/footnote/store"
+	drawingtools "github.com/footnotehq/footnote/tool/drawing"
 	markettools "github.com/footnotehq/footnote/tool/market"
 )
 
@@ -152,7 +155,8 @@ func (c *chartTalk) run(data json.RawMessage) {
 			continue
 		}
 		id := fmt.Sprintf("r%d", len(c.stored)+1)
-		got, err := tool.Call(c.t.Context(), agent.Call{ID: b.ID, Name: b.Name, Input: b.Input, ResultID: id, Results: c.stored, Principal: footnote.Principal{Org: "acme", User: "ada"}})
+		got, err := tool.Call(c.t.Context(), agent.Call{ID: b.ID, Name: b.Name, Input: b.Input, ResultID: id, Results: c.stored, Principal: footnote.Principal{Org: "acme", User: "ada"},
+			Where: json.RawMessage(`{"symbol":"EURUSD","timeframe":"1h"}`)})
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -365,6 +369,50 @@ func TestChartTells(t *testing.T) {
 				t.Errorf("%s: %q is not in %s", said, want, text)
 			}
 		}
+	}
+}
+
+// TestChartListsDrawings holds that what is drawn is said with footnotes, and how many more
+// there are.
+func TestChartListsDrawings(t *testing.T) {
+	ada := footnote.Principal{Org: "acme", User: "ada"}
+	boards := board.New(board.Options{Log: store.NewMem()})
+	put := func(d core.Drawing) {
+		t.Helper()
+		d.Symbol, d.Timeframe = "EURUSD", "1h"
+		if _, err := boards.Put(t.Context(), ada, d, 0, core.Cause{By: core.Human, User: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newChartTalk(t, chartMarket(t, zigzag(wave...)))
+	for _, tool := range drawingtools.New(drawingtools.Options{Boards: boards}) {
+		if tool.Spec().Name == "get_drawings" {
+			c.tools = append(c.tools, tool)
+		}
+	}
+	if text := c.ask("What have I drawn?"); !strings.HasPrefix(text, "There are no drawings on the chart of EURUSD.") {
+		t.Error(text)
+	}
+	ends := []core.Anchor{{Time: firstBar.Unix(), Price: 1.1}, {Time: firstBar.Add(5 * time.Hour).Unix(), Price: 1.2}}
+	put(core.Drawing{Type: core.HorizontalLine, Price: new(1.0955), Label: "Low of 2025"})
+	put(core.Drawing{Type: core.Trendline, Anchors: ends, Locked: true})
+	put(core.Drawing{Type: core.VerticalLine, Anchors: []core.Anchor{{Time: firstBar.Add(time.Hour).Unix()}}})
+	put(core.Drawing{Type: core.Text, Anchors: ends[:1], Text: "Watch 1.3"})
+	put(core.Drawing{Type: core.ShortPosition, Anchors: ends, Entry: new(1.2), TakeProfit: new(1.1), StopLoss: new(1.25), Hidden: true})
+	text := c.ask("List my drawings")
+	for _, want := range []string{
+		"There are 5 drawings on the chart of EURUSD:\n", "- horizontal line “Low of 2025” at 1.0955 (`1h`, `dr_", "- trendline at 1.1, 2026-11-09 to 1.2, 2026-11-09 05:00 (", "drawn by you, locked)",
+		"- vertical line at 2026-11-09 01:00 (", "- text “Watch 1.3” at 1.1, 2026-11-09 (", "- short position, signal: entry 1.2, target 1.1, stop 1.25 (",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+	for i := range 50 {
+		put(core.Drawing{Type: core.HorizontalLine, Price: new(2 + float64(i))})
+	}
+	if text := c.ask("How many drawings are there?"); !strings.HasPrefix(text, "There are `55` drawings on the chart of EURUSD;") || strings.Count(text, "\n- ") != 50 {
+		t.Error(text)
 	}
 }
 

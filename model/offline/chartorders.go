@@ -10,7 +10,7 @@ import (
 
 // chartOrder is a request that was understood.
 type chartOrder struct {
-	kind    string // levels, trendline, fib, move, stats, events, price, cot, headlines
+	kind    string // levels, trendline, fib, move, drawings, stats, events, price, cot, headlines
 	symbol  string // that it names; empty: the chart's
 	support bool   // levels, move: support is meant
 	resist  bool   // levels, move: resistance is meant
@@ -39,6 +39,7 @@ var chartKinds = []chartKind{
 		set("trendline trendlines trend trend-line line lines last latest newest recent swing swings low lows high highs support resistance through two draw mark add put plot along under over")},
 	{"levels", regexp.MustCompile(`\b(support|supports|resistance|resistances|s/r|key levels)\b`),
 		set("support supports resistance resistances s/r key level levels line lines nearest next draw mark add put plot find where major main")},
+	{"drawings", regexp.MustCompile(`\b(drawings|drawn)\b`), set("drawings drawn list all have been how many")},
 	{"stats", regexp.MustCompile(`\b(how (did|have|am|was) i\b|my (trades|trading|performance|results?|stats|statistics|win rate|profit|p&l|pnl|journal|drawdown|streaks?))`),
 		set("how did have am was i my do done doing trade trades trading performance result results stats statistics win rate profit profits p&l pnl journal drawdown streak streaks perform performed so far overall month week quarter year today yesterday last this previous")},
 	{"events", regexp.MustCompile(`\b(coming up|calendar|events?|releases?|upcoming|scheduled|happening|happens)\b|\bnews today\b|\bwhat('s| is) on (today|tomorrow|this week)\b`),

@@ -18,6 +18,7 @@ type toldTable struct {
 	Symbol    string          `json:"symbol"`
 	Digits    int             `json:"digits"`
 	Partial   bool            `json:"last_candle_partial"`
+	Total     int             `json:"total"` // of drawings, on all pages
 	From      string          `json:"from"`
 	Table     json.RawMessage `json:"table"`
 	Reason    string          `json:"reason"` // of a part that is away
@@ -27,21 +28,28 @@ type toldTable struct {
 // marketResult reads what a tool of the market said. When it is no table, why is written
 // and ok is false.
 func (w *writer) marketResult(c *call) (t toldTable, ok bool) {
+	t, reason := readTable(c)
+	if reason != "" {
+		w.text("The market could not be read, so I did nothing: `" + clip(reason) + "`")
+	}
+	return t, reason == ""
+}
+
+// readTable reads what a tool said; reason is why that is no table.
+func readTable(c *call) (t toldTable, reason string) {
 	err := json.Unmarshal([]byte(c.content), &t)
 	if !c.failed && err == nil {
 		if t.result, err = parseResult(&call{content: string(t.Table)}); err == nil {
-			return t, true
+			return t, ""
 		}
 	}
-	reason := t.Reason
-	if reason == "" {
-		reason = c.content
+	switch {
+	case !c.failed:
+		return t, "the answer cannot be read"
+	case t.Reason != "":
+		return t, t.Reason
 	}
-	if !c.failed {
-		reason = "the answer cannot be read"
-	}
-	w.text("The market could not be read, so I did nothing: `" + clip(reason) + "`")
-	return t, false
+	return t, c.content
 }
 
 // column is the index of a column; -1: there is none.

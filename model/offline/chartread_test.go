@@ -91,13 +91,16 @@ func TestChartOrders(t *testing.T) {
 		"how are speculators positioned?":                {kind: "cot"},
 		"headlines":                                      {kind: "headlines"},
 		"Any news?":                                      {kind: "headlines"},
+		"List my drawings":                               {kind: "drawings"},
+		"what have I drawn?":                             {kind: "drawings"},
+		"Which drawings are there on this chart?":        {kind: "drawings"},
 	} {
 		got, why := understandChart(said, at)
 		if got == nil {
 			t.Errorf("%q: nothing: %s", said, why)
 			continue
 		}
-		if got.kind == "stats" || got.kind == "events" || got.kind == "price" || got.kind == "cot" || got.kind == "headlines" {
+		if got.kind == "stats" || got.kind == "events" || got.kind == "drawings" || got.kind == "price" || got.kind == "cot" || got.kind == "headlines" {
 			got.tell = want.tell
 		}
 		if *got != want {

@@ -101,6 +101,7 @@ func TestChartDemo(t *testing.T) {
 		{"Draw a fib from the last high to the last low", "draw_fibonacci", "I drew the retracement"},
 		{"Draw a fib from the last low to the last high", "draw_fibonacci", "I drew the retracement"},
 		{"Move support down to the last swing low", "update_drawing", "I moved the support"},
+		{"List my drawings", "", "There are 5 drawings on the chart of EURUSD:"},
 		{"What's coming up today?", "", "Times are UTC"},
 		{"How did I do last month?", "", "`2026-10-01` to `2026-10-31`"},
 		{"price", "", "EURUSD: bid"}, {"COT", "", "Speculators in EURUSD"}, {"headlines", "", "newest headlines"},
