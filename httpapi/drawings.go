@@ -127,6 +127,9 @@ func (s *Server) putDrawing(w http.ResponseWriter, r *http.Request) error {
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
+	if len(in.Drawing) == 0 {
+		return footnote.Errorf(footnote.InvalidRequest, "drawing is missing.")
+	}
 	d, err := drawing.Parse(in.Drawing)
 	if err != nil {
 		return err

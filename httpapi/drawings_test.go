@@ -79,6 +79,9 @@ func TestDrawingsByHand(t *testing.T) {
 			t.Errorf("price %s: %s", price, got)
 		}
 	}
+	if got := draws(t, api, "POST", "/api/drawings", `{"symbol":"EURUSD"}`, "", 400, nil); !strings.Contains(got, "drawing is missing") {
+		t.Error(got)
+	}
 	var v board.View
 	draws(t, api, "GET", "/api/drawings?symbol=EURUSD", "", "", 200, &v)
 	if len(v.Drawings) != 1 || v.Version != 2 || !v.CanUndo || v.CanRedo {
