@@ -114,7 +114,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	followed := make(chan struct{})
 	go func() { defer close(followed); follow.Run(following, auditGrace) }()
 
-	defer running(ctx, job.Run, func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
+	defer running(ctx, job.Run)()
+	// Until the last answer has ended: the file then has what that cost, too.
+	defer running(context.WithoutCancel(ctx), func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

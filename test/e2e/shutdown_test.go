@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,7 +60,8 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 			t.Parallel()
 			h := newHolding(t)
 			_, settings := imitate(t, h.rule)
-			p := serve(t, settings...)
+			data := t.TempDir()
+			p := serve(t, append(settings, "FOOTNOTE_DATA="+data)...)
 			known := p.answered(t, question{text: "Hello?"}).conversation
 			const askers = 4
 			replies := make([]reply, askers)
@@ -90,6 +93,10 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 			}
 			if code := p.wait(t, 10*time.Second); code != 0 {
 				t.Errorf("exit code %d, want 0", code)
+			}
+			used, err := os.ReadFile(filepath.Join(data, "usage.json"))
+			if n := strings.Count(string(used), `"outcome":"finished"`); err != nil || n != askers+1 {
+				t.Errorf("the usage has %d of %d answers: %v", n, askers+1, err)
 			}
 		})
 	}
