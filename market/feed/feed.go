@@ -49,8 +49,8 @@ type Options struct {
 	// Grace is how long a stream that ended may take to come back before the feed is
 	// down. Default 5 s.
 	Grace time.Duration
-	// Pause is how long it waits before it connects again; it doubles up to 30 s. Default
-	// 1 s.
+	// Pause is how long it waits at most before it connects again; it doubles up to 30 s.
+	// Default 1 s.
 	Pause  time.Duration
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -147,7 +147,7 @@ func (f *Feed) follow(ctx context.Context, socket bool) {
 		if f.disconnected(err) {
 			pause = f.o.Pause // it had been there
 		}
-		wait := time.NewTimer(pause/2 + rand.N(pause))
+		wait := time.NewTimer(pause/2 + rand.N(pause/2+1))
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
