@@ -63,6 +63,7 @@ func chartMarket(t *testing.T, candles []market.Candle) market.Market {
 	}
 	for _, err := range []error{
 		l.Symbol(t.Context(), market.Symbol{Symbol: "EURUSD", Name: "Euro", Base: "EUR", Quote: "USD", Digits: 5, Synthetic: true}),
+		l.Symbol(t.Context(), market.Symbol{Symbol: "AUDNZD", Base: "AUD", Quote: "NZD"}),
 		l.Candles(t.Context(), "EURUSD", market.H1, candles),
 		l.Events(t.Context(), []market.Event{
 			{Time: end.Add(time.Hour), Currency: "USD", Title: "CPI y/y", Impact: "high", Forecast: new(2.9), Previous: new(3.1), Unit: "%"},
@@ -413,6 +414,23 @@ func TestChartListsDrawings(t *testing.T) {
 	}
 	if text := c.ask("How many drawings are there?"); !strings.HasPrefix(text, "There are `55` drawings on the chart of EURUSD;") || strings.Count(text, "\n- ") != 50 {
 		t.Error(text)
+	}
+}
+
+// TestChartCalendar has no calendar, and one that ends before what is asked for.
+func TestChartCalendar(t *testing.T) {
+	for said, want := range map[string]string{
+		"What's coming up today?":    "No calendar is loaded for the currencies of AUDNZD: whether anything is scheduled is not known.",
+		"What's coming up this week": "The calendar that is loaded ends at `2026-11-12 04:00`: what comes after is not known.",
+	} {
+		s := chartMarket(t, zigzag(wave...))
+		c := newChartTalk(t, s)
+		if strings.Contains(want, "AUDNZD") {
+			said += " for AUDNZD"
+		}
+		if text := c.ask(said); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", said, text)
+		}
 	}
 }
 

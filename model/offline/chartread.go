@@ -20,6 +20,8 @@ type toldTable struct {
 	Partial   bool            `json:"last_candle_partial"`
 	Total     int             `json:"total"` // of drawings, on all pages
 	From      string          `json:"from"`
+	To        time.Time       `json:"to"`
+	Ends      time.Time       `json:"calendar_ends"` // zero: no calendar is loaded
 	Table     json.RawMessage `json:"table"`
 	Reason    string          `json:"reason"` // of a part that is away
 	result

@@ -161,6 +161,11 @@ func (o *chartOrder) events(t *chartTurn, w *writer) *chartCall {
 		return nil
 	}
 	now := told.Now.UTC()
+	if told.Ends.IsZero() {
+		w.text("No calendar is loaded for the currencies of " + symbol + ": whether anything is scheduled is not known.")
+		w.marketNow(told, now)
+		return nil
+	}
 	from, to, when := now, now.AddDate(0, 0, 7), "in the days that follow"
 	if o.period == "tomorrow" || o.period == "this week" {
 		from, to = o.span(now)
@@ -203,6 +208,9 @@ func (w *writer) today(t toldTable, symbol string, now time.Time) {
 
 func (w *writer) marketNow(t toldTable, now time.Time) {
 	w.text("\n\nTimes are UTC; now is `" + clock(now) + "` in this market.")
+	if !t.Ends.IsZero() && t.Ends.Before(t.To) {
+		w.text(" The calendar that is loaded ends at `" + clock(t.Ends) + "`: what comes after is not known.")
+	}
 	w.synthetic(t)
 }
 

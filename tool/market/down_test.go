@@ -171,6 +171,19 @@ func TestSameEvent(t *testing.T) {
 	}
 }
 
+// TestFractions has no more digits in a sum of volumes than these have.
+func TestFractions(t *testing.T) {
+	s := small(t)
+	with(t, s, func(l market.Load) error {
+		at := day("2026-11-20 10:00")
+		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{{Time: at, Volume: 0.1}, {Time: at.Add(time.Minute), Volume: 0.2}})
+	})
+	out, _ := call(t, market.New(s, fixed{now: day("2026-11-20 11:00")}), "get_candles", map[string]any{"symbol": "EURUSD", "timeframe": "5m", "limit": 1})
+	if !strings.Contains(out.Content, `["2026-11-20T10:00:00Z",0,0,0,0,0.3]`) {
+		t.Error(out.Content)
+	}
+}
+
 // TestMissingReport has no change in a week where the week before is missing.
 func TestMissingReport(t *testing.T) {
 	s := small(t)

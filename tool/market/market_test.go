@@ -167,7 +167,11 @@ func TestAnswers(t *testing.T) {
 		{"get_news_events", map[string]any{"symbol": "EURUSD", "to": "2026-11-25"}, [][]any{{"2026-11-19T20:00:00Z", "USD", "FOMC", "high", nil, nil, nil, ""}}, ""}, // from now on
 		{"get_news_events", map[string]any{"currency": "jpy"}, nil, "No calendar is loaded for this"},
 		{"get_news_events", map[string]any{"currency": "usd", "to": "2026-11-19T19:00:00Z"}, nil, "The calendar was read and has no such event in this range."},
-		{"get_news_events", map[string]any{"currency": "usd", "from": "2026-11-20"}, nil, "what is loaded of it ends at 2026-11-19T20:00:00Z: what comes after is not known."},
+		{"get_news_events", map[string]any{"currency": "usd", "from": "2026-11-20"}, nil, "What is loaded of the calendar ends at 2026-11-19T20:00:00Z: what comes after is not known."},
+		{"get_news_events", map[string]any{"currency": "usd", "from": "2026-11-01", "to": "2026-11-02"}, nil, "begins at 2026-11-19T20:00:00Z: what was before is not known."},
+		{"get_news_events", map[string]any{"currency": "eur", "from": "2026-11-19T04:00:00Z", "to": "2026-11-19T05:00:00Z"}, [][]any{{"2026-11-19T04:00:00Z", "EUR", "CPI y/y", "high", 2.4, 2.5, nil, "%"}}, ""},
+		{"get_news_events", map[string]any{"currency": "eur", "from": "2026-11-19T05:30:00Z", "to": "2026-11-19T09:00:00Z"}, [][]any{{"2026-11-19T06:00:00Z", "EUR", "CPI y/y", "high", 2.5, 2.5, nil, "%"}},
+			"ends at 2026-11-19T06:00:00Z: what comes after is not known."},
 		{"get_headlines", map[string]any{"symbol": "EURUSD"}, [][]any{{"2026-11-19T01:00:00Z", "wire", "Euro rises", "EUR"}}, ""},
 		{"get_headlines", map[string]any{"symbol": "EURUSD", "hours": 1}, nil, "The newest that is loaded is of 2026-11-19T01:00:00Z."},
 		{"get_cot_positioning", map[string]any{"symbol": "EURUSD"}, [][]any{{"2026-11-12", "2026-11-15T00:00:00Z", 130.0, 50.0, 80.0, 10.0, 1.0, 2.0, 500.0}}, ""},

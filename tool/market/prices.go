@@ -67,7 +67,7 @@ func candles(ctx context.Context, q question, in *candlesInput) (answer, error) 
 	a := answer{synthetic: s.Synthetic, facts: map[string]any{"timeframe": in.Timeframe, "digits": s.Digits}}
 	a.result.Columns = columns("time", footnote.KindTimestamp, "open", footnote.KindNumber, "high", footnote.KindNumber, "low", footnote.KindNumber, "close", footnote.KindNumber, "volume", footnote.KindNumber)
 	for _, c := range list {
-		a.result.Rows = append(a.result.Rows, []any{moment(c.Time), c.Open, c.High, c.Low, c.Close, c.Volume})
+		a.result.Rows = append(a.result.Rows, []any{moment(c.Time), c.Open, c.High, c.Low, c.Close, round(c.Volume, 8)}) // sums of fractions are a little off
 	}
 	a.tell(list, more, !from.IsZero(), s)
 	return a, nil
@@ -202,10 +202,7 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 		a.synthetic = a.synthetic || e.Synthetic
 		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), e.Currency, e.Title, e.Impact, optional(e.Actual), optional(e.Forecast), optional(e.Previous), e.Unit})
 	}
-	if len(list) == 0 {
-		return a, a.noEvents(ctx, q, find)
-	}
-	return a, nil
+	return a, a.known(ctx, q, find, len(list))
 }
 
 // ofAll says of a symbol, such as an index, that what is listed is not chosen for it.
@@ -215,23 +212,35 @@ func (a *answer) ofAll(s market.Symbol) {
 	}
 }
 
-// noEvents says whether there are no events, or none are known.
-func (a *answer) noEvents(ctx context.Context, q question, find market.EventQuery) error {
+// known says whether there are no events or none are known, and where what is loaded of the
+// calendar begins or ends within the range: beyond, a day without events is no calm one.
+func (a *answer) known(ctx context.Context, q question, find market.EventQuery, n int) error {
 	end, err := market.CalendarEnd(ctx, q.market, find.Currencies)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case end.IsZero():
+	}
+	a.facts["calendar_ends"] = moment(end)
+	if end.IsZero() {
 		a.note("No calendar is loaded for this: whether there are such events is not known. Say so.")
-	case end.Before(find.To):
-		a.note("The calendar was read and has no such event in this range. But what is loaded of it ends at %s: what comes after is not known. Say so.", moment(end))
-	default:
+		return nil
+	}
+	first, err := q.market.Events(ctx, market.EventQuery{Currencies: find.Currencies, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
 		a.note("The calendar was read and has no such event in this range.")
+	}
+	if len(first) == 1 && find.From.Before(first[0].Time) {
+		a.note("What is loaded of the calendar begins at %s: what was before is not known. Say so.", moment(first[0].Time))
+	}
+	if end.Before(find.To) && !a.result.Truncated {
+		a.note("What is loaded of the calendar ends at %s: what comes after is not known. Say so.", moment(end))
 	}
 	return nil
 }
 
-// noHeadlines is noEvents of the news.
+// noHeadlines says whether there is no news, or none is known.
 func (a *answer) noHeadlines(ctx context.Context, q question, find market.HeadlineQuery) error {
 	last, err := q.market.Headlines(ctx, market.HeadlineQuery{Currencies: find.Currencies, To: find.To, Limit: 1})
 	switch {
