@@ -208,7 +208,9 @@ func (c *conn) screen(w words) error {
 }
 
 // internal reports whether a name is one that the engine has for itself.
-func (c *conn) internal(name string) bool { return strings.HasPrefix(name, "sqlite_") || c.modules[name] }
+func (c *conn) internal(name string) bool {
+	return strings.HasPrefix(name, "sqlite_") || c.modules[name]
+}
 
 // take makes a view of a table's name that nobody may read, since it is none of those
 // that may read tables.
