@@ -320,6 +320,7 @@ func newColumn(c footnote.Column, ci int, rows [][]any) column {
 	words := nameWords(c.Name)
 	out.words, out.unit = words, columnUnit(c.Name)
 	out.age, out.base = columnAge(words)
+	out.percent = strings.Contains(c.Name, "%")
 	soft := false
 	for i, w := range words {
 		out.percent = out.percent || percentNames[w]

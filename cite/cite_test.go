@@ -278,6 +278,31 @@ func indented(n int) string {
 	return b.String()
 }
 
+// TestPercentInAHeading has whole numbers under a heading that says they are percents.
+func TestPercentInAHeading(t *testing.T) {
+	const text = "| Name | FTE % |\n| --- | --- |\n| Ada | 80 |\n| Bob | 50 |\n"
+	table := []cite.Table{{ID: "r1", RowCount: 2, Result: footnote.Result{
+		Columns: []footnote.Column{{Name: "Name", Kind: footnote.KindText}, {Name: "FTE %", Kind: footnote.KindInteger}},
+		Rows:    [][]any{{"Ada", int64(80)}, {"Bob", int64(50)}},
+	}}}
+	cites, open := cite.Resolve(text, table, "")
+	if len(cites) != 2 || len(open) != 0 {
+		t.Fatalf("Resolve = %+v, %+v", cites, open)
+	}
+	for i, c := range cites {
+		if c.Row == nil || *c.Row != i || c.Column != "FTE %" {
+			t.Errorf("cite = %+v", c)
+		}
+	}
+	if got := cite.Verify(text, cites, table); len(got) != 0 {
+		t.Errorf("Verify = %v, want none", got)
+	}
+	cites[0].Row, cites[1].Row = cites[1].Row, cites[0].Row
+	if got := cite.Verify(text, cites, table); len(got) != 2 {
+		t.Errorf("Verify of the neighbours' cells = %v, want two problems", got)
+	}
+}
+
 func TestOddTables(t *testing.T) {
 	for _, tables := range [][]cite.Table{
 		nil,
