@@ -118,7 +118,7 @@ func refusal(q string) (string, bool) {
 		i++
 	}
 	if i < len(ws) && writeVerbs[ws[i].low] && !(ws[i].low == "set" && i+1 == len(ws)) {
-		if i+1 < len(ws) && (ws[i+1].low == "rate" || ws[i+1].isNum) || ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] && slices.ContainsFunc(ws, func(w word) bool {
+		if i+1 < len(ws) && (set("rate by per %")[ws[i+1].low] || ws[i+1].isNum) || ws[i].low == "make" && i+1 < len(ws) && set("a it that this the")[ws[i+1].low] && slices.ContainsFunc(ws, func(w word) bool {
 			return w.low == "chart" || w.low == "line" || w.low == "bar" || w.low == "pie" || w.low == "list" || w.low == "table"
 		}) {
 			return "", false

@@ -333,6 +333,9 @@ func (ps *parser) columnFilter(pl *plan, it *item) *declined {
 	case c.role == roleDate && c.nullable && c.t == pl.base && ps.afterNever(it):
 		it.done, ps.never = true, false // "loans that were never returned"
 		pl.filters = append(pl.filters, filter{op: opNull, col: c, words: "without " + c.title()})
+	case it.neg && c.role == roleMeasure && (ps.at(it.lo-1) == "without" || ps.at(it.lo-1) == "no"):
+		it.done, it.negUsed = true, true // every row has a figure, which may be nothing
+		pl.filters = append(pl.filters, filter{op: opCompare, col: c, sign: "=", num: 0})
 	case it.neg:
 		return decline("Every row has %s.", c.title())
 	case c.role == roleDate && c.nullable && pl.kind != kindList && len(ps.nouns(itPeriod)) == 0 && ps.bucket == "":

@@ -220,8 +220,13 @@ func (t *table) naming() *column {
 		return t.key
 	}
 	for _, c := range t.cols {
-		if c.kind == footnote.KindText && c.distinct > 0 && c.distinct == t.rows {
+		if c.kind == footnote.KindText && c.role != roleDate && c.distinct > 0 && c.distinct == t.rows {
 			return c
+		}
+	}
+	for _, c := range t.cols {
+		if c.role == roleKey && !c.fk && c.distinct > 0 && c.distinct == t.rows {
+			return c // "Event #"
 		}
 	}
 	return nil

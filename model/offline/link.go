@@ -135,7 +135,9 @@ func (ps *parser) matchTable(t *table, i int) item {
 		it.hi, it.score = i+1, 59 // before the column that gave the noun
 		return it
 	}
-	if slices.ContainsFunc(t.nouns, func(noun string) bool { return personTables[noun] && matchWord(ps.ws[i], noun) > 0 }) {
+	if slices.ContainsFunc(t.nouns, func(noun string) bool {
+		return personTables[noun] && matchWord(ps.ws[i], noun) > 0 || len(ps.p.tables) == 1 && translated(ps.ws[i], noun)
+	}) {
 		it.hi, it.score = i+1, 41
 		return it
 	}

@@ -11,6 +11,15 @@ import (
 // Rows as a table or a list.
 
 func (w *writer) listing(pl *plan, res result) {
+	if pl.limit == 1 && len(res.Rows) == 1 && pl.unnamed(res) {
+		w.text("The " + pl.end())
+		w.label(pl.rankBy.title())
+		w.text(" is **")
+		w.cell(res, 0, 0, true, false)
+		w.text("**, in this row:")
+		w.table(res, pl, false)
+		return
+	}
 	if pl.limit == 1 && len(res.Rows) == 1 {
 		w.text("It is **")
 		w.cell(res, 0, 0, false, false)
@@ -55,19 +64,29 @@ func (w *writer) listing(pl *plan, res result) {
 	w.table(res, pl, false)
 }
 
-// equalRows words a search for one row that found several: none of them is the one.
-func (w *writer) equalRows(pl *plan, res result) {
-	word := "lowest "
+// unnamed reports whether nothing says which row has the highest or the lowest figure:
+// alone it would be taken for the row's name.
+func (pl *plan) unnamed(res result) bool {
+	return pl.rankBy != nil && pl.rankBy.role == roleMeasure && !pl.bare && len(res.Columns) > 1 && res.Columns[0] == pl.rankBy.name
+}
+
+// end is which end of a column the first row is at.
+func (pl *plan) end() string {
 	switch date := pl.rankBy.role == roleDate; {
 	case date && pl.order < 0:
-		word = "latest "
+		return "latest "
 	case date:
-		word = "earliest "
+		return "earliest "
 	case pl.order < 0:
-		word = "highest "
+		return "highest "
 	}
+	return "lowest "
+}
+
+// equalRows words a search for one row that found several: none of them is the one.
+func (w *writer) equalRows(pl *plan, res result) {
 	w.cite(strconv.Itoa(res.Count), footnote.Cite{Result: res.ID, Formula: "count(" + res.ID + ")", Value: strconv.Itoa(res.Count)})
-	w.text(" " + pl.base.many() + " share the " + word)
+	w.text(" " + pl.base.many() + " share the " + pl.end())
 	w.label(pl.rankBy.title())
 	if i := slices.Index(res.Columns, pl.rankBy.name); i > 0 {
 		w.text(", ")

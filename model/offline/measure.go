@@ -18,11 +18,21 @@ func (c *column) isTakings() bool {
 	return price && !product && c.t.mainDate() != nil && sellingWords[c.t.words[len(c.t.words)-1]]
 }
 
+// inPercent reports whether a heading says that its figures are percents or rates, which
+// are no parts of a sum: "Sell-through (%)".
+func (c *column) inPercent() bool {
+	words := append(slices.Clone(c.words), c.optional...)
+	return strings.Contains(c.name, "%") || slices.ContainsFunc(words, func(w string) bool { return w == "percent" || w == "percentage" || w == "rate" })
+}
+
 // meanOnly reports whether a column makes no sense added up.
 func meanOnly(c *column) bool {
 	words := append(slices.Clone(c.words), c.optional...)
 	if c.isTakings() {
 		return false
+	}
+	if c.inPercent() {
+		return true
 	}
 	if slices.ContainsFunc(words, func(w string) bool { return extents[w] }) {
 		event := c.t.eventful() || c.t.mainDate() != nil
@@ -60,6 +70,9 @@ func (ps *parser) columnMeasure(pl *plan, it *item) *declined {
 				agg = aggMin // but the oldest has the highest age
 			}
 			pl.order = 0
+		case c.inPercent(): // "which hall has the lowest refund rate"
+			agg = aggAvg
+			pl.notes = append(pl.notes, "average, because adding up "+c.title()+" makes no sense")
 		default:
 			agg = aggSum
 		}

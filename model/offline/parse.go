@@ -491,6 +491,13 @@ func rank(dir int) func(*parser, int) {
 	}
 }
 
+// percentSign asks for shares, unless it is the unit of a number that something is
+// compared with: "a refund over 3%".
+func percentSign(ps *parser, i int) {
+	compared := i > 1 && ps.ws[i-1].isNum && !ps.used[i-1] && (i+1 == len(ps.ws) || ps.at(i+1) != "of") && set("of over above under below than least most to exactly exceeding exceeds exceed equals and > < >= <= =")[ps.at(i-2)]
+	ps.share = ps.share || !compared
+}
+
 // rules, longest first where one begins another.
 var rules = []rule{
 	{"how many", count}, {"how often", often}, {"how many times", often}, {"number of times", often}, {"number of", count}, {"count of", count}, {"no of", count}, {"total number of", count}, {"count", count}, {"nr of", count},
@@ -500,7 +507,7 @@ var rules = []rule{
 	{"different", setAgg(aggDistinct)}, {"distinct", setAgg(aggDistinct)}, {"unique", setAgg(aggDistinct)},
 	{"maximum", setAgg(aggMax)}, {"max", setAgg(aggMax)}, {"minimum", setAgg(aggMin)}, {"min", setAgg(aggMin)},
 	{"percentage", func(ps *parser, _ int) { ps.share = true }}, {"percent", func(ps *parser, _ int) { ps.share = true }},
-	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", func(ps *parser, _ int) { ps.share = true }},
+	{"percentages", func(ps *parser, _ int) { ps.share = true }}, {"%", percentSign},
 	{"share", func(ps *parser, _ int) { ps.share = true }}, {"shares", func(ps *parser, _ int) { ps.share = true }},
 	{"proportion", func(ps *parser, _ int) { ps.share = true }}, {"fraction", func(ps *parser, _ int) { ps.share = true }},
 	{"compare", func(ps *parser, _ int) { ps.compare = true }}, {"compared", func(ps *parser, _ int) { ps.compare = true }},

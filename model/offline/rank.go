@@ -232,7 +232,8 @@ func (ps *parser) rankedCount(pl *plan, t *table, tables []*item) *declined {
 		return decline("I could not tell who is meant: nothing in %s names people.", t.title())
 	}
 	c := t.money()
-	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil || size != nil && t.mainDate() == nil && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
+	bare := t.mainDate() == nil || c != nil && meanOnly(c) // nothing was taken in, or not by what a row has: a price
+	if size := t.rankColumn(strings.Fields(sizeNames)); c == nil || size != nil && bare && set("smallest largest biggest tiniest greatest")[ps.at(ps.orderAt)] {
 		c = size
 	}
 	if c == nil || ps.busy {

@@ -150,7 +150,7 @@ var translations = func() map[string][]string {
 	m := map[string][]string{}
 	for _, line := range []string{
 		"kunde kunden kundin client clients cliente clientes acheteur: customer client",
-		"bestellung bestellungen auftrag auftrage commande commandes pedido pedidos: order",
+		"bestellung bestellungen auftrag auftrage auftrags commande commandes pedido pedidos: order",
 		"lieferung lieferungen livraison livraisons entrega entregas sendung sendungen: delivery shipment",
 		"rechnung rechnungen facture factures factura facturas: invoice bill",
 		"artikel produkt produkte produit produits producto productos ware waren article articles: product article item",
