@@ -12,10 +12,10 @@ packages=$(go list ./...)
 mapfile -t alone < <(grep -E "$computes" <<<"$packages")
 mapfile -t others < <(grep -vE "$computes" <<<"$packages")
 echo "go test -race: ${#others[@]} packages"
-CGO_ENABLED=1 go test -race -timeout 25m "${others[@]}"
+CGO_ENABLED=1 go test -race -count=1 -timeout 25m "${others[@]}"
 echo "go test: ${#alone[@]} packages that only compute"
-CGO_ENABLED=1 go test -timeout 25m "${alone[@]}"
+CGO_ENABLED=1 go test -count=1 -timeout 25m "${alone[@]}"
 echo "without cgo: go vet, and the tests of what differs"
 CGO_ENABLED=0 go vet ./...
-CGO_ENABLED=0 go test ./source/duckdb ./cmd/footnote
+CGO_ENABLED=0 go test -count=1 ./source/duckdb ./cmd/footnote
 make --no-print-directory web-test
