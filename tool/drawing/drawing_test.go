@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -608,7 +609,11 @@ func TestAnAnswerThatDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfTheChart(t *testing.T) {
+// TestWhatIsSaidOfTheChart is in a bubble: the time of a part is over when all others are
+// done, on a busy machine, too.
+func TestWhatIsSaidOfTheChart(t *testing.T) { synctest.Test(t, saidOfTheChart) }
+
+func saidOfTheChart(t *testing.T) {
 	ctx := t.Context()
 	hang := make(chan struct{})
 	defer close(hang)
