@@ -94,16 +94,35 @@ func (c Call) Told(name string) time.Time {
 	for _, ev := range slices.Backward(c.read) {
 		switch b := ev.Body.(type) {
 		case footnote.UserMessage:
-			if strings.Contains(b.Context, name) || strings.Contains(b.Text, name) {
+			if names(b.Context, name) || names(b.Text, name) {
 				return ev.Time
 			}
 		case footnote.ToolResult:
-			if strings.Contains(b.Content, name) {
+			if names(b.Content, name) {
 				return ev.Time
 			}
 		}
 	}
 	return time.Time{}
+}
+
+// names reports whether a text has a name by itself: level-10 is another one than level-1.
+func names(text, name string) bool {
+	part := func(c byte) bool {
+		return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 || name == "" {
+			return false
+		}
+		begin := at + i
+		end := begin + len(name)
+		if (begin == 0 || !part(text[begin-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+		at = begin + 1
+	}
 }
 
 // Output is what a tool gives.
