@@ -224,3 +224,21 @@ test("a page is in no conflict with itself", async () => {
   expect(doc.get().notice).toBeUndefined();
   end();
 });
+
+test("the next page is in no conflict with what this one sent without an answer", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const { state, answers } = keeper(line("d1", 1, 1));
+  const first = await opened(answers);
+  await vi.waitFor(() => expect(first.doc.find("d1")).toBeDefined());
+  state.lost = true;
+  first.doc.save({ ...first.doc.find("d1")!, price: 2 });
+  await vi.waitFor(() => expect(first.doc.get().notice).toMatch(/^Not saved yet/));
+  first.doc.save({ ...first.doc.find("d1")!, price: 3 });
+  first.end();
+  state.lost = false;
+  const second = await opened(answers);
+  await vi.waitFor(() => expect(second.doc.get()).toMatchObject({ loading: false, unsaved: 0 }));
+  expect(state.now).toMatchObject({ price: 3, version: 3 });
+  expect(second.doc.get().notice).toBeUndefined();
+  second.end();
+});

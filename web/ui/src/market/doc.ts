@@ -67,7 +67,9 @@ export class Doc {
 
   /** What is not on the server yet outlasts the page: this tab sends it when it comes back. */
   private keep(): void {
-    const left: Left[] = [...this.local].map(([id, { drawing, base, key }]) => ({ id, drawing, key, base: this.baseOf(id, base) }));
+    const left: Left[] = [...this.local].flatMap(([id, mine]) =>
+      [...new Set([this.unsure.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({ id, drawing, key, base: this.baseOf(id, base) })),
+    );
     const text = left.length ? JSON.stringify(left) : "";
     if (text !== this.kept) keepDraft(draftOf(this.symbol), (this.kept = text));
     holdPage(this, left.length > 0);
@@ -81,8 +83,11 @@ export class Doc {
     } catch {
       return;
     }
+    const own = new Set(this.local.keys());
     for (const { id, drawing, key, base = 0 } of left) {
-      if (this.local.has(id)) continue; // it is this page's own
+      if (own.has(id)) continue; // it is this page's own
+      const before = this.local.get(id); // of which nobody knows whether it was taken
+      if (before) this.unsure.set(id, before);
       if (id.startsWith(fresh)) this.made = Math.max(this.made, Number(id.slice(fresh.length)));
       this.local.set(id, { drawing, base, key: key ?? newKey() });
     }
