@@ -46,7 +46,7 @@ function move(e: KeyboardEvent<HTMLElement>): void {
   const all = [...e.currentTarget.querySelectorAll("button")];
   const now = all.indexOf(document.activeElement as HTMLButtonElement);
   const to = { ArrowUp: now - 1, ArrowLeft: now - 1, ArrowDown: now + 1, ArrowRight: now + 1, Home: 0, End: -1 }[e.key];
-  if (to === undefined) return;
+  if (to === undefined || e.altKey || e.ctrlKey || e.metaKey) return; // with these they are the browser's
   e.preventDefault();
   all.at(to % all.length)?.focus();
 }
