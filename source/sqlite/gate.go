@@ -75,7 +75,8 @@ const (
 
 // token returns the kind of the token at sql[i:] and where it ends, by the rules
 // of SQLite's own tokenizer: '…' "…" `…` double their quote inside, […] does not,
-// comments do not nest, and an open comment reaches to the end.
+// comments do not nest, and an open comment reaches to the end. A parameter may have
+// quotes and marks of comments in it: $a(').
 func token(sql string, i int) (kind, end int) {
 	rest := sql[i:]
 	switch c := sql[i]; {
@@ -104,6 +105,12 @@ func token(sql string, i int) (kind, end int) {
 			return tokenOther, i + n + 1
 		}
 		return tokenOpen, len(sql)
+	case c == '?':
+		for i++; i < len(sql) && sql[i] >= '0' && sql[i] <= '9'; i++ {
+		}
+		return tokenOther, i
+	case c == '$' || c == '@' || c == ':' || c == '#':
+		return tokenOther, i + parameter(rest)
 	case wordByte(c):
 		for i < len(sql) && wordByte(sql[i]) {
 			i++
@@ -112,6 +119,32 @@ func token(sql string, i int) (kind, end int) {
 	default:
 		return tokenOther, i + 1
 	}
+}
+
+// parameter is the length of the parameter that a text begins with: its sign, a name
+// with :: in it, and perhaps (…), which may hold anything but space.
+func parameter(s string) int {
+	named := false
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case wordByte(c):
+			named = true
+		case c == '(' && named:
+			end := strings.IndexAny(s[i:], ") \t\n\f\r")
+			switch {
+			case end < 0:
+				return len(s)
+			case s[i+end] == ')':
+				return i + end + 1
+			}
+			return i + end
+		case strings.HasPrefix(s[i:], "::"):
+			i++
+		default:
+			return i
+		}
+	}
+	return len(s)
 }
 
 // upTo is the length of s up to and with the first mark at or after from.

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -90,6 +91,31 @@ func TestFilteredChange(t *testing.T) {
 	write(t, path, `DROP VIEW totals`, `DROP VIEW large`, `DROP VIEW leaky`, `ALTER TABLE orders RENAME COLUMN org TO owner`)
 	if r, _, err := source.Collect(ctx, s, source.Query{SQL: ask}); err == nil || !strings.Contains(err.Error(), "cannot be held") {
 		t.Errorf("without its column: %v, %v", r.Rows, err)
+	}
+}
+
+// TestFilteredParameters: a quote or a comment within a parameter hides nothing of the
+// statement.
+func TestFilteredParameters(t *testing.T) {
+	s := open(t, tenants(t, 0), Options{Filters: sourcetest.Filters})
+	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
+	for _, sql := range []string{
+		`SELECT $a(') AS a, note FROM main.orders FULL JOIN (SELECT '' AS note) x USING (note) -- '`,
+		`SELECT @a(") AS a, person FROM payroll FULL JOIN (SELECT '' AS person) x USING (person) -- "`,
+		`SELECT :a(/*) AS a, person FROM payroll FULL JOIN (SELECT '' AS person) x USING (person) -- */`,
+		`SELECT $a::b(--) AS a, person FROM payroll FULL JOIN (SELECT '' AS person) x USING (person)`,
+		"SELECT $a([) AS a, person FROM payroll FULL JOIN (SELECT '' AS person) x USING (person) -- ]",
+		`SELECT person FROM payroll JOIN (SELECT 1) ON ?1NATURAL FULL JOIN (SELECT '' AS person)`,
+	} {
+		r, _, err := source.Collect(ctx, s, source.Query{SQL: sql, Args: []any{int64(1)}})
+		if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
+			t.Errorf("%s gave %v, %v", sql, r.Rows, err)
+		}
+	}
+	for _, sql := range []string{"SELECT ?", "SELECT ?1", "SELECT :a", "SELECT $a::b(c)", "SELECT @a(')"} {
+		if r, _, err := source.Collect(ctx, s, source.Query{SQL: sql, Args: []any{int64(7)}}); fmt.Sprint(r.Rows, err) != "[[7]] <nil>" {
+			t.Errorf("%s gave %v, %v", sql, r.Rows, err)
+		}
 	}
 }
 
