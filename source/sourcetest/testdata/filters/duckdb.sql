@@ -234,3 +234,25 @@ WITH RECURSIVE duckdb_views(a) AS (SELECT sql FROM duckdb_views UNION SELECT a F
 WITH RECURSIVE sqlite_master(a) USING KEY (a) AS (SELECT sql FROM sqlite_master UNION SELECT a FROM recurring.sqlite_master WHERE false) SELECT * FROM sqlite_master
 ==== recursion in a recursion that begins with the catalogue
 WITH RECURSIVE o(a) AS (WITH RECURSIVE duckdb_types(a) AS (SELECT labels FROM duckdb_types UNION ALL SELECT a FROM duckdb_types WHERE false) SELECT * FROM duckdb_types UNION ALL SELECT a FROM o WHERE false) SELECT * FROM o
+==== a common table expression of the catalogue's name, within itself
+WITH duckdb_tables AS (SELECT 1 AS x) SELECT * FROM (WITH duckdb_tables AS (SELECT * FROM duckdb_tables) SELECT * FROM duckdb_tables)
+==== the same, materialized
+WITH duckdb_tables AS MATERIALIZED (SELECT * FROM duckdb_tables) SELECT * FROM duckdb_tables
+==== the same, recursive
+WITH RECURSIVE duckdb_tables AS (SELECT * FROM duckdb_tables UNION ALL SELECT * FROM duckdb_tables WHERE false) SELECT * FROM duckdb_tables
+==== the same, of a schema of recursion
+WITH duckdb_tables AS (SELECT 1 AS x) SELECT * FROM recurring.duckdb_tables
+==== the same, described
+WITH duckdb_tables AS (SELECT 1 AS x) SELECT * FROM (DESCRIBE duckdb_tables)
+==== the same, summarized in a recursion
+WITH RECURSIVE duckdb_tables AS (SELECT 1 AS x UNION ALL SELECT count(*) FROM (SUMMARIZE duckdb_tables) HAVING count(*) < 0) SELECT * FROM duckdb_tables
+==== a later one of the catalogue's name
+WITH a AS NOT MATERIALIZED (SELECT * FROM duckdb_databases), duckdb_databases AS (SELECT 1) SELECT * FROM a
+==== whole rows
+SELECT list(orders) FROM orders
+==== order of a window's argument
+SELECT first_value(id ORDER BY (SELECT count(*) FROM duckdb_databases)) OVER () FROM orders
+==== time travel
+SELECT * FROM orders AT (VERSION => (SELECT count(*) FROM duckdb_databases))
+==== error function in a qualify
+FROM orders SELECT first(note) OVER (ORDER BY id) QUALIFY CASE WHEN org <> 'acme' THEN error(note) ELSE true END

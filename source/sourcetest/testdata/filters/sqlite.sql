@@ -146,3 +146,25 @@ SELECT person FROM 'payroll' FULL JOIN (SELECT '' AS person) x USING (person)
 SELECT name FROM pragma_table_list FULL JOIN (SELECT '' AS name) x USING (name)
 ==== join in the right of IN
 SELECT count(*) FROM orders WHERE 1 IN (SELECT 1 FROM main.orders NATURAL JOIN (SELECT '' AS note) x)
+==== hidden table in IN
+SELECT 'x' IN (SELECT person FROM payroll), (1, 'x') IN members
+==== no column of a hidden table in an outer join
+SELECT o.id FROM orders o LEFT JOIN payroll ON 1 = 1
+==== no column of a hidden table in parentheses
+SELECT count(*) FROM ((payroll AS orders))
+==== an outer column of a hidden table
+SELECT (SELECT sum(p.salary)) FROM payroll p
+==== an open table's name for a hidden one
+WITH products AS MATERIALIZED (SELECT person AS name FROM payroll) SELECT name FROM products
+==== window over a hidden table
+SELECT sum(id) OVER w FROM orders WINDOW w AS (ORDER BY (SELECT max(person) FROM payroll))
+==== order of an aggregate by a hidden table
+SELECT group_concat(note, ',' ORDER BY (SELECT max(salary) FROM payroll)) FROM orders
+==== full-text table as a function
+SELECT count(*) FROM searched('canary')
+==== pages as a function
+SELECT count(*) FROM sqlite_dbpage('main')
+==== an error through the filter of a view
+SELECT * FROM large WHERE abs(CASE WHEN amount <= 25 THEN -9223372036854775807 - 1 ELSE 1 END)
+==== a quote within a parameter
+SELECT $a(') AS a, note FROM main.orders FULL JOIN (SELECT '' AS note) x USING (note) -- '
