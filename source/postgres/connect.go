@@ -192,6 +192,11 @@ func claims(ctx context.Context) ([][2]string, error) {
 	if !ok {
 		return nil, nil
 	}
+	for _, role := range p.Roles {
+		if strings.Contains(role, ",") { // a policy would read two roles, neither of which was given
+			return nil, source.Refusef("Your role %.40q cannot be told to the database: it has a comma.", role)
+		}
+	}
 	set := [][2]string{{"footnote.org", p.Org}, {"footnote.user", p.User}, {"footnote.roles", strings.Join(p.Roles, ",")}}
 	for k, v := range p.Attributes {
 		low := strings.ToLower(k)

@@ -297,6 +297,10 @@ func TestThePage(t *testing.T) {
 			t.Errorf("an attribute may be called %q", name)
 		}
 	}
+	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme", Roles: []string{"reader", "guest,admin"}})
+	if _, _, err := source.Collect(ctx, src, source.Query{SQL: "SELECT 1"}); err == nil {
+		t.Error("a role may be told as two")
+	}
 }
 
 func ExampleOpen() {
