@@ -209,7 +209,8 @@ func TestRunTimeout(t *testing.T) {
 	late := fault{replies: []modeltest.Reply{{Text: "Too late.", Wait: 30 * time.Second}}, status: 504, code: "agent_timeout"}
 	halfway := fault{replies: []modeltest.Reply{slowly().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"}
 	fake, settings := imitate(t, scripted(t, map[string]fault{"late": late, "halfway": halfway}))
-	p := serve(t, append(settings, "FOOTNOTE_RUN_TIMEOUT=700ms", "FOOTNOTE_TOOL_TIMEOUT=500ms", "FOOTNOTE_LIMITS_QUERY_TIME=500ms")...)
+	// Long enough for the question after each, which is answered beside all other tests.
+	p := serve(t, append(settings, "FOOTNOTE_RUN_TIMEOUT=4s", "FOOTNOTE_TOOL_TIMEOUT=3s", "FOOTNOTE_LIMITS_QUERY_TIME=3s")...)
 	late.check(t, p, "late", false)
 	late.check(t, p, "late, streamed", true)
 	halfway.check(t, p, "halfway", false)
