@@ -108,7 +108,7 @@ func TestGoClient(t *testing.T) {
 func TestGoClientErrors(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, scripted(t, forClients()))
-	p := serve(t, append(settings, keys, "FOOTNOTE_RUN_TIMEOUT=20s", "FOOTNOTE_TOOL_TIMEOUT=20s", "FOOTNOTE_LIMITS_QUERY_TIME=5s", "FOOTNOTE_MODEL_IDLE_TIMEOUT=200ms", "FOOTNOTE_BODY_LIMIT=65536")...)
+	p := serve(t, append(settings, keys, "FOOTNOTE_RUN_TIMEOUT=20s", "FOOTNOTE_TOOL_TIMEOUT=20s", "FOOTNOTE_LIMITS_QUERY_TIME=5s", "FOOTNOTE_MODEL_IDLE_TIMEOUT=500ms", "FOOTNOTE_BODY_LIMIT=65536")...)
 	unknown := params("Hello?")
 	unknown.Model = "gpt-4"
 	for _, c := range []struct {

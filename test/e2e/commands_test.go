@@ -254,7 +254,7 @@ func TestAskOutcomes(t *testing.T) {
 		}
 		return modeltest.Say("That is all.")
 	})
-	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LIMITS_QUERY_TIME=300ms", "FOOTNOTE_MAX_TURNS=3")
+	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LIMITS_QUERY_TIME=1s", "FOOTNOTE_MAX_TURNS=3")
 	offline := append(settings[:len(settings):len(settings)], "FOOTNOTE_MODEL=offline")
 	for _, c := range []struct {
 		settings []string

@@ -137,7 +137,7 @@ func TestFaultsOfTheUpstream(t *testing.T) {
 	t.Parallel()
 	all := faults()
 	_, settings := imitate(t, scripted(t, all))
-	p := serve(t, append(settings, "FOOTNOTE_MODEL_IDLE_TIMEOUT=300ms")...)
+	p := serve(t, append(settings, "FOOTNOTE_MODEL_IDLE_TIMEOUT=500ms")...)
 	t.Run("all", func(t *testing.T) {
 		for name, f := range all {
 			t.Run(name, func(t *testing.T) {
