@@ -39,19 +39,24 @@ func (r *rig) postgresServer() *pgtest.Server {
 	return r.pg
 }
 
+// postgresStore opens a store in a database of its own; it is nil without Postgres.
+func (r *rig) postgresStore(ctx context.Context) (log *postgres.Store, url string, err error) {
+	pg := r.postgresServer()
+	if pg == nil {
+		return nil, "", nil
+	}
+	if url, err = pg.Create(ctx); err != nil {
+		return nil, "", err
+	}
+	log, err = postgres.Open(ctx, url, postgres.Options{})
+	return log, url, err
+}
+
 // postgresAppends is appends for a Postgres store: against bare inserts of the same
 // rows, each a transaction, over one connection, and over 64 that share their syncs.
 func postgresAppends(ctx context.Context, r *rig) error {
-	pg := r.postgresServer()
-	if pg == nil {
-		return nil
-	}
-	url, err := pg.Create(ctx)
-	if err != nil {
-		return err
-	}
-	log, err := postgres.Open(ctx, url, postgres.Options{})
-	if err != nil {
+	log, url, err := r.postgresStore(ctx)
+	if log == nil {
 		return err
 	}
 	defer log.Close()
@@ -274,16 +279,8 @@ func growth(ctx context.Context, r *rig) error {
 	if err = errors.Join(err, bare.Close(), lite.Close()); err != nil {
 		return err
 	}
-	pg := r.postgresServer()
-	if pg == nil {
-		return nil
-	}
-	url, err := pg.Create(ctx)
-	if err != nil {
-		return err
-	}
-	log, err := postgres.Open(ctx, url, postgres.Options{})
-	if err != nil {
+	log, url, err := r.postgresStore(ctx)
+	if log == nil {
 		return err
 	}
 	defer log.Close()
