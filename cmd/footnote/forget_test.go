@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,11 +112,13 @@ func TestForget(t *testing.T) {
 // are right.
 func TestForgetBesideAServer(t *testing.T) {
 	url, workspaces := pgtest.Database(t), filepath.Join(t.TempDir(), "workspaces")
+	asked, once := make(chan struct{}), sync.Once{} // for the slow answer
 	fake := modeltest.New(modeltest.Options{Key: "test", Rule: func(r modeltest.Request) modeltest.Reply {
 		switch {
 		case r.HasTool("Write") && len(r.Results()) == 0:
 			return modeltest.Use("Write", `{"file_path":"notes.txt","content":"hello"}`)
 		case strings.Contains(r.LastUserText(), "slowly"):
+			once.Do(func() { close(asked) })
 			return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
 		}
 		return modeltest.Say("There you are.")
@@ -143,10 +146,10 @@ func TestForgetBesideAServer(t *testing.T) {
 	var running, wrote taken
 	g.call("POST", "/api/conversations", map[string]any{"text": "Answer slowly."}, 202, &running)
 	g.as(bobsKey, "POST", "/api/conversations", in("text", "Answer quickly."), 202)
-	for end := time.Now().Add(time.Minute); fake.Metrics().Open == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the model is never asked")
-		}
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Fatal("the model is never asked")
 	}
 	g.call("POST", "/api/conversations", map[string]any{"assistant": "coder", "text": "Write."}, 202, &wrote)
 	g.settle(wrote.Conversation)
