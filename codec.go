@@ -55,12 +55,15 @@ func KindOf(b Body) string {
 		return "workspace_changed"
 	case Spent:
 		return "spent"
+	case Unreadable:
+		return "unreadable"
 	default:
 		panic(fmt.Sprintf("footnote: body type %T has no kind", b)) // a programmer's mistake
 	}
 }
 
-// EncodeBody gives the kind and the JSON of a body.
+// EncodeBody gives the kind and the JSON of a body, as clients see them; EncodeStored gives
+// those of an Unreadable as they are stored.
 func EncodeBody(b Body) (kind string, data []byte, err error) {
 	data, ok, err := appendBody(make([]byte, 0, sizeOf(b)), b)
 	if err != nil {
@@ -79,8 +82,27 @@ func EncodeBody(b Body) (kind string, data []byte, err error) {
 	return KindOf(b), bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// DecodeBody reads what EncodeBody wrote. A kind this version does not know is an
-// error, never skipped: a log must not be misread.
+// EncodeStored is EncodeBody for whoever moves a log. An Unreadable keeps its kind and its
+// bytes: another version may be able to read it.
+func EncodeStored(b Body) (kind string, data []byte, err error) {
+	if u, ok := b.(Unreadable); ok {
+		return u.Kind, []byte(u.Raw), nil
+	}
+	return EncodeBody(b)
+}
+
+// ReadBody decodes a body that comes from a store. One that cannot be decoded is Unreadable,
+// so that the events around it can still be read.
+func ReadBody(kind string, data []byte) Body {
+	b, err := DecodeBody(kind, data)
+	if err != nil {
+		return Unreadable{Kind: kind, Reason: err.Error(), Raw: string(data)}
+	}
+	return b
+}
+
+// DecodeBody reads what EncodeBody wrote. A kind this version does not know is an error,
+// never skipped: a log must not be misread.
 func DecodeBody(kind string, data []byte) (Body, error) {
 	switch kind {
 	case "opened":
@@ -136,6 +158,9 @@ func DecodeBody(kind string, data []byte) (Body, error) {
 
 func decode[B Body](kind string, data []byte) (Body, error) {
 	var b B
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		return nil, fmt.Errorf("decode %s: the body is not a JSON object", kind) // null would decode as an empty body
+	}
 	if err := json.Unmarshal(data, &b); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", kind, err)
 	}

@@ -148,6 +148,26 @@ func (o *object) result(b *ToolResult) {
 	}
 	o.someText("by", b.By)
 	o.someText("told", b.Told)
+	if len(b.Statements) > 0 {
+		o.key("statements")
+		o.dst = append(o.dst, '[')
+		for i := range b.Statements {
+			o.element(i)
+			o.statement(&b.Statements[i])
+		}
+		o.dst = append(o.dst, ']')
+	}
+}
+
+func (o *object) statement(s *Statement) {
+	o.text("sql", s.SQL)
+	o.someText("source", s.Source)
+	o.text("outcome", s.Outcome)
+	o.texts("tables", s.Tables)
+	o.texts("columns", s.Columns)
+	o.someNumber("row_count", int64(s.RowCount))
+	o.flag("in_browser", s.InBrowser)
+	o.dst = append(o.dst, '}')
 }
 
 func (o *object) stored(r *StoredResult) {

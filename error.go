@@ -31,6 +31,7 @@ const (
 	ModelUnavailable     Code = "model_unavailable"
 	DatabaseUnavailable  Code = "database_unavailable"
 	StorageUnavailable   Code = "storage_unavailable"
+	StorageDamaged       Code = "storage_damaged"    // a part of what is stored cannot be read, and waiting does not help
 	MarketUnavailable    Code = "market_unavailable" // a part of the market data is away
 	AgentTimeout         Code = "agent_timeout"
 )

@@ -92,6 +92,8 @@ type ToolResult struct {
 	// Told names the bytes of a client's answer as it came, so that the same answer
 	// is known again. Only set when By is "client".
 	Told Digest `json:"told,omitempty"`
+	// Statements are those of the call, in the order in which they ended.
+	Statements []Statement `json:"statements,omitempty"`
 }
 
 // What kept a tool's statement from giving its rows.
@@ -257,6 +259,7 @@ type QueryRun struct {
 	Replaces string       `json:"replaces,omitempty"` // id of the result whose query was edited
 	By       string       `json:"by,omitempty"`       // the user
 	Millis   int64        `json:"millis,omitempty"`
+	Tables   []string     `json:"tables,omitempty"` // that it reads, as in Statement
 }
 
 // DrawingChanged changes a document of drawings: the drawing with ID is as Drawing
@@ -299,6 +302,15 @@ type WorkspaceChanged struct {
 	CallID       string `json:"call_id,omitempty"`
 }
 
+// Unreadable stands for an event whose stored body cannot be decoded: it is damaged, of a
+// kind this version does not know, or not there at all. Only reading makes one, and no
+// append takes one. What reads a log passes over it, and says that it is there.
+type Unreadable struct {
+	Kind   string `json:"kind,omitempty"` // as it is stored; empty when that is not known either
+	Reason string `json:"-"`              // for operators: it may quote the store
+	Raw    string `json:"-"`              // the body as it is stored, for whoever moves the log
+}
+
 func (Opened) isBody()           {}
 func (UserMessage) isBody()      {}
 func (Imported) isBody()         {}
@@ -322,12 +334,16 @@ func (QueryRun) isBody()         {}
 func (DrawingChanged) isBody()   {}
 func (WorkspaceChanged) isBody() {}
 func (Spent) isBody()            {}
+func (Unreadable) isBody()       {}
 
-// Terminal reports whether b ends a run. A run has exactly one such event.
+// Terminal reports whether b ends a run. A run has exactly one such event. One that cannot
+// be read ends it all the same: its kind says so.
 func Terminal(b Body) bool {
-	switch b.(type) {
+	switch b := b.(type) {
 	case RunFinished, RunFailed, RunStopped:
 		return true
+	case Unreadable:
+		return b.Kind == "run_finished" || b.Kind == "run_failed" || b.Kind == "run_stopped"
 	}
 	return false
 }

@@ -41,17 +41,20 @@ type Ceiling struct {
 	Most  Amount
 }
 
-// Reserve sets apart what one call may use, before it is made.
+// Reserve sets apart what a call, or a whole run, may use before it is made.
 type Reserve struct {
-	ID     string // of the reservation; to reserve twice under one id is to reserve once
+	// ID names the reservation. One that exists grows to Most where there is room, never
+	// shrinks, and expires TTL from now.
+	ID     string
 	Org    string
 	User   string
 	Stream string // the conversation; empty for a call that belongs to none
 	Run    string
-	// Most is what the call may use. Less is granted when less is left of a ceiling,
-	// so that the call can be made smaller; with Whole it is refused then.
-	Most     Amount
-	Whole    bool
+	// Most is what the reservation is to hold. Less is granted when less is left of a
+	// ceiling, so that the call can be made smaller, but never less than Enough.
+	Most, Enough Amount
+	// Lost is what the call under way is taken to have used if its process dies.
+	Lost     Amount
 	Ceilings []Ceiling
 	TTL      time.Duration // after which nobody can be making the call any more
 }
@@ -65,17 +68,21 @@ type Reservation struct {
 	Run     string
 	Day     string // in which it was made: 2006-01-02
 	Amount  Amount
+	Lost    Amount // what counts as used when nobody settles it
 	Expires time.Time
 }
 
 // Settle counts what a call has used, together with the events that say so, and ends
-// its reservation.
+// its reservation unless Keep is set.
 type Settle struct {
 	ID     string // of the reservation; empty: nothing was reserved
 	Org    string
 	User   string
 	Stream string // the conversation; empty for a call that belongs to none
 	Spent  Amount
+	// Keep leaves what was not spent in the reservation, for the next call of its run. No
+	// call is under way then: nothing counts as lost.
+	Keep bool
 	// Held says that the reservation must still be there; otherwise the append is a
 	// Conflict. It is for those who settle what somebody else has reserved.
 	Held bool
@@ -83,11 +90,16 @@ type Settle struct {
 
 // OverLimit says which limit refused something, and what is left of it.
 type OverLimit struct {
-	Name   string // as it is configured, such as usd_per_user_day
-	Unit   string // "requests", "runs", "tokens" or "usd"
-	Limit  float64
-	Left   float64
-	Resets time.Time // zero: not by itself
+	Name  string // as it is configured, such as usd_per_user_day
+	Unit  string // "requests", "runs", "tokens" or "usd"
+	Limit float64
+	Left  float64
+	// Reserved is what is set apart for calls under way, when something was refused.
+	Reserved float64
+	// Passing is set when there would be enough without what is reserved: some of it may
+	// be free in a moment.
+	Passing bool
+	Resets  time.Time // zero: not by itself
 }
 
 // Tally is a balance as a store keeps it. The fields of its account that are empty

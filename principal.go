@@ -2,7 +2,11 @@ package footnote
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Admin is the role of who may see what others of the organisation have asked and used.
@@ -22,6 +26,71 @@ func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User 
 
 // Has reports whether p has a role.
 func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
+
+// maxName is how many bytes a name of a principal may have.
+const maxName = 512
+
+// Check reports what is wrong with a principal: a name, role or attribute that would be
+// read as another, or as more than one, where it is written. It goes into logs, headers,
+// settings of databases and the audit.
+func (p Principal) Check() error {
+	fields := []struct {
+		what, text string
+		empty      bool // it may be
+	}{{"the organisation", p.Org, false}, {"the user", p.User, false}}
+	for _, role := range p.Roles {
+		fields = append(fields, struct {
+			what, text string
+			empty      bool
+		}{"a role", role, false})
+	}
+	for name, value := range p.Attributes {
+		fields = append(fields, struct {
+			what, text string
+			empty      bool
+		}{"the name of an attribute", name, false}, struct {
+			what, text string
+			empty      bool
+		}{"an attribute", value, true})
+	}
+	for _, f := range fields {
+		if f.text == "" && f.empty {
+			continue
+		}
+		if why := badName(f.text); why != "" {
+			return fmt.Errorf("%s %.80q %s", f.what, f.text, why)
+		}
+	}
+	return nil
+}
+
+// badName says why a text cannot be a name; it is empty for one that can.
+func badName(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case len(s) > maxName:
+		return fmt.Sprintf("has more than %d bytes", maxName)
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8"
+	case strings.ContainsFunc(s, unseen):
+		return "has a control character or an invisible one"
+	}
+	return ""
+}
+
+// unseen reports whether a character breaks a line, changes the direction of text, or
+// does not show at all. The joiners of some scripts (U+200C and U+200D) are let be:
+// names are written with them.
+func unseen(r rune) bool {
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return false
+	case r >= 0xe0000 && r <= 0xe0fff: // tags, and selectors beyond the common ones
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
 
 type principalKey struct{}
 

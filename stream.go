@@ -40,6 +40,10 @@ type Positioned struct {
 // Append is one atomic write to a stream.
 type Append struct {
 	Stream string
+	// ID names the append when it is made again after StorageUnavailable; random, or 0.
+	// A store that may have lost sight of the first attempt's commit then finds the
+	// events by it, and returns them instead of a Conflict.
+	ID int64
 	// After is the sequence the writer last saw. When the stream has moved on,
 	// nothing is written and the error's code is Conflict.
 	After int64
@@ -75,6 +79,13 @@ type Lease struct {
 	Token   int64 // fencing token; each acquisition has a larger one
 	Owner   string
 	Expires time.Time
+}
+
+// Holding is what the blobs of a stream take.
+type Holding struct {
+	Stream  string
+	Bytes   int64
+	Updated time.Time // when the stream was last written to
 }
 
 // StopAsked is a run that somebody asked to stop at another server than the one

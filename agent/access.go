@@ -90,7 +90,7 @@ func (e *Engine) mayGoOn(p footnote.Principal, o footnote.Opened) error {
 	if !MaySee(e.opts.Access, p, o) {
 		return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	}
-	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || !e.opts.Access.Model(p, o.Model) {
+	if o.Tier != "" && !e.opts.Access.Tier(p, o.Tier) || o.Model != "" && !e.opts.Access.Model(p, o.Model) {
 		return footnote.Errorf(footnote.InvalidRequest, "The model of this conversation is no longer there. Open a new one.")
 	}
 	return nil

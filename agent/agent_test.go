@@ -377,13 +377,21 @@ func TestStopReachesTheModelAndTheTool(t *testing.T) {
 	}
 }
 
-func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
+// TestALostStore: a store that is away for good tells the readers at once. When it is
+// back after all, the run goes on, or ends if it was only for a reader who has left.
+func TestALostStore(t *testing.T) {
+	for policy, want := range map[string]string{agent.Continue: "run_finished", agent.Cancel: "run_stopped"} {
+		t.Run(policy, func(t *testing.T) { lostStore(t, policy, want) })
+	}
+}
+
+func lostStore(t *testing.T, policy, want string) {
 	synctest.Test(t, func(t *testing.T) {
-		full := footnote.Errorf(footnote.StorageUnavailable, "the disk is full")
+		full := footnote.Errorf(footnote.StorageUnavailable, "the disk is gone")
 		gate := make(chan struct{})
-		model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("x").Blocks, Stop: agent.EndTurn}, agenttest.Say("hello again"))
+		model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("x").Blocks, Stop: agent.EndTurn}, agenttest.Say("x"), agenttest.Say("hello again"))
 		r := newRig(t, model, nil)
-		ticket := r.submit(agent.Turn{Text: "go"})
+		ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: policy})
 		synctest.Wait()
 		r.log.fail.Store(full)
 		close(gate)
@@ -397,6 +405,10 @@ func TestALostStoreEndsTheRunAndIsRecovered(t *testing.T) {
 			t.Errorf("CodeOf(%v), want storage_unavailable", err)
 		}
 		r.log.fail.Store(nil)
+		time.Sleep(time.Minute)
+		if got := r.kinds(ticket.Conversation, 0); !strings.HasSuffix(got, want) {
+			t.Errorf("the log is %q; want %s at its end", got, want)
+		}
 		_, last := r.read(r.submit(agent.Turn{Conversation: ticket.Conversation, Text: "still there?"}))
 		if _, ok := last.(footnote.RunFinished); !ok || r.terminals(ticket.Conversation) != 2 {
 			t.Errorf("last = %+v, terminals = %d", last, r.terminals(ticket.Conversation))

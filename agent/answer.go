@@ -26,7 +26,7 @@ const (
 	citedResults = 20     // how many results footnotes look at, newest first
 	citedRows    = 50_000 // how many rows of them in all
 
-	readTime = 5 * time.Second // for the rows of one of them
+	readTime = 10 * time.Second // for one chunk of them
 )
 
 // storeRows turns the rows of a query into chunks and the record that names them.
@@ -126,11 +126,10 @@ func (r *run) tables() []Table {
 
 func (r *run) readRows(s footnote.StoredResult) ([][]any, error) {
 	// A run that was stopped may still have an answer with footnotes.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), readTime)
-	defer cancel()
+	ctx := context.WithoutCancel(r.ctx)
 	var rows [][]any
 	for _, c := range s.Chunks {
-		data, err := r.e.opts.Log.Blob(ctx, r.stream, c.Digest)
+		data, err := r.blob(ctx, c.Digest)
 		if err != nil {
 			return nil, fmt.Errorf("read rows of %s: %w", s.ID, err)
 		}

@@ -37,7 +37,7 @@ func (p *purse) Reserve(_ context.Context, _ footnote.Principal, c agent.Spendin
 		return nil, errEmpty
 	}
 	p.left--
-	return held{p, c.MicroUSD}, nil
+	return held{p, c.Most}, nil
 }
 
 func (p *purse) PerRun(footnote.Principal) int64 { return 0 }
@@ -45,14 +45,18 @@ func (p *purse) ToolPrice(string) int64          { return 0 }
 func (p *purse) Weight(string) int64             { return 1 }
 
 type held struct {
-	p   *purse
-	usd int64
+	p    *purse
+	most footnote.Amount
 }
 
-func (h held) MicroUSD() int64 { return h.usd }
-func (h held) Drop()           {}
-func (h held) Settle(footnote.Usage, footnote.Cost) []footnote.Settle {
-	h.p.settled++
+func (h held) Amount() footnote.Amount { return h.most }
+func (h held) Reserved() bool          { return true }
+func (h held) Freed()                  {}
+func (h held) Drop()                   {}
+func (h held) Settle(_ footnote.Usage, _ footnote.Cost, keep bool) []footnote.Settle {
+	if keep {
+		h.p.settled++
+	}
 	return nil
 }
 

@@ -61,7 +61,10 @@ func (r *run) checked(tool Checked, call Call, before []Call) (words string, err
 			words, err = "The call could not be checked. This is a fault of the server, not of the call.", nil
 		}
 	}()
-	words, err = tool.Check(ctx, call, before)
+	err = r.e.insist(ctx, func() (err error) {
+		words, err = tool.Check(ctx, call, before)
+		return err
+	})
 	if err != nil && errors.Is(context.Cause(ctx), errToolTime) {
 		return "The call could not be checked in time, and was not made.", nil
 	}

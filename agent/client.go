@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/reply"
+	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // Bounds of what a client may bring in one turn.
@@ -115,7 +117,7 @@ func (a Answer) count() int { return max(a.RowCount, len(a.Rows.Rows)) }
 // result is the answer to a call as the log keeps it, with the rows' chunks. The
 // model reads rows as it reads those of our own queries, and no others than these.
 func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
-	res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.told()}
+	res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.told(), Statements: a.statements(c)}
 	if o := a.output; o != nil {
 		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
 		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
@@ -140,13 +142,42 @@ func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]b
 	if rows.Truncated && a.count() == len(rows.Rows) { // otherwise it is said that there are more
 		cut = "The query gave more rows than were read. Totals over these rows would be wrong; aggregate in the query."
 	}
-	res.Content = reply.Table{ID: res.Result.ID, Result: rows, Count: a.count(), Cut: cut}.JSON()
+	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: a.count(), Cut: cut}.JSON())
 	return res, blobs
+}
+
+// statements are what the page says of the statement that it ran for a call. Which
+// tables it reads, only the page's engine knows.
+func (a Answer) statements(c openCall) []footnote.Statement {
+	st := footnote.Statement{SQL: cmp.Or(a.SQL, sqlOf(c.Input)), Source: "client", Outcome: footnote.StatementExecuted, InBrowser: true}
+	if st.SQL == "" || len(st.SQL) > mostSQL {
+		return nil
+	}
+	switch {
+	case a.IsError:
+		st.Outcome = footnote.StatementFailed
+	case a.Rows != nil:
+		st.RowCount, st.Columns = a.count(), columnNames(a.Rows.Columns)
+		if a.Rows.Truncated {
+			st.Outcome = footnote.StatementTruncated
+		}
+	}
+	return []footnote.Statement{st}
+}
+
+// given are the statements of a call that nobody will answer any more, and which may
+// have run: in a page, or in a process that ended.
+func given(c openCall) []footnote.Statement {
+	list := notRun(c)
+	for i := range list {
+		list[i].Outcome = footnote.StatementCancelled
+	}
+	return list
 }
 
 // shortened is the text of a client's answer as the model reads it.
 func shortened(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= mostTold {
 		return s
 	}

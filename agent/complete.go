@@ -41,7 +41,7 @@ func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt stri
 		return "", footnote.Usage{}, err
 	}
 	defer leave()
-	m, hold, err := e.aside(ctx, a, Spending{}, Request{
+	m, hold, err := e.aside(ctx, a, Spending{Wait: true}, Request{
 		Principal: p,
 		Model:     tier.Model,
 		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
@@ -79,7 +79,7 @@ func (e *Engine) spent(ctx context.Context, p footnote.Principal, b footnote.Spe
 	}
 	defer unlock()
 	for range spentTries {
-		if err = e.account(ctx, p, b, hold.Settle(b.Usage, b.Cost)); footnote.CodeOf(err) != footnote.Conflict {
+		if err = e.account(ctx, p, b, hold.Settle(b.Usage, b.Cost, false)); footnote.CodeOf(err) != footnote.Conflict {
 			break
 		}
 	}
@@ -112,7 +112,7 @@ func (e *Engine) aside(ctx context.Context, a *Assistant, c Spending, req Reques
 		return footnote.AssistantMessage{}, nil, sideError(ctx, nil)
 	}
 	req.System, req.Tools, req.NoTools = []byte(`[]`), []byte(`[]`), true
-	c.TTL = sideTime + graceTTL
+	c.TTL = cmp.Or(c.TTL, sideTime) + graceTTL
 	hold, err := e.reserve(ctx, a, &req, c)
 	if err != nil {
 		return footnote.AssistantMessage{}, nil, err

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -71,6 +72,7 @@ type Options struct {
 	Owner    string        // of leases; default random
 	Recall   time.Duration // how long the events of an active conversation are kept in memory; 0: not at all
 	LeaseTTL time.Duration // default 30 s; 6 s when the log is shared
+	Outage   time.Duration // how long a run keeps what it cannot write while the log is away; default 2 min
 	Now      func() time.Time
 }
 
@@ -114,6 +116,8 @@ type Engine struct {
 	tools  sync.WaitGroup // calls of tools, also of those that ignore their context
 	side   chan struct{}  // places for Complete
 	recall recall
+
+	lastAway atomic.Pointer[time.Time] // when the log was last found to be away; nil: never
 
 	systemDigest, toolsDigest lastDigest // of what conversations are opened with
 
@@ -159,6 +163,9 @@ func New(opts Options) (*Engine, error) {
 			opts.LeaseTTL = sharedTTL
 		}
 	}
+	if opts.Outage <= 0 {
+		opts.Outage = outageTime
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -176,6 +183,7 @@ func New(opts Options) (*Engine, error) {
 		locks:   map[string]*streamLock{},
 		recall:  recall{ttl: opts.Recall, now: opts.Now},
 	}
+	e.opts.Budget = patient{opts.Budget, e}
 	for _, a := range opts.Assistants {
 		if err := e.register(a); err != nil {
 			return nil, err
@@ -360,7 +368,7 @@ func (e *Engine) goOnce(ctx context.Context, a *Assistant, stream string, t *Tur
 	if head.Last >= a.Limits.Events {
 		return Ticket{}, false, footnote.Errorf(footnote.TooLarge, "The conversation has %d events, as many as one may have. Begin a new one.", head.Last)
 	}
-	s, err := e.load(ctx, stream)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return Ticket{}, false, err
 	}
@@ -407,11 +415,12 @@ func (e *Engine) find(ctx context.Context, t *Turn) (head footnote.Stream, found
 	default:
 		return head, false, nil
 	}
-	if err != nil {
+	if err != nil && footnote.CodeOf(err) != footnote.NotFound {
 		return head, false, err
 	}
-	if !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
-		return head, false, footnote.Errorf(footnote.NotFound, "There is no such conversation.")
+	// In the same words for one that is somebody else's as for one that is not there.
+	if err != nil || !p.Owner(head.Org, head.User) || head.Kind != "conversation" {
+		return head, false, &footnote.Error{Code: footnote.NotFound, Message: "There is no such conversation.", Err: err}
 	}
 	return head, true, nil
 }
@@ -483,10 +492,8 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 		if !r.ending() {
 			return footnote.Stream{}, busy()
 		}
-		select {
-		case <-r.done: // its readers may have seen its end before it is over
-		case <-ctx.Done():
-			return footnote.Stream{}, context.Cause(ctx)
+		if err := r.awaits(ctx); err != nil { // its readers may have seen its end before it is over
+			return footnote.Stream{}, err
 		}
 	}
 	if err := e.adopt(ctx, stream); err != nil {
@@ -509,38 +516,9 @@ func (e *Engine) running(stream string) *run {
 	return e.runs[stream]
 }
 
-// adopt closes a run of ours whose last events could not be written.
-func (e *Engine) adopt(ctx context.Context, stream string) error {
-	e.mu.Lock()
-	token, ok := e.orphans[stream]
-	e.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	if token != 0 {
-		if err := e.opts.Log.Release(ctx, stream, token); err != nil {
-			return err
-		}
-	}
-	head, err := e.opts.Log.Get(ctx, stream)
-	if err != nil && footnote.CodeOf(err) != footnote.NotFound {
-		return err
-	}
-	if err == nil && head.Run != "" && head.RunState == "running" {
-		err := e.interrupt(ctx, head)
-		if err != nil && !e.raced(err) {
-			return err // after a conflict it is another engine's by now
-		}
-	}
-	e.mu.Lock()
-	delete(e.orphans, stream)
-	e.mu.Unlock()
-	return nil
-}
-
 // load folds the log of a stream.
-func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
-	s := &state{}
+func (e *Engine) load(ctx context.Context, head footnote.Stream) (*state, error) {
+	s, stream := &state{}, head.ID
 	last := int64(0)
 	for _, ev := range e.recall.get(stream) {
 		s.apply(ev)
@@ -553,6 +531,7 @@ func (e *Engine) load(ctx context.Context, stream string) (*state, error) {
 		s.apply(ev)
 	}
 	e.recall.put(stream, s.events)
+	s.agree(head)
 	return s, nil
 }
 
@@ -595,7 +574,7 @@ func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
 	if err != nil || head.RunState != "parked" {
 		return err
 	}
-	s, err := e.load(ctx, conversation)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -615,12 +594,8 @@ func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done
 	if !r.isClosed() {
 		return true, nil // whatever it does next, it finds that it was stopped
 	}
-	select {
-	case <-r.done:
-		return false, nil
-	case <-ctx.Done():
-		return true, context.Cause(ctx)
-	}
+	err = r.awaits(ctx)
+	return err != nil, err
 }
 
 // strayTime is how long Drain waits for tools that ignore that their run is over.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // BeforeTool may change a call's input, or refuse the call with words for the
@@ -90,7 +90,9 @@ func (r *run) next() (mine []plan, parked bool, err error) {
 	}
 	body := footnote.RunParked{Calls: waiting, Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
 	r.closed = true
-	r.note(r.w.end(body), []footnote.Body{body})
+	bodies, settle := r.release() // who waits for somebody reserves nothing
+	bodies = append(bodies, body)
+	r.note(r.w.end(settle, bodies...), bodies)
 	return nil, true, nil
 }
 
@@ -114,7 +116,7 @@ func (r *run) plan(c openCall) plan {
 	case p.spec.Side == Client:
 		p.wait = true
 	case r.recovered && !p.spec.ReadOnly:
-		p.refusal = "This call was interrupted and may have run. Check before you make it again."
+		p.refusal = mayHaveRun
 	}
 	if r.s.started.Unattended && (p.ask || p.wait) {
 		p.refusal, p.ask, p.wait = nobody(p), false, false
@@ -226,6 +228,7 @@ type outcome struct {
 	rows   *footnote.Result
 	blobs  map[footnote.Digest][]byte
 	settle []footnote.Settle
+	price  int64 // promised for the call until its settlement is appended
 	err    error
 }
 
@@ -245,7 +248,7 @@ func (r *run) group(plans []plan) error {
 			return err
 		}
 		// So does a look whether the run is still ours, after a pause.
-		if err := r.w.secure(r.ctx); err != nil {
+		if err := r.e.insist(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
 	}
@@ -290,6 +293,9 @@ func (r *run) safely(p plan) (o outcome) {
 // keep puts a result and remembers its rows for the footnotes.
 func (r *run) keep(o outcome) {
 	r.settled(o.settle, o.blobs, o.result)
+	r.purse.mu.Lock()
+	r.purse.promised -= o.price
+	r.purse.mu.Unlock()
 	if o.rows != nil && o.result.Result != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -307,16 +313,26 @@ func (r *run) call(p plan) outcome {
 		if p.declined {
 			res.By = "user"
 		}
+		res.Statements = notRun(p.call)
 		return outcome{result: res}
 	}
-	hold, err := r.price(p)
+	cost, err := r.price(p)
 	if err != nil {
-		return r.unpaid(res, err)
+		return r.unpaid(res, p.call, err)
 	}
-	out, err := r.hooked(p)
+	settled := false
+	defer func() {
+		if !settled && cost > 0 {
+			r.purse.broke(cost)
+		}
+	}()
+	ctx, ran := footnote.WithStatements(r.ctx)
+	out, err := r.outlasting(ctx, p)
 	took := r.e.opts.Now().Sub(begun)
 	res.Millis = took.Milliseconds()
+	res.Statements = statements(ran.All(), p.call, out)
 	if err != nil {
+		r.lost(p.call.ID, res.Statements)
 		r.e.opts.Metrics.ToolEnded(p.spec.Name, "broken", took)
 		return outcome{err: err}
 	}
@@ -340,11 +356,12 @@ func (r *run) call(p plan) outcome {
 		r.e.opts.Logger.Warn("a tool's detail is dropped", "tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
 	o := outcome{result: res, rows: out.Rows}
-	if hold != nil && out.CacheHit {
-		hold.Drop()
-	} else if hold != nil {
-		o.result.Cost = footnote.Cost{MicroUSD: hold.MicroUSD()}
-		o.settle = hold.Settle(footnote.Usage{}, o.result.Cost)
+	if cost > 0 {
+		settled = true
+		if !out.CacheHit {
+			o.result.Cost = footnote.Cost{MicroUSD: cost}
+		}
+		o.settle, o.price = r.purse.bought(o.result.Cost), cost
 	}
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
@@ -352,42 +369,121 @@ func (r *run) call(p plan) outcome {
 	return o
 }
 
-// price reserves what a call costs; the hold of a tool without a price is nil. When
-// the call breaks, nobody knows whether it was made: it is counted once the
-// reservation has expired.
-func (r *run) price(p plan) (Hold, error) {
+// notRun are the statements of a call that was not made: what it says is one.
+func notRun(c openCall) []footnote.Statement {
+	sql := sqlOf(c.Input)
+	if sql == "" {
+		return nil
+	}
+	return []footnote.Statement{{SQL: sql, Outcome: footnote.StatementNotRun}}
+}
+
+// statements are those of a call that was made, given what sources noted of it.
+func statements(ran []footnote.Statement, c openCall, out Output) []footnote.Statement {
+	for i := range ran {
+		if ran[i].Source == "" {
+			ran[i].Source = out.Source
+		}
+		if out.Rows != nil && strings.HasPrefix(out.SQL, ran[i].SQL) {
+			ran[i].SQL = out.SQL // with its arguments
+		}
+	}
+	switch {
+	case len(ran) > 0:
+		return ran
+	case out.Rows == nil || out.SQL == "": // none reached a source that notes them
+		return notRun(c)
+	}
+	st := footnote.Statement{SQL: out.SQL, Source: out.Source, Outcome: footnote.StatementExecuted, RowCount: len(out.Rows.Rows), Columns: columnNames(out.Rows.Columns)}
+	if out.Rows.Truncated {
+		st.Outcome = footnote.StatementTruncated
+	}
+	return []footnote.Statement{st}
+}
+
+func columnNames(columns []footnote.Column) []string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+// lost keeps the statements of a call that broke for the result with which the end of
+// the run closes it.
+func (r *run) lost(call string, ran []footnote.Statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.undone == nil {
+		r.undone = map[string][]footnote.Statement{}
+	}
+	r.undone[call] = ran
+}
+
+// price sets apart what a call costs, beside what the closing call needs. The price of a
+// call that breaks is counted at the end of the run: nobody knows whether it was made.
+func (r *run) price(p plan) (int64, error) {
 	cost := r.e.opts.Budget.ToolPrice(p.spec.Name)
 	if cost <= 0 {
-		return nil, nil
+		return 0, nil
 	}
 	r.mu.Lock()
-	left, tier := r.left(), r.s.opened.Tier
+	left, c := r.left(), r.spending()
 	r.mu.Unlock()
-	if cost > left {
-		return nil, footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for it.")
+	r.purse.mu.Lock()
+	defer r.purse.mu.Unlock()
+	promised := r.purse.promised + r.purse.unsure + cost
+	if promised+r.purse.back > left {
+		return 0, footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for it.")
 	}
-	return r.settledFirst(func() (Hold, bool, error) {
-		h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, Spending{
-			ID: "res_" + rand.Text(), Conversation: r.stream, Run: r.id, Tier: tier, MicroUSD: cost, Whole: true,
-			TTL: max(0, r.a.Limits.Run-r.spent) + graceTTL,
-		})
-		return h, false, err
-	})
+	if err := r.w.flush(); err != nil { // the store has to know what the run has spent
+		return 0, err
+	}
+	c.Most.MicroUSD, c.Lost.MicroUSD, c.Wait = promised+r.purse.back, promised, false
+	c.Enough = c.Most
+	h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
+	if err != nil {
+		r.purse.adopted = r.purse.adopted || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
+		return 0, err
+	}
+	r.purse.hold = h
+	r.purse.promised += cost
+	return cost, nil
+}
+
+// bought returns the settlement of a call of a tool that had a price. The price stays
+// promised until the settlement is counted: see keep.
+func (p *purse) bought(cost footnote.Cost) []footnote.Settle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cost == (footnote.Cost{}) {
+		return nil
+	}
+	return p.hold.Settle(footnote.Usage{}, cost, true)
+}
+
+// broke notes the price of a call of which nobody knows whether it was made.
+func (p *purse) broke(price int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.promised -= price
+	p.unsure += price
 }
 
 // unpaid is the outcome of a call that costs more than is left.
-func (r *run) unpaid(res footnote.ToolResult, err error) outcome {
+func (r *run) unpaid(res footnote.ToolResult, c openCall, err error) outcome {
 	if footnote.CodeOf(err) != footnote.BudgetExceeded {
 		return outcome{err: err}
 	}
 	r.e.opts.Metrics.ToolEnded(res.Name, "refused", 0)
-	res.Content, res.IsError = "The call was not made. "+footnote.MessageOf(err), true
+	res.Content, res.IsError, res.Statements = "The call was not made. "+footnote.MessageOf(err), true, notRun(c)
 	return outcome{result: res}
 }
 
-// bounded is the text of a result as it is stored: valid UTF-8, and not endless.
+// bounded is the text of a result as it is stored: valid UTF-8, without anything that
+// its reader would not see, and not endless.
 func bounded(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= mostContent {
 		return s
 	}
@@ -398,12 +494,12 @@ func bounded(s string) string {
 func resultID(c openCall) string { return fmt.Sprintf("r%d", c.ordinal) }
 
 // hooked runs a tool between its hooks.
-func (r *run) hooked(p plan) (Output, error) {
+func (r *run) hooked(ctx context.Context, p plan) (Output, error) {
 	r.mu.Lock()
 	c := r.s.tell(p.call, p.spec.Name, r.turn.Principal, r.stream, r.id)
 	r.mu.Unlock()
 	for _, before := range r.e.opts.Before {
-		refusal, err := before(r.ctx, &c)
+		refusal, err := before(ctx, &c)
 		if err != nil {
 			return Output{}, err
 		}
@@ -411,19 +507,40 @@ func (r *run) hooked(p plan) (Output, error) {
 			return Fail(refusal), nil
 		}
 	}
-	ctx, end := r.e.opts.Tracer.Tool(r.ctx, c)
-	out, err := r.limited(ctx, p, c)
+	tctx, end := r.e.opts.Tracer.Tool(ctx, c)
+	out, err := r.limited(tctx, p, c)
 	end(out, err)
 	if err != nil {
 		return Output{}, err
 	}
 	for _, after := range r.e.opts.After {
-		if err := after(r.ctx, c, &out); err != nil {
+		if err := after(ctx, c, &out); err != nil {
 			return Output{}, err
 		}
 	}
 	return out, nil
 }
+
+// outlasting is hooked for a tool that may need the store: a call that only reads is made
+// again while the store is away. Of another one the model is told that it may have run.
+func (r *run) outlasting(ctx context.Context, p plan) (out Output, err error) {
+	if !p.spec.ReadOnly {
+		if out, err = r.hooked(ctx, p); away(err) {
+			r.e.opts.Logger.Warn("the store went away during a call", "tool", p.spec.Name, "conversation", r.stream, "err", err)
+			return Fail(mayHaveRun), nil
+		}
+		return out, err
+	}
+	err = r.e.insist(r.ctx, func() error {
+		out, err = r.hooked(ctx, p)
+		return err
+	})
+	return out, err
+}
+
+// mayHaveRun is what the model reads of a call that changes something when nobody knows
+// whether it did.
+const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
 // tell is a call as its tool is told of it.
 func (s *state) tell(c openCall, name string, p footnote.Principal, stream, run string) Call {
@@ -492,9 +609,9 @@ func (r *run) limited(ctx context.Context, p plan, c Call) (Output, error) {
 
 // deliver gives a running run answers to its open calls. It is not done when the
 // run takes no more answers.
-func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
+func (r *run) deliver(ctx context.Context, t Turn) (ticket Ticket, done bool, err error) {
 	// What the client has seen of the run is behind its ticket.
-	if err := r.w.flush(); err != nil {
+	if err := r.w.stored(ctx); err != nil {
 		return Ticket{}, true, err
 	}
 	given, err := r.given(t)
@@ -523,7 +640,7 @@ func (r *run) deliver(t Turn) (ticket Ticket, done bool, err error) {
 		r.e.withdraw(lost)
 		return Ticket{}, true, err
 	}
-	if err := r.w.flush(); err != nil {
+	if err := r.w.stored(ctx); err != nil {
 		ticket.reader.Close()
 		return Ticket{}, true, err
 	}

@@ -70,7 +70,7 @@ func (e *Engine) endWaiting(keys map[string]string) (now map[string]string) {
 	for _, head := range heads {
 		key, known := keys[head.Run]
 		if !known {
-			s, err := e.load(ctx, head.ID)
+			s, err := e.load(ctx, head)
 			if err != nil || s.run != head.Run {
 				continue // it is gone, or goes on; or is looked at again
 			}

@@ -506,6 +506,7 @@ func TestAStoreThatFailsAnywhere(t *testing.T) {
 					t.Errorf("ended = %t after %d appends", ended, appends)
 				}
 				log.err.Store(nil)
+				time.Sleep(time.Minute) // the run goes on
 				again := r.submit(agent.Turn{Text: "still there?", ClientID: "chat"})
 				if _, last := r.read(again); footnote.KindOf(last) != "run_finished" {
 					t.Errorf("last = %+v", last)

@@ -61,14 +61,12 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 	}
 	for range noteTries {
 		if r := e.running(conversation); r != nil {
-			seq, body, done, err := r.aside(p, n)
+			seq, body, done, err := r.aside(ctx, p, n)
 			if done || err != nil {
 				return seq, body, err
 			}
-			select {
-			case <-r.done: // it is about to park, or to end
-			case <-ctx.Done():
-				return 0, nil, context.Cause(ctx)
+			if err := r.awaits(ctx); err != nil { // it is about to park, or to end
+				return 0, nil, err
 			}
 			continue
 		}
@@ -84,7 +82,10 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 
 // aside writes a note between the events of a running run. It is not done when the
 // run is about to end.
-func (r *run) aside(p footnote.Principal, n note) (seq int64, body footnote.Body, done bool, err error) {
+func (r *run) aside(ctx context.Context, p footnote.Principal, n note) (seq int64, body footnote.Body, done bool, err error) {
+	if err := r.w.trouble(); err != nil {
+		return 0, nil, false, err
+	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
@@ -100,7 +101,7 @@ func (r *run) aside(p footnote.Principal, n note) (seq int64, body footnote.Body
 	if err != nil || !done {
 		return 0, nil, false, err
 	}
-	return seq, body, true, r.w.flush()
+	return seq, body, true, r.w.stored(ctx)
 }
 
 // noteQuietly writes a note in a conversation that nothing is running in.
@@ -114,7 +115,7 @@ func (e *Engine) noteQuietly(ctx context.Context, p footnote.Principal, conversa
 	if err != nil {
 		return 0, nil, err
 	}
-	s, err := e.load(ctx, conversation)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -47,11 +47,13 @@ type run struct {
 	untell    context.CancelFunc // ends the telling of other engines
 	trace     string             // what the log keeps for the Tracer
 	followed  func(RunEnd)
+	purse     purse
 
 	mu     sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
 	rows   map[string]footnote.Result // rows of this run's results, by id
 	s      *state
-	vetted map[string]string // calls that a Checked tool has looked at: why they are refused, or empty
+	vetted map[string]string               // calls that a Checked tool has looked at: why they are refused, or empty
+	undone map[string][]footnote.Statement // of calls that broke, by id
 	// closed is set when the run takes no more answers: it has parked or ended.
 	closed bool
 }
@@ -77,7 +79,7 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 	r.cancel = cancel
 	r.w = &writer{
 		log: e.opts.Log, topic: r.topic, stream: head, run: id, owner: e.opts.Owner, ttl: e.opts.LeaseTTL,
-		failed: func(err error) { cancel(err) }, last: head.Last, next: head.Last + 1,
+		logger: e.opts.Logger, outage: e.opts.Outage, ending: e.ctx.Done(), failed: func(err error) { cancel(err) }, last: head.Last, next: head.Last + 1,
 	}
 	return r
 }
@@ -133,6 +135,9 @@ func (r *run) execute() {
 		r.finish(terminal, answered)
 	}
 	err := r.w.flush()
+	if r.purse.hold != nil {
+		r.purse.hold.Freed()
+	}
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
@@ -205,13 +210,29 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	r.closed = true
 	var bodies []footnote.Body
 	for _, c := range r.s.open() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "The run ended before this call was answered.", IsError: true, By: "recovery"})
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "The run ended before this call was answered.", IsError: true, By: "recovery", Statements: r.unanswered(c)})
 	}
 	if answered != nil {
 		bodies = append(bodies, *answered)
 	}
-	bodies = append(bodies, r.sums(terminal))
-	r.note(r.w.end(bodies...), bodies)
+	lost, settle := r.release()
+	for _, b := range lost {
+		r.s.cost = r.s.cost.Add(b.(footnote.StepFailed).Cost)
+	}
+	bodies = append(append(bodies, lost...), r.sums(terminal))
+	r.note(r.w.end(settle, bodies...), bodies)
+}
+
+// unanswered are the statements of a call that is open when the run ends. r.mu must be
+// held.
+func (r *run) unanswered(c openCall) []footnote.Statement {
+	if ran, ok := r.undone[c.ID]; ok {
+		return ran
+	}
+	if p := r.plan(c); p.wait && p.refusal == "" {
+		return given(c)
+	}
+	return notRun(c)
 }
 
 // sums adds to a terminal event what the run took.
@@ -250,7 +271,9 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 		return nil, nil
 	}
 	r.recovered = false // what is called from here on is new
-	r.segment()
+	if err := r.segment(); err != nil {
+		return r.broken(err)
+	}
 	if r.final() {
 		return r.ended(EndTurn, &Reply{})
 	}
@@ -266,6 +289,8 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 			return r.ended(Refusal, reply)
 		case last:
 			return r.ended("max_turns", reply)
+		case r.purse.closing:
+			return r.ended("budget", reply)
 		}
 		parked, more, err := r.follow(&reply.Message, &t)
 		switch {
@@ -351,7 +376,11 @@ func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	if r.stoppedBy() == ByStopString && r.s.answer != "" {
 		return footnote.RunFinished{Reason: StopSequence}, r.answered(nil)
 	}
-	return r.failed(err), nil
+	terminal := r.failed(err)
+	if _, ok := terminal.(footnote.RunFinished); ok {
+		return terminal, r.answered(nil)
+	}
+	return terminal, nil
 }
 
 // stoppedBy is who stopped the run, or empty.
@@ -388,19 +417,60 @@ func (r *run) failed(err error) footnote.Body {
 	return failed
 }
 
-// thaw reads the frozen bytes of a conversation that was not just opened.
+// thaw reads the frozen bytes of a conversation that was not just opened. When they cannot
+// be read any more, or what they are is not known, it freezes those of today.
 func (r *run) thaw() error {
 	if r.system != nil {
 		return nil
 	}
-	var err error
-	if r.system, err = r.e.opts.Log.Blob(r.ctx, r.stream, r.s.opened.System); err != nil {
-		return fmt.Errorf("read the frozen prompt: %w", err)
+	system, err := r.blob(r.ctx, r.s.opened.System)
+	var tools []byte
+	if err == nil {
+		tools, err = r.blob(r.ctx, r.s.opened.Tools)
 	}
-	if r.tools, err = r.e.opts.Log.Blob(r.ctx, r.stream, r.s.opened.Tools); err != nil {
-		return fmt.Errorf("read the frozen tools: %w", err)
+	switch code := footnote.CodeOf(err); {
+	case r.s.opened.Model == "", code == footnote.StorageDamaged, code == footnote.NotFound:
+		return r.reopen()
+	case err != nil:
+		return fmt.Errorf("read the frozen prompt and tools: %w", err)
 	}
+	r.system, r.tools = system, tools
 	return nil
+}
+
+// reopen opens a conversation anew whose opening cannot be read.
+func (r *run) reopen() error {
+	old := r.s.opened
+	tier, err := r.e.tier(r.turn.Principal, r.a, old.Tier)
+	if err != nil {
+		return err
+	}
+	if old.Model != "" {
+		tier.Model, tier.Effort = old.Model, old.Effort
+	}
+	system, sources, err := r.a.Opening(r.ctx, r.turn.Principal, old.Sources)
+	if err != nil {
+		return err
+	}
+	r.system, r.tools = system, r.e.toolsOf(r.turn.Principal, r.a)
+	opened := footnote.Opened{
+		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort, Sources: sources,
+		System: DigestOf(r.system), Tools: DigestOf(r.tools),
+	}
+	r.e.opts.Logger.Error("the opening of a conversation cannot be read; it goes on with the prompt and tools of today", "conversation", r.stream, "run", r.id)
+	r.put(map[footnote.Digest][]byte{opened.System: r.system, opened.Tools: r.tools}, opened)
+	return nil
+}
+
+// blob reads a blob of the conversation, and waits for a store that is away.
+func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
+	err = r.e.insist(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		data, err = r.e.opts.Log.Blob(ctx, r.stream, d)
+		return unanswered(ctx, err)
+	})
+	return data, err
 }
 
 // step makes one model call and puts its message. A call that broke off before
@@ -409,17 +479,15 @@ func (r *run) thaw() error {
 // While the model speaks, a run waits within step: what is large is not kept on
 // the stack here, which would double for it.
 func (r *run) step(last bool) (*Reply, error) {
-	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: Request{
-		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
-		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
-		MaxTokens: r.s.started.MaxTokens,
-	}}
+	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: r.request(last)}
 	for attempt := 1; ; attempt++ {
 		if r.ctx.Err() != nil {
 			return nil, context.Cause(r.ctx)
 		}
-		if err := s.reserve(); err != nil {
-			return nil, dayOver{err}
+		if !r.purse.calling { // otherwise it was reserved for an attempt that came to nothing
+			if err := r.afford(&s.req); err != nil {
+				return nil, err
+			}
 		}
 		live := &live{r: r, step: s.n, attempt: attempt, shown: s.shown}
 		s.begun = r.e.opts.Now()
@@ -430,11 +498,17 @@ func (r *run) step(last bool) (*Reply, error) {
 			return reply, nil
 		}
 		if err := s.again(err, live); err != nil {
-			if s.hold != nil {
-				s.hold.Drop()
-			}
 			return nil, err
 		}
+	}
+}
+
+// request is the next model call, as far as it is known before it is paid for.
+func (r *run) request(last bool) Request {
+	return Request{
+		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
+		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
+		MaxTokens: r.s.started.MaxTokens,
 	}
 }
 
@@ -458,34 +532,6 @@ type stepping struct {
 	req   Request
 	begun time.Time
 	shown map[string]bool // call ids of all attempts
-	hold  Hold            // what is reserved for the next attempt; nil: nothing yet
-	short bool            // less was left than the call could have used
-}
-
-// reserve sets apart what the call can use, unless that was done for an attempt that
-// came to nothing.
-func (s *stepping) reserve() (err error) {
-	if s.hold != nil {
-		return nil
-	}
-	r := s.r
-	limit := max(1, r.left())
-	s.hold, err = r.settledFirst(func() (Hold, bool, error) {
-		s.req.MaxCost = limit
-		h, err := r.e.reserve(r.ctx, r.a, &s.req, Spending{
-			Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier, TTL: max(0, r.a.Limits.Run-r.spent) + graceTTL,
-		})
-		s.short = s.req.MaxCost < limit
-		return h, s.short, err
-	})
-	return err
-}
-
-// settle gives what is to be appended with the events of an attempt.
-func (s *stepping) settle(u footnote.Usage, c footnote.Cost) []footnote.Settle {
-	hold := s.hold
-	s.hold = nil
-	return hold.Settle(u, c)
 }
 
 // said takes the message of a call.
@@ -494,7 +540,7 @@ func (s *stepping) said(reply *Reply, live *live) {
 	took := s.r.e.opts.Now().Sub(s.begun)
 	m.Millis = took.Milliseconds()
 	s.r.e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
-	s.r.message(s.n, reply, live, s.settle(m.Usage, m.Cost))
+	s.r.message(s.n, reply, live, s.r.purse.used(m.Usage, m.Cost))
 }
 
 // again records a call that failed and waits until it can be made again. It
@@ -506,14 +552,14 @@ func (s *stepping) again(err error, live *live) error {
 	if r.stoppedBy() == ByStopString && se.Partial != "" {
 		// What was said until then is the answer, as if the model had ended there.
 		reply := halted(s.req.Model, se)
-		r.message(s.n, &reply, live, s.settle(se.Usage, se.Cost))
+		r.message(s.n, &reply, live, r.purse.used(se.Usage, se.Cost))
 		return err
 	}
 	s.broke(live, se)
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if se.Code == footnote.BudgetExceeded && s.short {
+	if se.Code == footnote.BudgetExceeded && r.purse.short {
 		return dayOver{err} // not the question's money: what is left of a limit
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
@@ -563,7 +609,7 @@ func (s *stepping) broke(l *live, se *StepError) {
 		return
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
-	r.settled(s.settle(se.Usage, se.Cost), nil,
+	r.settled(r.purse.used(se.Usage, se.Cost), nil,
 		footnote.StepFailed{Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
 }
 
@@ -632,6 +678,6 @@ func (r *run) openCalls() []openCall {
 // refuse answers calls that are not going to be run.
 func (r *run) refuse(calls []openCall, words string) {
 	for _, c := range calls {
-		r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server"})
+		r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server", Statements: notRun(c)})
 	}
 }

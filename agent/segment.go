@@ -27,26 +27,37 @@ const (
 // a run: what came before one of the user's messages is replaced by a summary, in an
 // event of the log. The cut is made where every call has its answer, and leaves
 // about half of what is allowed. A history that cannot be summarised stays whole.
-func (r *run) segment() {
+//
+// The summary is paid first, so what the run needs is reserved before it. The error is
+// that there is too little.
+func (r *run) segment() error {
 	most := r.a.Limits.History
 	events := r.events()
 	if most <= 0 || r.s.steps > 0 || len(history.Messages(events)) <= most {
-		return
+		return nil
 	}
 	from := r.cut(events, most/2)
 	if from == 0 {
-		return // it is one long exchange
+		return nil // it is one long exchange
+	}
+	if r.a.Summaries {
+		req := r.request(false)
+		if err := r.afford(&req); err != nil {
+			return err
+		}
+		r.purse.calling = false
 	}
 	before := events[:indexOf(events, from)]
 	seg := footnote.Segmented{FromSeq: from}
 	words, settle, err := r.summarise(history.Messages(before), &seg)
 	if err != nil {
 		r.e.opts.Logger.Warn("the history was not summarised; it is sent whole", "conversation", r.stream, "run", r.id, "err", err)
-		return
+		return nil //nolint:nilerror // it was logged
 	}
 	seg.Summary = strings.TrimSpace(words + "\n\n" + r.carried(before))
 	r.settled(settle, nil, seg)
 	r.e.opts.Logger.Info("the history was summarised", "conversation", r.stream, "run", r.id, "from_seq", from)
+	return nil
 }
 
 // cut is the message of the user from which on at most so many messages are left, or
@@ -93,7 +104,7 @@ func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (wo
 		return "", nil, errors.Join(errors.New("the model gave no summary"),
 			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream}, hold))
 	}
-	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost), nil
+	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost, false), nil
 }
 
 // carried is what doors have added to messages before the cut, and the date: the

@@ -17,6 +17,8 @@ type Shared interface {
 	// StopsAsked are the runs under leases of owner that somebody asked to stop; with
 	// an empty owner, those that nobody has a lease of.
 	StopsAsked(ctx context.Context, owner string) ([]footnote.StopAsked, error)
+	// Ping reports whether the log can be written.
+	Ping(ctx context.Context) error
 }
 
 // How an engine that shares its log keeps in touch with the others. A run whose
@@ -133,7 +135,7 @@ func (e *Engine) answerElsewhere(ctx context.Context, stream string, t Turn) (Ti
 	if err != nil || !yes {
 		return Ticket{}, err
 	}
-	s, err := e.load(ctx, stream)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -167,11 +169,12 @@ func (e *Engine) raced(err error) bool {
 func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistant, s *state, recovered bool, bodies ...footnote.Body) error {
 	r := e.newRun(head, a, s, ownTurn(head, s))
 	r.recovered = recovered
-	lost, settle, err := e.lost(ctx, head.ID, s)
+	lost, settle, err := e.lost(ctx, head.ID, s, true)
 	if err != nil {
 		r.drop()
 		return err
 	}
+	r.purse.adopted = len(settle) > 0
 	bodies = append(lost, bodies...)
 	r.mu.Lock()
 	r.note(head.Last+1, bodies)
@@ -194,7 +197,13 @@ func (r *run) first(ctx context.Context, a footnote.Append) error {
 	begun := time.Now()
 	a.Stream, a.After, a.Run = r.stream, r.w.last, r.id
 	a.Take = &footnote.Take{Owner: r.e.opts.Owner, TTL: r.e.opts.LeaseTTL}
-	events, err := r.e.opts.Log.Append(ctx, a)
+	var events []footnote.Event
+	var err error
+	if r.w.fresh {
+		events, err = r.e.opts.Log.CreateAppend(ctx, r.w.stream, a)
+	} else {
+		events, err = r.e.opts.Log.Append(ctx, a)
+	}
 	if err != nil {
 		return unanswered(ctx, err)
 	}
@@ -218,6 +227,9 @@ func (r *run) handOver() {
 	r.mu.Unlock()
 	if r.w.flush() != nil {
 		return // nothing is ours any more, or the store is away
+	}
+	if r.purse.calling {
+		r.purse.hold.Drop() // otherwise it is kept for who goes on
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,7 +98,18 @@ func (m *mortal) Unfinished(ctx context.Context, now time.Time, limit int) ([]fo
 func replica(t *testing.T, c *common, model agent.Model, tools ...agent.Tool) (*agent.Engine, *mortal) {
 	t.Helper()
 	m := &mortal{common: c}
-	e, err := agent.New(agent.Options{Log: m, Shared: m, Hub: hub.New(), Assistants: []*agent.Assistant{{
+	return engineOver(t, m, nil, model, tools...), m
+}
+
+// sharedLog is a log that several engines share, as one of them sees it.
+type sharedLog interface {
+	agent.Log
+	agent.Shared
+}
+
+func engineOver(t *testing.T, log sharedLog, logger *slog.Logger, model agent.Model, tools ...agent.Tool) *agent.Engine {
+	t.Helper()
+	e, err := agent.New(agent.Options{Log: log, Shared: log, Hub: hub.New(), Logger: logger, Assistants: []*agent.Assistant{{
 		Name: "analyst", ModelName: "scripted", Model: model, Tools: tools, Policy: agent.Policy{Approve: []string{"*"}},
 		Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 			return json.RawMessage(`[]`), nil, nil
@@ -110,7 +122,7 @@ func replica(t *testing.T, c *common, model agent.Model, tools ...agent.Tool) (*
 		cancel()
 		e.Drain(ctx)
 	})
-	return e, m
+	return e
 }
 
 // begun submits a question and gives its conversation.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/history"
+	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // NotAnswered is what the model reads of a call whose user went on without it.
@@ -52,7 +53,7 @@ func marshal(v any) json.RawMessage {
 }
 
 func textContent(s string) json.RawMessage {
-	return marshal([]map[string]string{{"type": "text", "text": s}})
+	return marshal([]map[string]string{{"type": "text", "text": visible.Text(s)}})
 }
 
 // DigestOf names a blob by its content.
@@ -116,6 +117,18 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 		return e.goOn(ctx, a, now, t)
 	}
 	blobs := map[footnote.Digest][]byte{opened.System: system, opened.Tools: tools}
+	ticket, err := e.begin(ctx, r, blobs, openingBodies(opened, t))
+	if e.raced(err) && t.ClientID != "" {
+		// Another engine has given the name away meanwhile.
+		if now, found, err := e.find(ctx, t); err == nil && found {
+			return e.goOn(ctx, a, now, t)
+		}
+	}
+	return ticket, err
+}
+
+// openingBodies are the events that a new conversation begins with.
+func openingBodies(opened footnote.Opened, t *Turn) []footnote.Body {
 	bodies := []footnote.Body{opened}
 	if title := title(t.Text); title != "" {
 		bodies = append(bodies, footnote.Titled{Title: title, Auto: true})
@@ -123,7 +136,7 @@ func (e *Engine) open(ctx context.Context, a *Assistant, t *Turn) (Ticket, error
 	if len(t.History) > 0 {
 		bodies = append(bodies, footnote.Imported{Turns: t.History})
 	}
-	return e.begin(ctx, r, blobs, bodies)
+	return bodies
 }
 
 // tier is what a new conversation is held with: a tier that was asked for, or the
@@ -235,18 +248,19 @@ func (e *Engine) begin(ctx context.Context, r *run, blobs map[footnote.Digest][]
 		footnote.RunStarted{Door: t.Door, OnDisconnect: t.OnDisconnect, RequestID: t.RequestID, Unattended: t.Unattended, Key: t.Key,
 			Roles: t.Principal.Roles, Attributes: t.Principal.Attributes, MaxTokens: t.MaxTokens, Trace: r.trace})
 	ticket := r.ticket()
-	if e.opts.Shared == nil || r.w.fresh {
+	if e.opts.Shared == nil || r.w.fresh && t.ClientID == "" {
 		r.put(blobs, bodies...)
 		e.launch(r)
 		return ticket, nil
 	}
-	// Another engine may be quicker, if only with a title: nothing is asked before
-	// that is known.
+	// Another engine may be quicker, if only with a title, or give a client's name to a
+	// conversation of its own: nothing is asked before that is known.
 	r.mu.Lock()
 	r.note(r.w.next, bodies)
 	err := r.first(ctx, footnote.Append{Bodies: bodies, Blobs: blobs})
 	r.mu.Unlock()
 	if err != nil {
+		e.unclaim(r)
 		r.drop()
 		ticket.reader.Close()
 		return Ticket{}, err
@@ -335,13 +349,11 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 	}
 	defer unlock()
 	if r := e.running(head.ID); r != nil {
-		if ticket, done, err := r.deliver(t); done || err != nil {
+		if ticket, done, err := r.deliver(ctx, t); done || err != nil {
 			return ticket, false, err
 		}
-		select {
-		case <-r.done: // it is just about to park, or to end
-		case <-ctx.Done():
-			return Ticket{}, false, context.Cause(ctx)
+		if err := r.awaits(ctx); err != nil { // it is just about to park, or to end
+			return Ticket{}, false, err
 		}
 	}
 	if err := e.adopt(ctx, head.ID); err != nil {
@@ -353,7 +365,7 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 	if head.RunState == "running" {
 		return Ticket{}, e.opts.Shared != nil, busy() // somebody else drives it, or it waits for its recovery
 	}
-	s, err := e.load(ctx, head.ID)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return Ticket{}, false, err
 	}
@@ -483,7 +495,11 @@ func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) 
 // closeRun ends a run that nothing drives: it answers its open calls with words
 // and appends the terminal event. The stream must be locked.
 func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words, by string) (footnote.Stream, error) {
-	bodies, settle, err := e.lost(ctx, head.ID, s)
+	if s.run == "" || s.run != head.Run {
+		// It has ended, or another one has begun, since the head was read.
+		return head, footnote.Errorf(footnote.Conflict, "The conversation has moved on.")
+	}
+	bodies, settle, err := e.lost(ctx, head.ID, s, false)
 	if err != nil {
 		return head, err
 	}
@@ -497,7 +513,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)
 	}
 	for _, c := range s.open() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery"})
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery", Statements: given(c)})
 	}
 	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: usage, Cost: cost, Millis: s.spent().Milliseconds()})
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
@@ -522,7 +538,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 
 // interrupt ends a run whose owner is gone and whose reader has left.
 func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
-	s, err := e.load(ctx, head.ID)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -534,10 +550,16 @@ func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 // deadline has passed. It is called once at the start; the engine then looks again
 // every few seconds. Of several engines that want the same run one gets it.
 func (e *Engine) Recover(ctx context.Context) error {
+	begun := time.Now()
 	heads, err := e.opts.Log.Unfinished(ctx, e.opts.Now(), 1000)
+	if err == nil && len(heads) > 0 && e.opts.Shared != nil {
+		err = e.opts.Shared.Ping(ctx)
+	}
+	e.looked(begun, err)
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
+	heads = slices.DeleteFunc(heads, e.mayBeDriven)
 	e.recoverAll(ctx, heads)
 	if e.opts.Shared != nil {
 		err = e.stopParked(ctx)
@@ -574,11 +596,17 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if e.running(stream) != nil {
 		return nil
 	}
+	return e.recoverLocked(ctx, stream)
+}
+
+// recoverLocked is recover for a stream that is locked, and in which nothing of ours
+// runs.
+func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 	head, err := e.opts.Log.Get(ctx, stream)
 	if err != nil || head.RunState == "" {
 		return err
 	}
-	s, err := e.load(ctx, stream)
+	s, err := e.load(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -620,7 +648,7 @@ const late = "This call was not answered in time."
 func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
 	var bodies []footnote.Body
 	for _, c := range s.waiting() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery"})
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery", Statements: given(c)})
 	}
 	lost := s.abandoned(a, ownTurn(head, s).Principal, head.ID)
 	err := e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)
@@ -663,34 +691,6 @@ func (e *Engine) keepLeases() {
 			e.renew()
 		}
 	}
-}
-
-func (e *Engine) retryOrphans() {
-	e.mu.Lock()
-	ids := make([]string, 0, len(e.orphans))
-	for id := range e.orphans {
-		ids = append(ids, id)
-	}
-	e.mu.Unlock()
-	for _, id := range ids {
-		ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
-		if err := e.retryOrphan(ctx, id); err != nil && e.ctx.Err() == nil {
-			e.opts.Logger.WarnContext(ctx, "run not closed yet", "conversation", id, "err", err)
-		}
-		cancel()
-	}
-}
-
-func (e *Engine) retryOrphan(ctx context.Context, stream string) error {
-	unlock, err := e.lock(ctx, stream)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if e.running(stream) != nil {
-		return nil
-	}
-	return e.adopt(ctx, stream)
 }
 
 // renew extends the leases of the running runs. One that is lost ends its run.

@@ -46,7 +46,8 @@ type state struct {
 	answer     string                            // the newest text of the run
 	chart      json.RawMessage                   // the newest chart of the run
 	titled     footnote.Titled
-	answers    int // Answered events so far
+	answers    int  // Answered events so far
+	damaged    bool // some events cannot be read
 }
 
 // said is a message of a person, or of ours in a person's place: then it has no
@@ -75,6 +76,8 @@ func (s *state) apply(ev footnote.Event) {
 	s.events = append(s.events, ev)
 	s.clock(ev)
 	switch b := ev.Body.(type) {
+	case footnote.Unreadable:
+		s.unreadable(ev, b)
 	case footnote.Opened:
 		s.opened = b
 	case footnote.UserMessage:
@@ -92,10 +95,7 @@ func (s *state) apply(ev footnote.Event) {
 		s.keep(ev.Seq, b.Result)
 		s.asides = append(s.asides, aside{ev.Seq, b})
 	case footnote.RunStarted:
-		s.run, s.started, s.parked, s.resumes, s.recoveries = ev.Run, b, false, 0, 0
-		s.lastRun = ev.Run
-		s.steps, s.usage, s.cost, s.lost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
-		s.answer, s.chart, s.calls = "", nil, nil
+		s.begin(ev.Run, b)
 	case footnote.RunResumed:
 		s.parked, s.resumes = false, b.Attempt
 		if b.Reason == "recovered" {
@@ -121,6 +121,51 @@ func (s *state) apply(ev footnote.Event) {
 		s.result(ev.Seq, b)
 	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
 		s.run, s.parked, s.calls = "", false, nil
+	}
+}
+
+func (s *state) begin(run string, b footnote.RunStarted) {
+	s.run, s.started, s.parked, s.resumes, s.recoveries = run, b, false, 0, 0
+	s.lastRun = run
+	s.steps, s.usage, s.cost, s.lost = 0, footnote.Usage{}, footnote.Cost{}, footnote.Cost{}
+	s.answer, s.chart, s.calls = "", nil, nil
+}
+
+// unreadable takes what is known of an event that cannot be read: its kind.
+func (s *state) unreadable(ev footnote.Event, b footnote.Unreadable) {
+	s.damaged = true
+	switch {
+	case b.Kind == "run_started":
+		s.begin(ev.Run, unknownStart)
+	case b.Kind == "run_parked", b.Kind == "run_resumed":
+		s.parked = b.Kind == "run_parked"
+	case b.Kind == "assistant_message":
+		s.steps++
+		s.calls = nil
+	case footnote.Terminal(b):
+		s.run, s.parked, s.calls = "", false, nil
+	}
+}
+
+// unknownStart is how a run began of which that cannot be read: nobody goes on with it who
+// does not know for whom, and with which rights.
+var unknownStart = footnote.RunStarted{OnDisconnect: Cancel}
+
+// agree corrects the state of a log that cannot all be read by the head of its stream, which
+// says what goes on.
+func (s *state) agree(head footnote.Stream) {
+	if s.opened.Assistant == "" {
+		s.opened.Assistant = head.Assistant
+	}
+	switch {
+	case !s.damaged:
+	case head.RunState == "":
+		s.run, s.parked, s.calls = "", false, nil
+	case s.run != head.Run:
+		s.begin(head.Run, unknownStart)
+		s.parked = head.RunState == "parked"
+	default:
+		s.parked = head.RunState == "parked"
 	}
 }
 
@@ -181,6 +226,10 @@ func (s *state) result(seq int64, r footnote.ToolResult) {
 	}
 	put(&s.results, r.CallID, r)
 	s.cost = s.cost.Add(r.Cost)
+	if !s.ids[r.CallID] { // the message that made the call cannot be read
+		s.ordinal++
+		put(&s.ids, r.CallID, true)
+	}
 	if r.Result != nil {
 		s.keep(seq, *r.Result)
 	}

@@ -42,7 +42,7 @@ func (r *run) retitle(terminal footnote.Body) {
 func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal, stream string, last int64, question, answer string) error {
 	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven words, in the language of the question, " +
 		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) + "\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
-	m, hold, err := e.aside(ctx, a, Spending{Conversation: stream, Tier: counts}, Request{
+	m, hold, err := e.aside(ctx, a, Spending{Conversation: stream, Tier: counts, TTL: titleTime}, Request{
 		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
 		Messages: []Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens, MaxCost: max(1, a.Limits.MicroUSD/titleShare),
 	})
@@ -68,7 +68,7 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 	}
 	defer leave()
 	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost}
-	settle := hold.Settle(m.Usage, m.Cost)
+	settle := hold.Settle(m.Usage, m.Cost, false)
 	if err = e.add(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
 		_, _, err = e.note(ctx, p, stream, note{body: titled, settle: settle}) // something has happened meanwhile
 	}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -10,8 +12,8 @@ import (
 )
 
 // writer appends the events of one run, in order, while the run goes on. What is
-// put is shown to readers when it has been committed. The first failure ends the
-// run: nothing after it is written.
+// put is shown to readers when it has been committed. While the log is away the
+// writer tries again; any other failure ends the run: nothing after it is written.
 type writer struct {
 	log    Log
 	topic  *hub.Topic
@@ -19,6 +21,9 @@ type writer struct {
 	run    string
 	owner  string
 	ttl    time.Duration
+	logger *slog.Logger
+	outage time.Duration   // how long it tries again while the log is away
+	ending <-chan struct{} // closed when the engine has to end
 	failed func(error)
 
 	mu    sync.Mutex // guards below
@@ -30,6 +35,7 @@ type writer struct {
 	queue []write
 	busy  bool
 	idle  chan struct{} // closed when the writer has nothing to do
+	away  error         // why the newest attempt to write came to nothing; nil: it did not
 	err   error
 }
 
@@ -97,8 +103,8 @@ func (w *writer) kick() {
 }
 
 // end puts the last events of the run and gives the lease back with them.
-func (w *writer) end(bodies ...footnote.Body) int64 {
-	return w.enqueue(write{bodies: bodies, release: true}, true)
+func (w *writer) end(settle []footnote.Settle, bodies ...footnote.Body) int64 {
+	return w.enqueue(write{bodies: bodies, settle: settle, release: true}, true)
 }
 
 func (w *writer) enqueue(q write, start bool) int64 {
@@ -130,35 +136,61 @@ func (w *writer) drain() {
 		fresh := w.fresh
 		w.mu.Unlock()
 
-		// Without the run's own deadline: what happened must be recorded also
-		// when the run has been cancelled.
-		ctx, cancel := context.WithTimeout(context.Background(), writeTime)
-		var events []footnote.Event
-		begun := time.Now()
-		err := w.secure(ctx)
-		switch {
-		case err != nil:
-		case fresh:
-			events, err = w.log.CreateAppend(ctx, w.stream, a)
-		default:
-			events, err = w.log.Append(ctx, a)
-		}
-		err = unanswered(ctx, err)
-		cancel()
+		events, begun, err := w.append(a, fresh)
 		w.done(batch, a, begun, events, err)
 	}
 }
 
+// append writes what is asked for, and tries again while the log is away: nobody
+// has been told that it failed. The first events of a new run are not tried again: a
+// person waits for them, and can ask again. It returns when the lease was certainly
+// ours.
+func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event, begun time.Time, err error) {
+	a.ID = rand.Int64()
+	begun = time.Now()
+	tries := newAttempts(w.outage, w.ending)
+	for first := true; ; first = false {
+		events, err = w.attempt(a, fresh, first)
+		if !away(err) || a.Take != nil {
+			return events, begun, err
+		}
+		w.waits(err)
+		if !tries.again(context.Background()) {
+			return events, begun, err
+		}
+	}
+}
+
+// waits says that the log is away, and why.
+func (w *writer) waits(err error) {
+	w.mu.Lock()
+	known := w.away != nil
+	w.away = err
+	w.mu.Unlock()
+	if !known {
+		w.logger.Warn("the log is away; the run waits for it", "conversation", w.stream.ID, "run", w.run, "err", err)
+	}
+}
+
+// attempt writes once. It has no deadline of the run: what happened must be recorded
+// also when the run has been cancelled.
+func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnote.Event, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	// A lease that is lost may be one that an earlier attempt has given back.
+	if err := w.secure(ctx); err != nil && (first || footnote.CodeOf(err) != footnote.Conflict) {
+		return nil, unanswered(ctx, err)
+	}
+	if fresh {
+		events, err = w.log.CreateAppend(ctx, w.stream, a)
+	} else {
+		events, err = w.log.Append(ctx, a)
+	}
+	return events, unanswered(ctx, err)
+}
+
 // writeTime is how long a write may take.
 const writeTime = 30 * time.Second
-
-// unanswered is err, or that of a write whose time was over.
-func unanswered(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store does not answer.", Err: err}
-	}
-	return err
-}
 
 // batch takes from the queue what can be written at once. w.mu must be held.
 func (w *writer) batch() []write {
@@ -198,6 +230,7 @@ func (w *writer) request(batch []write) footnote.Append {
 
 func (w *writer) done(batch []write, a footnote.Append, begun time.Time, events []footnote.Event, err error) {
 	w.mu.Lock()
+	w.away = nil
 	if err != nil {
 		if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
 			err = &footnote.Error{Code: footnote.Conflict, Message: msgTakenOver, Err: err}
@@ -241,6 +274,40 @@ func (w *writer) flush() error {
 	}
 }
 
+// stored is flush for those who do not wait while the log is away: what they have put
+// is written all the same once it is back.
+func (w *writer) stored(ctx context.Context) error {
+	look := time.NewTicker(lookElsewhere)
+	defer look.Stop()
+	for {
+		if err := w.trouble(); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		if !w.busy && len(w.queue) > 0 {
+			w.start()
+		}
+		busy, idle := w.busy, w.idle
+		w.mu.Unlock()
+		if !busy {
+			return w.flush()
+		}
+		select {
+		case <-idle:
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// trouble is why nothing can be written at present, though it may be later; or nil.
+func (w *writer) trouble() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.away
+}
+
 // start lets drain write what is queued. w.mu must be held.
 func (w *writer) start() {
 	if w.err != nil {
@@ -264,6 +331,7 @@ func (w *writer) seen() int64 {
 func (w *writer) took(begun time.Time, events int, released bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.fresh = false
 	if w.sure = begun; !released {
 		w.lease = w.last + 1
 	}
@@ -282,7 +350,7 @@ func (w *writer) renew(ctx context.Context, token int64) error {
 		w.sure = begun
 		w.mu.Unlock()
 	}
-	return err
+	return unanswered(ctx, err)
 }
 
 // secure renews a lease that may have run out unnoticed, because the process or the

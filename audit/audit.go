@@ -46,7 +46,7 @@ type Sink interface {
 type Options struct {
 	Log     Log
 	Sinks   map[string]Sink  // by a name that stays the same: the cursor's
-	Verbose bool             // each tool call with its reason and time, too
+	Verbose bool             // each tool call with its reason, time, input and output, too
 	Secrets []string         // never written, wherever they appear
 	Redact  []*regexp.Regexp // nor what one of them matches
 	Logger  *slog.Logger
@@ -58,31 +58,37 @@ type Options struct {
 
 // Entry is one line.
 type Entry struct {
-	Type       string     `json:"type"` // "audit"
-	SessionID  string     `json:"session_id"`
-	RunID      string     `json:"run_id"`
-	Timestamp  string     `json:"timestamp"` // RFC 3339, when the run ended
-	Org        string     `json:"org"`
-	User       string     `json:"user"`
-	Door       string     `json:"door"`
-	RequestID  string     `json:"request_id,omitempty"`
-	Outcome    string     `json:"outcome"`         // finished, failed or stopped
-	Error      string     `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
-	Question   string     `json:"user_question"`
-	Queries    []string   `json:"sql_queries_executed"`
-	Results    []Summary  `json:"query_results_summary"`
-	Response   string     `json:"final_response"`
-	Incomplete bool       `json:"final_response_incomplete,omitempty"` // the run broke off: Response is what the log has of what was shown
-	Unresolved []string   `json:"unresolved_numerals,omitempty"`
-	Calls      []ToolCall `json:"tool_calls,omitempty"` // verbose only
-	Metadata   Metadata   `json:"metadata"`
+	Type      string `json:"type"` // "audit"; "query" for a statement that a person ran
+	SessionID string `json:"session_id"`
+	RunID     string `json:"run_id,omitempty"` // a person's own statement has none
+	Timestamp string `json:"timestamp"`        // RFC 3339, when the run ended
+	Org       string `json:"org"`
+	User      string `json:"user"`
+	Door      string `json:"door"`
+	RequestID string `json:"request_id,omitempty"`
+	Outcome   string `json:"outcome"`         // finished, failed or stopped
+	Error     string `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
+	// ErrorMessage is what the client was told of a run that failed.
+	ErrorMessage string     `json:"error_message,omitempty"`
+	Question     string     `json:"user_question"`
+	Queries      []string   `json:"sql_queries_executed"`
+	Results      []Summary  `json:"query_results_summary"`
+	Response     string     `json:"final_response"`
+	Incomplete   bool       `json:"final_response_incomplete,omitempty"` // the run broke off: Response is what the log has of what was shown
+	Unresolved   []string   `json:"unresolved_numerals,omitempty"`
+	Unreadable   []int64    `json:"unreadable_events,omitempty"` // events of the run that cannot be read: the line lacks what they say
+	Calls        []ToolCall `json:"tool_calls,omitempty"`        // verbose only
+	Metadata     Metadata   `json:"metadata"`
 }
 
-// Summary describes the rows of one query.
+// Summary is what became of the statement that stands in the same place of Queries.
 type Summary struct {
-	Table    string   `json:"table"` // the tables the statement names
-	RowCount int      `json:"row_count"`
-	Columns  []string `json:"columns"`
+	Table     string   `json:"table"`     // the tables it reads, as its engine's grammar says; empty when that was not asked
+	RowCount  int      `json:"row_count"` // rows that were read
+	Columns   []string `json:"columns"`
+	Outcome   string   `json:"outcome"` // a footnote.Statement's
+	Source    string   `json:"source,omitempty"`
+	InBrowser bool     `json:"in_browser,omitempty"` // the user's page ran it, and says so
 }
 
 // ToolCall is one call, for the verbose audit.
@@ -91,6 +97,10 @@ type ToolCall struct {
 	Thought string `json:"thought,omitempty"`
 	Millis  int64  `json:"millis"`
 	IsError bool   `json:"is_error,omitempty"`
+	By      string `json:"by,omitempty"`     // who answered it: server, client, user or recovery
+	Input   string `json:"input,omitempty"`  // its arguments, JSON: a command, a transform, a statement
+	Output  string `json:"output,omitempty"` // what the model read
+	Cut     bool   `json:"cut,omitempty"`    // input or output are longer
 }
 
 // Metadata is what a run took.
@@ -299,6 +309,13 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines) // one line for each
 	for _, ev := range batch {
+		if b, ok := ev.Body.(footnote.QueryRun); ok {
+			entry := ran(ev.Event, b)
+			entry.Org, entry.User = ev.Org, ev.User
+			if err := a.encode(enc, entry); err != nil {
+				return nil, err
+			}
+		}
 		if ev.Run == "" {
 			continue
 		}
@@ -335,12 +352,21 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 				return nil, err
 			}
 		}
-		entry.redact(a.scan)
-		if err := enc.Encode(entry); err != nil {
-			return nil, fmt.Errorf("encode the audit of %s: %w", ev.Stream, err)
+		if err := a.encode(enc, entry); err != nil {
+			return nil, err
 		}
 	}
 	return lines.Bytes(), nil
+}
+
+// encode writes an entry, without secrets.
+func (a *Audit) encode(enc *json.Encoder, e Entry) error {
+	e.redact(a.scan)
+	e.bound()
+	if err := enc.Encode(e); err != nil {
+		return fmt.Errorf("encode the audit of %s: %w", e.SessionID, err)
+	}
+	return nil
 }
 
 // begins reports whether a body is one of those a run's events begin with.
@@ -418,10 +444,15 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			e.Door, e.RequestID = b.Door, b.RequestID
 		case footnote.AssistantMessage:
 			e.message(b, inputs)
+		case footnote.StepFailed:
+			e.say(b.Partial)
 		case footnote.ToolResult:
 			e.result(b, inputs[b.CallID], verbose)
 		case footnote.Answered:
-			e.Response, answered = b.Text, true
+			answered = true
+			if !strings.HasSuffix(strings.TrimSpace(e.Response), strings.TrimSpace(b.Text)) {
+				e.say(b.Text) // such as the best answer at a limit
+			}
 			for _, u := range b.Unresolved {
 				e.Unresolved = append(e.Unresolved, u.Text)
 			}
@@ -429,70 +460,114 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			e.Outcome = "finished"
 			e.took(b.Usage, b.Cost, b.Millis)
 		case footnote.RunFailed:
-			e.Outcome, e.Error = "failed", string(b.Code)
+			e.Outcome, e.Error, e.ErrorMessage = "failed", string(b.Code), b.Message
 			e.took(b.Usage, b.Cost, b.Millis)
 		case footnote.RunStopped:
 			e.Outcome, e.Error = "stopped", b.By
 			e.took(b.Usage, b.Cost, b.Millis)
+		case footnote.Unreadable:
+			e.Unreadable = append(e.Unreadable, ev.Seq)
+			if footnote.Terminal(b) {
+				e.Outcome = strings.TrimPrefix(b.Kind, "run_")
+			}
 		}
 	}
-	if !answered {
-		e.Response, e.Incomplete = partial(events), e.Outcome != "finished"
-	}
+	e.Incomplete = !answered && e.Outcome != "finished"
 	return e
 }
 
-// partial is the newest text of a run that has no answer.
-func partial(events []footnote.Event) (text string) {
-	for _, ev := range events {
-		switch b := ev.Body.(type) {
-		case footnote.AssistantMessage:
-			text = cmp.Or(agent.Text(b.Blocks), text)
-		case footnote.StepFailed:
-			text = cmp.Or(b.Partial, text)
-		}
+// ran is the entry of a statement that a person ran beside a conversation.
+func ran(ev footnote.Event, b footnote.QueryRun) Entry {
+	e := Entry{Type: "query", SessionID: ev.Stream, Timestamp: ev.Time.UTC().Format(time.RFC3339Nano), Outcome: "finished", Queries: []string{}, Results: []Summary{}}
+	st := ofResult(b.Result)
+	st.Tables, st.InBrowser = b.Tables, b.Result.Source == "client"
+	e.statement(st)
+	e.Metadata.DurationSeconds = float64(b.Millis) / 1000
+	return e
+}
+
+// say adds a text that the client was shown to those before it. Texts of several
+// messages are set apart by a blank line, as the doors do.
+func (e *Entry) say(text string) {
+	switch {
+	case strings.TrimSpace(text) == "":
+	case e.Response == "":
+		e.Response = text
+	default:
+		e.Response += "\n\n" + text
 	}
-	return text
 }
 
 func (e *Entry) message(m footnote.AssistantMessage, inputs map[string]json.RawMessage) {
 	e.Metadata.Model = cmp.Or(m.Model, e.Metadata.Model)
-	for _, raw := range m.Blocks {
-		if !bytes.Contains(raw, []byte(agent.ToolUseBlock)) {
-			continue // most are text, and some are long
+	var said strings.Builder
+	for _, b := range agent.Shown(m.Blocks) {
+		if b.Kind == agent.TextBlock {
+			said.WriteString(b.Text)
 		}
-		var b struct {
-			Type, ID string
-			Input    json.RawMessage
-		}
-		if json.Unmarshal(raw, &b) == nil && b.Type == agent.ToolUseBlock {
+		if b.ID != "" { // also of the call that gives the answer
 			e.Metadata.ToolCallCount++
 			inputs[b.ID] = b.Input
 		}
 	}
+	e.say(said.String())
 }
 
 func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose bool) {
-	var in struct{ SQL, Query, Thought string }
+	var in struct{ SQL, Thought string }
 	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
-	switch {
-	case r.Result != nil && r.Result.SQL != "":
-		e.Queries = append(e.Queries, r.Result.SQL) // what really ran
-	case in.SQL != "":
-		e.Queries = append(e.Queries, in.SQL)
-	case in.Query != "" && queryTool.MatchString(r.Name):
-		e.Queries = append(e.Queries, in.Query)
-	}
-	if r.Result != nil {
-		s := Summary{Table: tables(r.Result.SQL), RowCount: r.Result.RowCount, Columns: []string{}}
-		for _, c := range r.Result.Columns {
-			s.Columns = append(s.Columns, c.Name)
-		}
-		e.Results = append(e.Results, s)
+	for _, st := range statementsOf(r, in.SQL) {
+		e.statement(st)
 	}
 	if verbose {
-		e.Calls = append(e.Calls, ToolCall{Name: r.Name, Thought: in.Thought, Millis: r.Millis, IsError: r.IsError})
+		e.Calls = append(e.Calls, ToolCall{
+			Name: r.Name, Thought: in.Thought, Millis: r.Millis, IsError: r.IsError, By: r.By, Input: string(input), Output: r.Content,
+		})
 	}
+}
+
+// statementsOf are the statements of a call. Logs of older programs do not name them:
+// there the stored result and the fault tell.
+func statementsOf(r footnote.ToolResult, sql string) []footnote.Statement {
+	switch {
+	case r.Statements != nil:
+		return r.Statements
+	case r.Result != nil && r.Result.SQL != "":
+		st := ofResult(*r.Result)
+		st.InBrowser = r.By == "client"
+		if r.CacheHit {
+			st.Outcome = footnote.StatementCached
+		}
+		return []footnote.Statement{st}
+	case sql == "":
+		return nil
+	}
+	st := footnote.Statement{SQL: sql, Outcome: cmp.Or(r.Fault, footnote.StatementNotRun)} // a fault is an outcome
+	if r.By == "recovery" {
+		st.Outcome = footnote.StatementCancelled
+	}
+	return []footnote.Statement{st}
+}
+
+// ofResult is the statement of a stored result.
+func ofResult(r footnote.StoredResult) footnote.Statement {
+	st := footnote.Statement{SQL: r.SQL, Source: r.Source, RowCount: r.RowCount, Outcome: footnote.StatementExecuted}
+	if r.Truncated && r.Source != "client" { // of a client's result only the rows that came here are cut
+		st.Outcome = footnote.StatementTruncated
+	}
+	for _, c := range r.Columns {
+		st.Columns = append(st.Columns, c.Name)
+	}
+	return st
+}
+
+// statement adds a statement and, in the same place, what became of it.
+func (e *Entry) statement(st footnote.Statement) {
+	e.Queries = append(e.Queries, st.SQL)
+	e.Results = append(e.Results, Summary{
+		Table: strings.Join(st.Tables, ", "), RowCount: st.RowCount, Columns: append([]string{}, st.Columns...),
+		Outcome: st.Outcome, Source: st.Source, InBrowser: st.InBrowser,
+	})
 }
 
 func (e *Entry) took(u footnote.Usage, c footnote.Cost, millis int64) {
@@ -501,40 +576,43 @@ func (e *Entry) took(u footnote.Usage, c footnote.Cost, millis int64) {
 	e.Metadata.DurationSeconds = float64(millis) / 1000
 }
 
-// queryTool are the tools whose argument "query" is a statement, and not words to
-// search for.
-var queryTool = regexp.MustCompile(`(?i)query|sql`)
+// Bounds of what the verbose audit keeps, in bytes: of the input and the output of one
+// call, and of all of a run.
+const (
+	mostOfCall = 16 << 10
+	mostOfRun  = 512 << 10
+)
 
-var tableName = regexp.MustCompile(`(?i)\b(?:from|join)\s+("[^"]+"|\x60[^\x60]+\x60|\[[^\]]+\]|[\w.]+)`)
-
-// tables names the tables a statement reads, as far as its text says so.
-func tables(sql string) string {
-	seen := map[string]bool{}
-	for _, m := range tableName.FindAllStringSubmatch(sql, -1) {
-		seen[strings.Trim(m[1], "\"`[]")] = true
+// bound cuts what the verbose audit keeps of the calls. It comes after redact: of a
+// secret that is cut in two, each half would pass.
+func (e *Entry) bound() {
+	left := mostOfRun
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		for _, text := range []*string{&c.Input, &c.Output} {
+			if most := min(mostOfCall, left); len(*text) > most {
+				*text, c.Cut = strings.ToValidUTF8((*text)[:most], ""), true
+			}
+			left -= len(*text)
+		}
 	}
-	names := make([]string, 0, len(seen))
-	for n := range seen {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return strings.Join(names, ", ")
 }
 
 // redact changes every text of an entry that came from a person, a model or a tool.
 func (e *Entry) redact(clean func(string) string) {
-	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.Question, &e.Response, &e.Metadata.Model} {
+	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Org, &e.User, &e.Door, &e.RequestID, &e.Error, &e.ErrorMessage, &e.Question, &e.Response, &e.Metadata.Model} {
 		*text = clean(*text)
 	}
 	for _, list := range [][]string{e.Queries, e.Unresolved} {
 		redactAll(list, clean)
 	}
 	for i := range e.Results {
-		e.Results[i].Table = clean(e.Results[i].Table)
+		e.Results[i].Table, e.Results[i].Source = clean(e.Results[i].Table), clean(e.Results[i].Source)
 		redactAll(e.Results[i].Columns, clean)
 	}
 	for i := range e.Calls {
-		e.Calls[i].Name, e.Calls[i].Thought = clean(e.Calls[i].Name), clean(e.Calls[i].Thought)
+		c := &e.Calls[i]
+		c.Name, c.Thought, c.Input, c.Output = clean(c.Name), clean(c.Thought), clean(c.Input), clean(c.Output)
 	}
 }
 

@@ -76,7 +76,9 @@ func question(text, answer, thought string) []footnote.Body {
 		footnote.AssistantMessage{Step: 1, Model: "claude", Blocks: []json.RawMessage{block}, StopReason: "tool_use"},
 		footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: "…", Millis: 7, Result: &footnote.StoredResult{
 			ID: "r1", SQL: `select a, n from orders o join "Line Items" l on true`, RowCount: 3,
-			Columns: []footnote.Column{{Name: "a"}, {Name: "n", Kind: footnote.KindInteger}}}},
+			Columns: []footnote.Column{{Name: "a"}, {Name: "n", Kind: footnote.KindInteger}}},
+			Statements: []footnote.Statement{{SQL: `select a, n from orders o join "Line Items" l on true`, Source: "shop", Outcome: footnote.StatementExecuted,
+				Tables: []string{"orders", "Line Items"}, Columns: []string{"a", "n"}, RowCount: 3}}},
 		footnote.Answered{Text: answer, Unresolved: []footnote.Unresolved{{Text: "7"}}},
 		footnote.RunFinished{Reason: "end_turn", Steps: 2, Usage: footnote.Usage{Input: 100, CacheRead: 20, Output: 30}, Cost: footnote.Cost{MicroUSD: 1500}, Millis: 2500},
 	}
@@ -126,7 +128,7 @@ func TestALineHasTheFieldsThatWereAskedFor(t *testing.T) {
 		"user_question":        "How many?",
 		"sql_queries_executed": []any{`select a, n from orders o join "Line Items" l on true`},
 		"query_results_summary": []any{map[string]any{
-			"table": "Line Items, orders", "row_count": 3.0, "columns": []any{"a", "n"}}},
+			"table": "orders, Line Items", "row_count": 3.0, "columns": []any{"a", "n"}, "outcome": "executed", "source": "shop"}},
 		"final_response":      "42 <b>",
 		"unresolved_numerals": []any{"7"},
 		"metadata": map[string]any{"model": "claude", "prompt_tokens": 120.0, "completion_tokens": 30.0, "cost_estimate_usd": 0.0015,
@@ -168,10 +170,11 @@ func TestTextAndModelOfRunsThatBrokeOff(t *testing.T) {
 		{"stopped while it spoke", "There are", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There are"}, stopped}},
 		{"stopped before it spoke", "", "claude", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, stopped}},
 		{"stopped in a tool", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), stopped}},
-		{"stopped after a tool", "There", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped}},
+		{"stopped after a tool", "I look.\n\nThere", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.StepFailed{Partial: "There"}, stopped}},
 		{"killed while it spoke", "I look.", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.RunStopped{By: "interrupted"}}},
-		{"tried again", "42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There"}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{}}},
-		{"answered with nothing", "", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{}}},
+		{"tried again", "There\n\n42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, footnote.StepFailed{Partial: "There"}, said("42"), footnote.Answered{Text: "42"}, footnote.RunFinished{}}},
+		{"answered at a limit", "I look.\n\nAs far as I got: 42", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("I look."), footnote.Answered{Text: "As far as I got: 42"}, footnote.RunFinished{}}},
+		{"answered with nothing", "x", "served", []footnote.Body{opened, footnote.UserMessage{Text: "q"}, said("x"), footnote.Answered{}, footnote.RunFinished{}}},
 	} {
 		log, out := store.NewMem(), &sink{}
 		put(t, log, "run_1", tc.bodies...)
@@ -208,7 +211,7 @@ func TestVerboseTellsTheCalls(t *testing.T) {
 		log, out := store.NewMem(), &sink{}
 		put(t, log, "run_1", question("q", "a", "because")...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: verbose})
-		want := `"tool_calls":[{"name":"run_query","thought":"because","millis":7}]`
+		want := `"tool_calls":[{"name":"run_query","thought":"because","millis":7,"input":"{\"sql\":\"select a, n from orders o join \\\"Line Items\\\" l on true\",\"thought\":\"because\"}","output":"…"}]`
 		if got := strings.Contains(out.text(), want); got != verbose {
 			t.Errorf("verbose %t: %s", verbose, out.text())
 		}
@@ -233,7 +236,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	for _, text := range append(secrets, string(inJSON), string(twice)) {
 		log, out := store.NewMem(), &sink{}
 		bodies := question("q "+text, "a "+text, "t "+text)
-		bodies[3] = footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Result: &footnote.StoredResult{SQL: "select '" + text + "'", RowCount: 12345,
+		bodies[3] = footnote.ToolResult{CallID: "toolu_1", Name: "run_query", Content: strings.Repeat("x", 16<<10-5) + text, Result: &footnote.StoredResult{SQL: "select '" + text + "'", RowCount: 12345,
 			Columns: []footnote.Column{{Name: text}}}}
 		put(t, log, "run_1", bodies...)
 		once(t, audit.Options{Log: log, Sinks: map[string]audit.Sink{"x": out}, Verbose: true, Secrets: secrets})
@@ -245,7 +248,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 			t.Errorf("%q: question %q", text, e.Question)
 		}
 		for _, part := range []string{"sk-secret", "and-longer", "ss\\wo", "wo<rd", "wo\\u003crd"} {
-			for _, field := range append(append(e.Queries, e.Results[0].Columns...), e.Question, e.Response, e.Calls[0].Thought) {
+			for _, field := range append(append(e.Queries, e.Results[0].Columns...), e.Question, e.Response, e.Calls[0].Thought, e.Calls[0].Input, e.Calls[0].Output) {
 				if strings.Contains(field, part) {
 					t.Errorf("%q is written: %s", part, field)
 				}

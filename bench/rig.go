@@ -99,7 +99,7 @@ func (r *rig) serve(ctx context.Context, data string, settings ...string) (*proc
 		"FOOTNOTE_UPSTREAM=anthropic", "FOOTNOTE_API_KEYS=bench-key=bench/bench", "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LOG_LEVEL=warn",
 		"FOOTNOTE_CACHE_TTL=0s", // a tool step is to run its query
 		"FOOTNOTE_MAX_BUDGET_USD=1000", "FOOTNOTE_INPUT_MAX_CHARS=1000000", "FOOTNOTE_BODY_LIMIT=8000000",
-		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_API_KEY=bench")
+		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_MODEL_KEY=bench")
 	cmd.Env = append(cmd.Env, settings...)
 	return r.launch(cmd, func(line string) string {
 		_, rest, _ := strings.Cut(line, `"listen":"`)

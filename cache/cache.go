@@ -172,7 +172,7 @@ func (t tool) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 	case <-ctx.Done():
 		return agent.Output{}, context.Cause(ctx)
 	}
-	if out, err := t.cache.decode(f.data, k, t.rule.TTL, call.ResultID); f.data != nil && err == nil {
+	if out, err := t.cache.decode(ctx, f.data, k, t.rule.TTL, call.ResultID); f.data != nil && err == nil {
 		t.looked("shared")
 		return out, nil
 	}
@@ -191,7 +191,7 @@ func (t tool) lead(ctx context.Context, k key, call agent.Call, f *flight) (agen
 		c.failed(ctx, "get", err)
 	}
 	if data != nil {
-		out, err := c.decode(data, k, t.rule.TTL, call.ResultID)
+		out, err := c.decode(ctx, data, k, t.rule.TTL, call.ResultID)
 		if err == nil {
 			f.data = data
 			t.looked("hit")
@@ -213,7 +213,15 @@ func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent
 	mark, id := newMark(), call.ResultID
 	call.ResultID = mark
 	begun := c.opts.Now()
-	out, err := t.Tool.Call(ctx, call)
+	own, ran := footnote.WithStatements(ctx)
+	out, err := t.Tool.Call(own, call)
+	var tables []string
+	for _, st := range ran.All() {
+		footnote.NoteStatement(ctx, st)
+		if strings.HasPrefix(out.SQL, st.SQL) { // an operator's has its arguments behind it
+			tables = st.Tables
+		}
+	}
 	if err != nil {
 		return out, err
 	}
@@ -228,7 +236,7 @@ func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent
 	}
 	data, err := encode(entry{
 		Key: k.material, Mark: mark, Made: begun.UTC(), Content: marked,
-		Source: out.Source, SQL: out.SQL,
+		Source: out.Source, SQL: out.SQL, Tables: tables,
 	}, *out.Rows)
 	if err != nil {
 		c.opts.Logger.DebugContext(ctx, "result not cached", "tool", call.Name, "err", err)
@@ -295,6 +303,7 @@ type entry struct {
 	Content   string            `json:"content"`
 	Source    string            `json:"source"`
 	SQL       string            `json:"sql"`
+	Tables    []string          `json:"tables,omitempty"` // that the statement reads
 	Columns   []footnote.Column `json:"columns"`
 	Truncated bool              `json:"truncated,omitempty"`
 	Rows      json.RawMessage   `json:"rows"`

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func encode(e entry, rows footnote.Result) ([]byte, error) {
 // decode reads an entry for a call with key k, whose result is to be called id. It
 // believes nothing: who can write to the server that keeps entries could have
 // written this one.
-func (c *Cache) decode(data []byte, k key, ttl time.Duration, id string) (agent.Output, error) {
+func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duration, id string) (agent.Output, error) {
 	if len(data) > maxEntry {
 		return agent.Output{}, fmt.Errorf("the entry has more than %d bytes", maxEntry)
 	}
@@ -75,6 +76,11 @@ func (c *Cache) decode(data []byte, k key, ttl time.Duration, id string) (agent.
 	if err != nil {
 		return agent.Output{}, err
 	}
+	st := footnote.Statement{SQL: e.SQL, Source: e.Source, Outcome: footnote.StatementCached, Tables: e.Tables, RowCount: len(rows.Rows)}
+	for _, col := range e.Columns {
+		st.Columns = append(st.Columns, col.Name)
+	}
+	footnote.NoteStatement(ctx, st)
 	return agent.Output{
 		Content: strings.ReplaceAll(e.Content, e.Mark, id), Rows: rows,
 		Source: e.Source, SQL: e.SQL, CacheHit: true, RanAt: e.Made,

@@ -34,6 +34,17 @@ func TestResolveGivesTheCell(t *testing.T) {
 	}
 }
 
+// TestHiddenCharactersDoNotHideTheCell holds for a name with a character that nobody
+// sees: the model reads and repeats its code point.
+func TestHiddenCharactersDoNotHideTheCell(t *testing.T) {
+	tables := regions()
+	tables[0].Result.Rows[0][0] = "Ber\u200blin \U000e0041West"
+	cites, open := cite.Resolve("Ber<U+200B>lin <U+E0041>West made 1,204.50 with 120 orders.", tables, "")
+	if len(cites) != 2 || len(open) != 0 || *cites[0].Row != 0 || cites[0].Column != "revenue" || cites[1].Column != "orders" {
+		t.Errorf("Resolve = %+v, %v", cites, open)
+	}
+}
+
 func TestReasonNamesTheOtherRow(t *testing.T) {
 	for text, want := range map[string]string{
 		"Berlin made 980.25.":               "980.25 is in the row of Hamburg, not Berlin",

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // prose is the answer cut up: tokens, and for each token the clause, the sentence
@@ -56,6 +58,7 @@ type block struct {
 const maxText = 128 << 10
 
 func parse(text string) *prose {
+	text = visible.Blank(text) // the 200 of a hidden character is no number
 	p := &prose{text: text, tokens: make([]token, 0, len(text)/5+8)}
 	fence := ""
 	var last block

@@ -16,6 +16,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/access"
+	"github.com/footnotehq/footnote/internal/apikey"
 	"github.com/footnotehq/footnote/internal/rowfilter"
 	"github.com/footnotehq/footnote/internal/token"
 )
@@ -36,18 +37,60 @@ func (c Config) Check() error {
 	if _, err := c.RedactPatterns(); err != nil {
 		return err
 	}
-	if c.Upstream == Anthropic && c.APIKey == "" {
-		return errors.New(`upstream is "anthropic", but api_key (ANTHROPIC_API_KEY) is not set`)
-	}
-	if c.Upstream == Compatible && c.BaseURL == "" {
-		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
+	if err := c.checkUpstream(); err != nil {
+		return err
 	}
 	for _, name := range sortedKeys(c.Sources) {
 		if err := CheckSource(name, c.Sources[name]); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(c.checkFilters(), c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(), c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen())
+	return cmp.Or(c.checkFilters(), c.checkFunctions(), c.checkOrigins(), c.checkLimits(), c.Auth.JWT.check(),
+		c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(), c.checkKeys())
+}
+
+// checkUpstream reports settings of the model that do not fit together.
+func (c Config) checkUpstream() error {
+	switch {
+	case c.Upstream == Anthropic && c.APIKey == "":
+		return errors.New(`upstream is "anthropic", but model_key (ANTHROPIC_API_KEY) is not set`)
+	case c.Upstream == Compatible && c.BaseURL == "":
+		return errors.New(`upstream is "compatible", but base_url (ANTHROPIC_BASE_URL) is not set`)
+	}
+	return nil
+}
+
+// checkElsewhere refuses to send anything to another machine because of an address alone,
+// which may stand in the environment for other programs: it takes a key, or that the
+// upstream is named.
+func (c Config) checkElsewhere(named bool) error {
+	if named || c.Upstream != Compatible || c.APIKey != "" || loopback(hostOf(c.BaseURL)) {
+		return nil
+	}
+	return fmt.Errorf("base_url is %q, another machine, but model_key is not set: set upstream to compatible "+
+		"to send questions and query results there without a key, or model to offline to keep them here", withoutUser(c.BaseURL))
+}
+
+// vendorKey is how keys of the vendor's Messages API begin.
+const vendorKey = "sk-ant-"
+
+// checkKeys reports a key that is both the model's and a caller's.
+func (c Config) checkKeys() error {
+	if apikey.IDOf(string(c.APIKey)) != string(c.APIKey) {
+		return errors.New("model_key is a key made by footnote keys, which is for those who call this server; " +
+			"set it to the key of the model's server")
+	}
+	for i, k := range c.APIKeys {
+		switch {
+		case k.Key == c.APIKey:
+			return fmt.Errorf("api_keys entry %d is the model_key, too: give callers a key of their own, "+
+				"or they hold the key of the model's server", i+1)
+		case strings.HasPrefix(string(k.Key), vendorKey):
+			return fmt.Errorf("api_keys entry %d begins with %s, as a key of the model's vendor does: "+
+				"set that as model_key, and give callers a key of their own", i+1, vendorKey)
+		}
+	}
+	return nil
 }
 
 // bound is what a setting must be, and whether it is.
@@ -108,12 +151,19 @@ func (c Config) sizes() []bound {
 		{"limits.query_rows", c.Limits.QueryRows > 0 && c.Limits.QueryRows <= 1_000_000, c.Limits.QueryRows, "1 to 1000000"},
 		{"limits.query_bytes", c.Limits.QueryBytes >= 1<<10 && c.Limits.QueryBytes <= 256<<20, c.Limits.QueryBytes, "1024 to 268435456"},
 		{"limits.query_memory", c.Limits.QueryMemory >= 64<<20, c.Limits.QueryMemory, "67108864 or more"},
+		{"limits.load_memory", c.Limits.LoadMemory >= 128<<20, c.Limits.LoadMemory, "134217728 or more"},
+		{"limits.child_memory", c.Limits.ChildMemory == 0 || c.Limits.ChildMemory >= max(c.Limits.QueryMemory, c.Limits.LoadMemory)+128<<20, c.Limits.ChildMemory,
+			"0, or 134217728 more than limits.query_memory and limits.load_memory"},
+		{"limits.streams", c.Limits.Streams >= 0 && c.Limits.Streams <= 1_000_000, c.Limits.Streams, "0 to 1000000"},
+		{"limits.streams_per_user", c.Limits.StreamsPerUser >= 0 && c.Limits.StreamsPerUser <= 1_000_000, c.Limits.StreamsPerUser, "0 to 1000000"},
 		{"cache.ttl", c.Cache.TTL >= 0 && c.Cache.TTL <= longestTTL, c.Cache.TTL, "0s to 24h"},
 		{"cache.bytes", c.Cache.Bytes >= 1<<20 && c.Cache.Bytes <= 64<<30, c.Cache.Bytes, "1048576 to 68719476736"},
 		{"cache.entries", c.Cache.Entries > 0 && c.Cache.Entries <= 10_000_000, c.Cache.Entries, "1 to 10000000"},
 		{"coder.command_time", c.Coder.CommandTime > 0 && c.Coder.CommandTime <= time.Hour, c.Coder.CommandTime, "more than 0 and at most 1h"},
 		{"coder.command_memory", c.Coder.CommandMemory >= 64<<20, c.Coder.CommandMemory, "67108864 or more"},
 		{"coder.size", c.Coder.Size >= 1<<20, c.Coder.Size, "1048576 or more"},
+		{"coder.history", c.Coder.History >= 1<<20, c.Coder.History, "1048576 or more"},
+		{"coder.org_history", c.Coder.OrgHistory >= c.Coder.History, c.Coder.OrgHistory, "at least coder.history"},
 	}
 }
 
@@ -157,6 +207,22 @@ func (c Config) checkFilters() error {
 		}
 		if _, err := rowfilter.Parse(c.Filters[name]); err != nil {
 			return fmt.Errorf("filters.%s.%w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkFunctions says which entries of functions are none.
+func (c Config) checkFunctions() error {
+	for _, entry := range c.Functions {
+		name, function, _ := strings.Cut(entry, "=")
+		where, known := c.Sources[strings.TrimSpace(name)]
+		switch {
+		case !validName(strings.TrimSpace(name)) || strings.TrimSpace(function) == "":
+			return fmt.Errorf("functions has %q; it must be a source's name, = and a function with its schema "+
+				"or an extension, such as shop=public.net_price", entry)
+		case known && !postgresURL(where):
+			return fmt.Errorf("functions has %q, but %s is no Postgres database", entry, name)
 		}
 	}
 	return nil
@@ -321,14 +387,13 @@ func (c Config) checkListen() error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("listen is %q; the port must be a number from 0 to 65535", c.Listen)
 	}
-	ip := net.ParseIP(host)
-	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
-	if !loopback && !c.NeedsKey() {
+	local := loopback(host)
+	if !local && !c.NeedsKey() {
 		return fmt.Errorf("listen is %q, which others can reach, but api_keys is empty: set FOOTNOTE_API_KEYS, auth.jwt, or auth.required with keys of footnote keys, or listen on 127.0.0.1", c.Listen)
 	}
 	seen := map[Secret]bool{}
 	for i, k := range c.APIKeys {
-		if len(k.Key) < 16 && !loopback {
+		if len(k.Key) < 16 && !local {
 			return fmt.Errorf("api_keys entry %d is shorter than 16 characters, too short for an address others can reach", i+1)
 		}
 		if weak(string(k.Key)) {
@@ -337,9 +402,18 @@ func (c Config) checkListen() error {
 		if seen[k.Key] {
 			return fmt.Errorf("api_keys entry %d is there twice", i+1)
 		}
+		if err := k.principal().Check(); err != nil {
+			return fmt.Errorf("api_keys entry %d: %w", i+1, err)
+		}
 		seen[k.Key] = true
 	}
 	return nil
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // weak reports whether a key is one that the server refuses.

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -42,15 +43,18 @@ type Config struct {
 	// security: source → table → condition, or all. A source that is here shows the
 	// tables that are named and no others.
 	Filters map[string]map[string]string `yaml:"filters"`
-	APIKeys []Key                        `yaml:"api_keys"` // who may call
-	Auth    Auth                         `yaml:"auth"`
-	Access  []access.Rule                `yaml:"access"` // who may use what; empty: everybody everything
-	Origins []string                     `yaml:"cors_origins"`
+	// Functions are source=schema.name, of Postgres sources: functions of the database
+	// itself that queries may run; source=extension is all functions of an extension.
+	Functions []string      `yaml:"functions"`
+	APIKeys   []Key         `yaml:"api_keys"` // who may call
+	Auth      Auth          `yaml:"auth"`
+	Access    []access.Rule `yaml:"access"` // who may use what; empty: everybody everything
+	Origins   []string      `yaml:"cors_origins"`
 
-	Upstream  string   `yaml:"upstream"` // anthropic, compatible or offline
-	BaseURL   string   `yaml:"base_url"` // of the Messages API, without /v1
-	APIKey    Secret   `yaml:"api_key"`  // of the Messages API
-	Model     string   `yaml:"model"`    // "offline" forces the planner
+	Upstream  string   `yaml:"upstream"`  // anthropic, compatible or offline
+	BaseURL   string   `yaml:"base_url"`  // of the Messages API, without /v1
+	APIKey    Secret   `yaml:"model_key"` // of the Messages API; api_keys are of those who call us
+	Model     string   `yaml:"model"`     // "offline" forces the planner
 	Fallbacks []string `yaml:"fallback_models"`
 	MaxTokens int      `yaml:"max_tokens"` // of one model message
 	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's own
@@ -81,7 +85,7 @@ type Config struct {
 
 	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
 	LogFile    string `yaml:"log_file"`    // of the audit
-	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason and time, too
+	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason, time, input and output, too
 	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
 
 	SlowResponse time.Duration `yaml:"slow_response"` // an answer that takes as long is counted as slow; 0: none
@@ -184,12 +188,18 @@ type Limits struct {
 	QueryRows   int           `yaml:"query_rows"`
 	QueryBytes  int64         `yaml:"query_bytes"`
 	QueryMemory int64         `yaml:"query_memory"`
+	LoadMemory  int64         `yaml:"load_memory"`  // of one child process that loads files
+	ChildMemory int64         `yaml:"child_memory"` // of all child processes together; 0: half of the machine's
+
+	Streams        int `yaml:"streams"`          // answers and event streams that are open at once; 0: from the limit of open files
+	StreamsPerUser int `yaml:"streams_per_user"` // of one user; 0: a quarter of streams
 
 	Default    Allowance            `yaml:"default"`
 	Orgs       map[string]Allowance `yaml:"orgs"`
 	Roles      map[string]Allowance `yaml:"roles"`
 	Users      map[string]Allowance `yaml:"users"`       // by org/user
 	ToolPrices map[string]float64   `yaml:"tool_prices"` // of one call, in US dollars
+	BudgetWait time.Duration        `yaml:"budget_wait"` // for money that is reserved for others; 0: not at all
 	Replicas   int                  `yaml:"replicas"`    // servers that share the limits of requests while Redis is away
 }
 
@@ -247,6 +257,17 @@ type OwnParameter struct {
 	Optional    bool     `yaml:"optional"` // left out, it is NULL
 }
 
+// FunctionsOf are the functions and extensions that queries of a source may use.
+func (c Config) FunctionsOf(source string) []string {
+	var list []string
+	for _, entry := range c.Functions {
+		if name, function, _ := strings.Cut(entry, "="); strings.TrimSpace(name) == source {
+			list = append(list, strings.TrimSpace(function))
+		}
+	}
+	return list
+}
+
 // Cache says how long and where results of tools are kept to answer the same call
 // again. With Redis they are there, else in memory.
 type Cache struct {
@@ -298,7 +319,9 @@ type Coder struct {
 	Deny          []string      `yaml:"deny"`
 	CommandTime   time.Duration `yaml:"command_time"`
 	CommandMemory int64         `yaml:"command_memory"`
-	Size          int64         `yaml:"size"` // of one workspace
+	Size          int64         `yaml:"size"`        // of one workspace
+	History       int64         `yaml:"history"`     // of the contents that are kept of one workspace
+	OrgHistory    int64         `yaml:"org_history"` // of all workspaces of an organisation
 }
 
 // Key is an API key of ours and who it stands for.
@@ -318,14 +341,14 @@ func Default() Config {
 		InputMaxChars: 10_000, MaxTurns: 10, MaxBudgetUSD: 0.50,
 		RunTimeout: 240 * time.Second, ToolTimeout: 30 * time.Second, HTTPTimeout: 300 * time.Second, DrainTimeout: 60 * time.Second,
 		BodyLimit: 1 << 20, UploadLimit: 256 << 20,
-		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20, Replicas: 1},
+		Limits:    Limits{QueryTime: 30 * time.Second, QueryRows: 10_000, QueryBytes: 5 << 20, QueryMemory: 512 << 20, LoadMemory: 1 << 30, BudgetWait: 20 * time.Second, Replicas: 1},
 		LogOutput: "stdout", LogFile: "audit.jsonl", LogLevel: "info", OnDisconnect: agent.Cancel, StoredOnDisconnect: agent.Continue, OnBusy: "reject", MaxEvents: 20_000,
 		SlowResponse: 30 * time.Second, Traces: Traces{Ratio: 1},
 		ParkTimeout: 5 * time.Minute,
 		Auth:        Auth{JWT: JWT{OrgClaim: "org", UserClaim: "sub", RolesClaim: "roles"}},
 		Cache:       Cache{TTL: 5 * time.Minute, Bytes: 64 << 20, Entries: 10_000},
 		Tiers:       Tiers{ProMultiplier: 5, HighMultiplier: 3, LowMultiplier: 1, LowEffort: footnote.EffortOff},
-		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20},
+		Coder:       Coder{CommandTime: 2 * time.Minute, CommandMemory: 512 << 20, Size: 256 << 20, History: 64 << 20, OrgHistory: 1 << 30},
 	}
 }
 
@@ -349,8 +372,9 @@ func Load(path string, environ []string, flags map[string]string) (Config, error
 			return c, err
 		}
 	}
+	named := c.Upstream != ""
 	c.settle()
-	return c, c.Check()
+	return c, cmp.Or(c.Check(), c.checkElsewhere(named))
 }
 
 func variables(environ []string) map[string]string {
@@ -373,7 +397,7 @@ func (c *Config) readEnv(env map[string]string) error {
 			continue
 		}
 		setting = strings.ToLower(setting)
-		if value == "" && known(setting) {
+		if value == "" && (known(setting) || retired[setting] != "") {
 			continue // set to nothing is not set
 		}
 		if err := c.Set(setting, value); err != nil {
@@ -672,9 +696,14 @@ func (c Config) AuditFile() string {
 func (c Config) Principals() map[string]footnote.Principal {
 	out := map[string]footnote.Principal{}
 	for _, k := range c.APIKeys {
-		out[string(k.Key)] = footnote.Principal{Org: k.Org, User: k.User, Roles: k.Roles, Attributes: k.Attributes}
+		out[string(k.Key)] = k.principal()
 	}
 	return out
+}
+
+// principal is whom a key stands for.
+func (k Key) principal() footnote.Principal {
+	return footnote.Principal{Org: k.Org, User: k.User, Roles: k.Roles, Attributes: k.Attributes}
 }
 
 func oneOf(s string, list ...string) bool {

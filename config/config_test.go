@@ -17,6 +17,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/config"
+	"github.com/footnotehq/footnote/internal/apikey"
 )
 
 // file writes a configuration file.
@@ -56,19 +57,23 @@ var three = map[string][3]string{
 	"store":    {"postgres://one/db", "postgresql://two/db", "postgres://me:pw@three:5433/db?sslmode=require"},
 	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
 	"filters":      {`{shop: {t: all}}`, `{shop: {t: "org = {org}"}}`, `{"shop": {"t": "org = {user}", "u": "all"}}`},
+	"functions":    {`["a=public.f"]`, "b=postgis", "c=public.f,d=pgcrypto"},
 	"redis":        {"redis://one:6379/0", "rediss://:pw@two", "unix:///tmp/three.sock"},
 	"market.store": {"a.db", "postgres://a@b.example/c", "c.db"}, "market.feed": {"replay", "https://prices.example/stream", "wss://prices.example/ws"},
 	"sources":  {`{"one": "1.db"}`, "two=2.db", "three=3.db"},
-	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "api_key": {"k1", "k2", "k3"},
+	"upstream": {"compatible", "anthropic", "compatible"}, "base_url": {"http://one", "http://two", "http://three"}, "model_key": {"k1", "k2", "k3"},
 	"model": {"m1", "m2", "m3"}, "fallback_models": {`["a"]`, "b,c", "d"}, "max_tokens": {"1001", "1002", "1003"}, "effort": {"low", "high", "max"}, "prices": {"p1", "p2", "p3"},
 	"model_idle_timeout": {"1s", "2s", "3s"}, "input_max_chars": {"1", "2", "3"}, "max_turns": {"1", "2", "3"}, "max_budget_usd": {"0.1", "0.2", "0.3"},
 	"run_timeout": {"101s", "102s", "103s"}, "tool_timeout": {"51s", "52s", "53s"}, "http_timeout": {"301s", "302s", "303s"}, "drain_timeout": {"1s", "2s", "3s"},
 	"upload_limit": {"2001", "2002", "2003"}, "body_limit": {"2001", "2002", "2003"}, "limits.query_time": {"1s", "2s", "3s"}, "limits.query_rows": {"1", "2", "3"}, "limits.query_bytes": {"2001", "2002", "2003"},
-	"limits.query_memory": {"70000001", "70000002", "70000003"}, "tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
+	"limits.query_memory": {"70000001", "70000002", "70000003"},
+	"limits.load_memory":  {"200000001", "200000002", "200000003"}, "limits.child_memory": {"9000000001", "9000000002", "9000000003"},
+	"limits.streams": {"101", "102", "103"}, "limits.streams_per_user": {"11", "12", "13"},
+	"tools.offer": {`["a"]`, "b", "c"}, "tools.approve": {`["a"]`, "b", "c*,d"}, "tools.deny": {`["a"]`, "b", "c"},
 	"log_output": {"file", "both", "file"}, "log_file": {"a1", "a2", "a3"}, "log_verbose": {"true", "false", "true"}, "log_level": {"debug", "warn", "error"},
 	"on_busy": {"enqueue", "interrupt", "enqueue"}, "retention": {`["a=1h"]`, "b=2d", "*=3h,c=4h"}, "log_redact": {`["a+"]`, "b+", "c+,d"}, "max_history_length": {"4", "50", "60"}, "conversation_cache_ttl": {"1m", "2m", "3m"}, "conversation_max_events": {"100", "200", "300"},
 	"limits.default.requests_per_minute": {"1", "2", "3"}, "limits.default.org_requests_per_minute": {"1", "2", "3"}, "limits.default.runs": {"1", "2", "3"}, "limits.default.org_runs": {"1", "2", "3"}, "limits.default.tokens_per_day": {"1", "2", "3"}, "limits.default.org_tokens_per_day": {"1", "2", "3"},
-	"limits.default.usd_per_run": {"0.5", "1.5", "2"}, "limits.default.usd_per_conversation": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_day": {"0.5", "1.5", "-1"}, "limits.replicas": {"2", "3", "4"},
+	"limits.default.usd_per_run": {"0.5", "1.5", "2"}, "limits.default.usd_per_conversation": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user": {"0.5", "1.5", "-1"}, "limits.default.usd_per_user_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org": {"0.5", "1.5", "-1"}, "limits.default.usd_per_org_day": {"0.5", "1.5", "-1"}, "limits.default.usd_per_day": {"0.5", "1.5", "-1"}, "limits.budget_wait": {"1s", "2s", "3s"}, "limits.replicas": {"2", "3", "4"},
 	"on_disconnect": {"continue", "cancel", "continue"}, "stored_on_disconnect": {"cancel", "continue", "cancel"}, "park_timeout": {"1s", "2s", "3s"}, "tokens_per_day": {"1", "2", "3"},
 	"tiers.pro_model": {"m1", "m2", "m3"}, "tiers.pro_effort": {"off", "high", "low"}, "tiers.pro_multiplier": {"2", "3", "4"},
 	"tiers.high_model": {"m1", "m2", "m3"}, "tiers.high_effort": {"off", "high", "low"}, "tiers.high_multiplier": {"2", "3", "4"},
@@ -76,6 +81,7 @@ var three = map[string][3]string{
 	"cache.ttl": {"1m", "2m", "0s"}, "cache.tools": {`["a=1s"]`, "b=2s", "c=3s,d=0s"}, "cache.versions": {`["a=SELECT 1"]`, "b=SELECT 2", "c=SELECT 3,d=SELECT 4"}, "cache.bytes": {"2000001", "2000002", "2000003"}, "cache.entries": {"1", "2", "3"},
 	"workspace": {"w1", "w2", "w3"}, "coder.allow": {`["Edit"]`, "Write", "Bash"}, "coder.ask": {`["Read"]`, "Glob", "Grep"}, "coder.deny": {`["Bash"]`, "Edit", "*"},
 	"coder.command_time": {"1s", "2s", "3s"}, "coder.command_memory": {"67108865", "67108866", "67108867"}, "coder.size": {"1048577", "1048578", "1048579"},
+	"coder.history": {"1048577", "1048578", "1048579"}, "coder.org_history": {"1073741825", "1073741826", "1073741827"},
 	"slow_response":   {"1s", "2s", "3s"},
 	"traces.endpoint": {"http://one:4318", "https://two", "http://three/otlp"}, "traces.headers": {"a=1", "b=2", "c=3,d=4"}, "traces.ratio": {"0.5", "0.1", "0.2"}, "traces.content": {"true", "false", "true"},
 	"auth.required":   {"true", "false", "true"},
@@ -110,7 +116,10 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 		}
 		get := func(yaml string, env []string, flag string) any {
 			t.Helper()
-			flags := map[string]string{"api_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			flags := map[string]string{"model_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			if name == "model_key" {
+				flags["upstream"] = "compatible" // goes without one
+			}
 			if name == "access" {
 				flags["auth.required"] = "true"
 			}
@@ -180,6 +189,9 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"seed's results":         {env: []string{"CACHE_TTL_TOOL_RESULTS=5m"}, want: []string{"CACHE_TTL_TOOL_RESULTS", `"5m"`, "seconds"}},
 		"cache too long":         {env: []string{"FOOTNOTE_CACHE_TTL=25h"}, want: []string{"cache.ttl", "25h"}},
 		"cache, no statement":    {env: []string{"FOOTNOTE_CACHE_VERSIONS=shop"}, want: []string{"cache.versions", `"shop"`}},
+		"functions, no name":     {env: []string{"FOOTNOTE_FUNCTIONS=shop"}, want: []string{"functions", `"shop"`}},
+		"functions of a file": {env: []string{"FOOTNOTE_SOURCES=shop=shop.db", "FOOTNOTE_FUNCTIONS=shop=public.f"},
+			want: []string{"functions", `"shop=public.f"`, "Postgres"}},
 		"cache of a tool":        {env: []string{"FOOTNOTE_CACHE_TOOLS=run_query"}, want: []string{"cache.tools", `"run_query"`}},
 		"own tool from outside":  {env: []string{"FOOTNOTE_TOOLS_OWN=x"}, want: []string{"FOOTNOTE_TOOLS_OWN", "file"}},
 		"own tool, unknown key":  {yaml: "tools: {own: [{name: a, query: b}]}", want: []string{`"tools.own.query"`}},
@@ -223,14 +235,23 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"run over HTTP":          {env: []string{"FOOTNOTE_HTTP_TIMEOUT=1m"}, want: []string{"run_timeout", "http_timeout"}},
 		"query over tool":        {env: []string{"FOOTNOTE_LIMITS_QUERY_TIME=31s"}, want: []string{"limits.query_time", "tool_timeout"}},
 		"bad effort":             {env: []string{"FOOTNOTE_EFFORT=some"}, want: []string{"effort", `"some"`}},
-		"anthropic without key":  {env: []string{"FOOTNOTE_UPSTREAM=anthropic"}, want: []string{"api_key"}},
-		"compatible nowhere":     {env: []string{"FOOTNOTE_UPSTREAM=compatible", "FOOTNOTE_API_KEY=k"}, want: []string{"base_url"}},
+		"anthropic without key":  {env: []string{"FOOTNOTE_UPSTREAM=anthropic"}, want: []string{"model_key", "ANTHROPIC_API_KEY"}},
+		"compatible nowhere":     {env: []string{"FOOTNOTE_UPSTREAM=compatible", "FOOTNOTE_MODEL_KEY=k"}, want: []string{"base_url"}},
 		"bad base URL":           {env: []string{"ANTHROPIC_BASE_URL=localhost:11434"}, want: []string{"base_url", "localhost:11434"}},
 		"audit file nowhere":     {flag: map[string]string{"log_output": "file", "log_file": ""}, want: []string{"log_file"}},
 		"bad origin":             {env: []string{"FOOTNOTE_CORS_ORIGINS=https://a.example/path"}, want: []string{"cors_origins", "https://a.example/path"}},
 		"bad glob":               {env: []string{"FOOTNOTE_TOOLS_DENY=[a"}, want: []string{"[a"}},
 		"no port":                {env: []string{"FOOTNOTE_LISTEN=127.0.0.1"}, want: []string{"listen", "127.0.0.1"}},
 		"port too large":         {env: []string{"FOOTNOTE_LISTEN=127.0.0.1:70000"}, want: []string{"70000"}},
+		"the retired variable":   {env: []string{"FOOTNOTE_API_KEY=hush"}, want: []string{"FOOTNOTE_API_KEY", "model_key", "ANTHROPIC_API_KEY", "FOOTNOTE_API_KEYS"}},
+		"the retired setting":    {yaml: "api_key: hush", want: []string{"line 1", "model_key", "api_keys"}},
+		"the retired flag":       {flag: map[string]string{"api_key": "hush"}, want: []string{"model_key", "api_keys"}},
+		"retired beside the new": {env: []string{"FOOTNOTE_API_KEY=hush", "ANTHROPIC_API_KEY=hush"}, want: []string{"FOOTNOTE_API_KEY", "model_key"}},
+		"one key for both":       {env: []string{"FOOTNOTE_API_KEYS=hush-hush-hush=a/b", "ANTHROPIC_API_KEY=hush-hush-hush"}, want: []string{"api_keys entry 1", "model_key"}},
+		"a vendor's key of ours": {env: []string{"FOOTNOTE_API_KEYS=0123456789,sk-ant-hush-hush"}, want: []string{"api_keys entry 2", "sk-ant-", "model_key"}},
+		"our key at the vendor":  {env: []string{"ANTHROPIC_API_KEY=" + ourKey}, want: []string{"model_key", "footnote keys"}},
+		"elsewhere without key":  {env: []string{"ANTHROPIC_BASE_URL=https://models.example"}, want: []string{"base_url", "models.example", "upstream", "compatible"}},
+		"ours, without key":      {env: []string{"FOOTNOTE_BASE_URL=http://10.0.0.7:11434"}, want: []string{"base_url", "10.0.0.7", "upstream"}},
 		"all, without keys":      {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},
 		"any address":            {env: []string{"FOOTNOTE_LISTEN=0.0.0.0:8787"}, want: []string{"api_keys"}},
 		"tokens for anybody":     {env: []string{"FOOTNOTE_AUTH_JWT_ISSUER=https://a.example"}, want: []string{"auth.jwt.audience"}},
@@ -268,6 +289,36 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 	}
 	if _, err := config.Load(filepath.Join(t.TempDir(), "none.yaml"), nil, nil); err == nil {
 		t.Error("a file that is named must be there")
+	}
+}
+
+// ourKey has the form of those that footnote keys create makes.
+var ourKey, _ = apikey.New(footnote.Principal{Org: "hush", User: "hush"}, time.Time{})
+
+// TestWhereQuestionsGo holds which settings connect a model. A key of those who call is
+// none of them.
+func TestWhereQuestionsGo(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{nil, config.Offline},
+		{[]string{"FOOTNOTE_API_KEYS=a-key-of-a-client=acme/ann"}, config.Offline},
+		{[]string{"FOOTNOTE_API_KEY="}, config.Offline},
+		{[]string{"ANTHROPIC_API_KEY=k"}, config.Anthropic},
+		{[]string{"FOOTNOTE_MODEL_KEY=k"}, config.Anthropic},
+		{[]string{"FOOTNOTE_MODEL_KEY=k", "FOOTNOTE_BASE_URL=https://models.example"}, config.Compatible},
+		{[]string{"ANTHROPIC_BASE_URL=http://127.0.0.1:11434"}, config.Compatible},
+		{[]string{"ANTHROPIC_BASE_URL=http://localhost:11434"}, config.Compatible},
+		{[]string{"ANTHROPIC_BASE_URL=http://[::1]:11434"}, config.Compatible},
+		{[]string{"ANTHROPIC_BASE_URL=https://models.example", "FOOTNOTE_UPSTREAM=compatible"}, config.Compatible},
+		{[]string{"ANTHROPIC_BASE_URL=https://models.example", "FOOTNOTE_MODEL=offline"}, config.Offline},
+		{[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_UPSTREAM=offline"}, config.Offline},
+	} {
+		got, err := config.Load(file(t, ""), c.env, nil)
+		if err != nil || got.Upstream != c.want {
+			t.Errorf("%v: upstream %q, %v; want %q", c.env, got.Upstream, err, c.want)
+		}
 	}
 }
 
@@ -376,7 +427,7 @@ func TestUpstream(t *testing.T) {
 		"offline is forced":           {[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_MODEL=offline"}, config.Offline, config.Offline, ""},
 		"offline is forced otherwise": {[]string{"ANTHROPIC_API_KEY=k", "FOOTNOTE_UPSTREAM=offline"}, config.Offline, config.Offline, ""},
 		"a proxy of the vendor":       {[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://proxy", "FOOTNOTE_UPSTREAM=anthropic"}, config.Anthropic, "claude-sonnet-5-5", "http://proxy"},
-		"ours over theirs":            {[]string{"FOOTNOTE_BASE_URL=http://ours", "ANTHROPIC_BASE_URL=http://theirs"}, config.Compatible, "claude-sonnet-5-5", "http://ours"},
+		"ours over theirs":            {[]string{"FOOTNOTE_BASE_URL=http://ours", "ANTHROPIC_BASE_URL=http://theirs", "FOOTNOTE_MODEL_KEY=k"}, config.Compatible, "claude-sonnet-5-5", "http://ours"},
 	} {
 		got, err := config.Load(file(t, ""), c.env, nil)
 		if err != nil || got.Upstream != c.upstream || got.Model != c.model || got.BaseURL != c.baseURL {

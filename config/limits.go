@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -103,6 +104,9 @@ func (l Limits) check() error {
 		if price := l.ToolPrices[tool]; !(price >= 0 && price <= 10_000) {
 			return fmt.Errorf("limits.tool_prices.%s is %v; it must be 0 to 10000 US dollars", tool, price)
 		}
+	}
+	if l.BudgetWait < 0 || l.BudgetWait > 5*time.Minute {
+		return fmt.Errorf("limits.budget_wait is %v; it must be 0s to 5m", l.BudgetWait)
 	}
 	if l.Replicas < 1 || l.Replicas > 10_000 {
 		return fmt.Errorf("limits.replicas is %d; it must be 1 to 10000", l.Replicas)

@@ -11,7 +11,7 @@ import (
 // foreign are the variables of others that are read, too, and the settings they mean.
 // Ours win.
 var foreign = map[string]foreignName{
-	"ANTHROPIC_API_KEY": {"api_key", asItIs}, "ANTHROPIC_BASE_URL": {"base_url", asItIs},
+	"ANTHROPIC_API_KEY": {"model_key", asItIs}, "ANTHROPIC_BASE_URL": {"base_url", asItIs},
 	"REDIS_URL":              {"redis", asItIs},
 	"MAX_HISTORY_LENGTH":     {"max_history_length", messages},
 	"TOOL_EXECUTION_TIMEOUT": {"tool_timeout", inUnits("milliseconds", time.Millisecond, 1)},

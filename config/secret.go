@@ -90,6 +90,16 @@ func shown(name, value string) string {
 	return Redact(value)
 }
 
+// retired are settings that were given up, and why.
+var retired = map[string]string{
+	"api_key": "it was taken for the model's key, and is easily confused with the keys of those who call. " +
+		"Set model_key (FOOTNOTE_MODEL_KEY or ANTHROPIC_API_KEY) to connect a model, " +
+		"and api_keys (FOOTNOTE_API_KEYS) for the keys of those who call",
+}
+
 func noSetting(name, value string) error {
+	if why := retired[name]; why != "" {
+		return fmt.Errorf("the setting %s no longer exists: %s", name, why)
+	}
 	return fmt.Errorf("there is no setting %q (value %q)", strings.TrimSpace(name), shown(name, value))
 }

@@ -102,20 +102,17 @@ func Fold(symbol string, events []footnote.Event) (*Document, error) {
 	return d, nil
 }
 
-// Apply takes the next event of the stream. Kinds that are none of a document are
-// skipped.
+// Apply takes the next event of the stream. Kinds that are none of a document are skipped,
+// and so is a change that cannot be read: what it did is lost, and the rest is not.
 func (d *Document) Apply(ev footnote.Event) error {
 	if ev.Seq != d.Version+1 {
 		return fmt.Errorf("a document at version %d was given event %d", d.Version, ev.Seq)
 	}
 	b, ok := ev.Body.(footnote.DrawingChanged)
-	if !ok {
+	after, err := d.after(ev, b)
+	if !ok || err != nil {
 		d.Version, d.prior = ev.Seq, append(d.prior, noChange)
 		return nil
-	}
-	after, err := d.after(ev, b)
-	if err != nil {
-		return err
 	}
 	if after != nil && after.Created == after.Changed {
 		put(&d.born, b.ID, after.Created)

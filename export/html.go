@@ -164,6 +164,8 @@ func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(foot
 			i--
 		}
 		d.Parts = slices.Insert(d.Parts, i, part{Answer: d.answer(ev.Seq, b)})
+	case footnote.Unreadable:
+		d.Parts = append(d.Parts, part{Note: fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq)})
 	case footnote.RunFailed:
 		d.Parts = append(d.Parts, part{Note: "No answer: " + b.Message})
 	case footnote.RunStopped:
@@ -175,6 +177,10 @@ func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(foot
 func (d *document) result(res footnote.StoredResult, by string, cited map[cellKey]bool, read func(footnote.StoredResult, int) ([][]any, error)) error {
 	limit := min(pageRows, pageCells/max(1, len(res.Columns)))
 	rows, err := read(res, limit)
+	if code := footnote.CodeOf(err); code == footnote.StorageDamaged || code == footnote.NotFound {
+		d.Parts = append(d.Parts, part{Note: fmt.Sprintf("The rows of result %s cannot be read.", res.ID)})
+		return nil
+	}
 	if err != nil {
 		return err
 	}

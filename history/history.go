@@ -20,6 +20,7 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
+	"github.com/footnotehq/footnote/internal/visible"
 )
 
 // Message is one turn in the shape of the Messages API.
@@ -51,7 +52,17 @@ func Repaired(events []footnote.Event) (messages []Message, repairs int) {
 	if s := live.summary; s != "" {
 		b.user(text("Summary of the conversation so far:\n" + s))
 	}
+	newest := ""
+	if n := len(live.events); n > 0 {
+		newest = live.events[n-1].Run
+	}
 	for _, ev := range live.events {
+		if u, ok := ev.Body.(footnote.Unreadable); ok {
+			b.unreadable(ev.Seq, u.Kind)
+			b.torn = true
+			continue
+		}
+		b.thoughtless = b.torn && ev.Run != newest
 		b.add(ev.Body)
 	}
 	return b.finish(), b.repairs
@@ -123,6 +134,10 @@ type builder struct {
 	said []json.RawMessage // blocks of the user message that is being gathered
 
 	repairs int // of what a log should not have
+
+	// Thinking is signed together with all that came before it, so what comes after an event
+	// that cannot be read is sent without it. The newest run had its own after that.
+	torn, thoughtless bool
 }
 
 // call is one open call of the last assistant message.
@@ -147,6 +162,26 @@ func (b *builder) add(body footnote.Body) {
 	case footnote.ToolResult:
 		b.answer(v)
 	}
+}
+
+// unreadable stands in for an event that cannot be read, if it may have been part of what
+// was said. The result of a call is stood in for where the call is closed.
+func (b *builder) unreadable(seq int64, kind string) {
+	words := text("(Event " + strconv.FormatInt(seq, 10) + " of this conversation cannot be read.)")
+	switch kind {
+	case "opened", "tool_result", "approval_asked", "approval_given", "run_started", "run_parked", "run_resumed", "run_finished", "run_failed",
+		"run_stopped", "step_failed", "answered", "titled", "feedback", "query_run", "drawing_changed", "workspace_changed", "spent", "rewound", "segmented":
+		return
+	case "assistant_message":
+		b.close(Interrupted)
+		b.spoke([]json.RawMessage{words}, nil)
+	case "user_message", "imported":
+		b.close(Unanswered)
+		b.user(words)
+	default:
+		b.user(words)
+	}
+	b.repairs++
 }
 
 // imported adds what was said before the conversation came to us.
@@ -281,11 +316,11 @@ func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls
 				substance = true
 			}
 		case "thinking":
-			if head.Signature != nil && *head.Signature != "" {
+			if !b.thoughtless && head.Signature != nil && *head.Signature != "" {
 				blocks = append(blocks, block)
 			}
 		case "redacted_thinking":
-			if head.Data != "" {
+			if !b.thoughtless && head.Data != "" {
 				blocks = append(blocks, block)
 			}
 		case "tool_use":
@@ -346,8 +381,12 @@ func toolResult(id, content string, failed bool) json.RawMessage {
 		ID      string `json:"tool_use_id"`
 		IsError bool   `json:"is_error,omitempty"`
 		Content string `json:"content"`
-	}{"tool_result", id, failed, strings.ToValidUTF8(content, "\uFFFD")})
+	}{"tool_result", id, failed, told(content)})
 }
+
+// told is a text as the model reads it: in UTF-8, and without anything that a person
+// would not see.
+func told(s string) string { return visible.Text(strings.ToValidUTF8(s, "\uFFFD")) }
 
 // text is a text block, or nil when there is nothing to say: the API refuses empty
 // text.
@@ -355,9 +394,10 @@ func text(s string) json.RawMessage {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
+	s = told(s)
 	const head = `{"type":"text","text":`
 	out := append(make([]byte, 0, len(head)+len(s)+len(s)/16+8), head...)
-	return append(strictjson.AppendString(out, strings.ToValidUTF8(s, "\uFFFD")), '}')
+	return append(strictjson.AppendString(out, s), '}')
 }
 
 // marshal encodes without HTML escaping, so that what was stored is what is sent.

@@ -236,3 +236,51 @@ func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingHiddenReachesTheModel holds for every door by which text from outside
+// comes in. What the model itself has said keeps its bytes.
+func TestNothingHiddenReachesTheModel(t *testing.T) {
+	const hidden = "x\U000e0068\U000e0069\u202ey\u200bz"
+	events := []footnote.Event{
+		{Body: footnote.Imported{Turns: []footnote.TextTurn{{Role: "user", Text: hidden}, {Role: "assistant", Text: hidden}}}},
+		{Body: footnote.UserMessage{Text: hidden, Context: hidden}},
+		{Body: footnote.AssistantMessage{Blocks: []json.RawMessage{[]byte(`{"type":"tool_use","id":"c1","name":"run_query","input":{}}`)}}},
+		{Body: footnote.ToolResult{CallID: "c1", Content: `{"rows":[["` + hidden + `"]]}`}},
+	}
+	sent := ""
+	for _, m := range history.Messages(events) {
+		sent += string(m.Content)
+	}
+	if strings.ContainsAny(sent, "\U000e0068\u202e\u200b") || strings.Count(sent, "x<U+E0068><U+E0069><U+202E>y<U+200B>z") != 5 {
+		t.Errorf("the model is sent %q", sent)
+	}
+}
+
+// TestUnreadable holds that an event which cannot be read leaves a request that the API
+// takes: with words in its place, and without thinking that was signed with it.
+func TestUnreadable(t *testing.T) {
+	raw := func(s string) []json.RawMessage { return []json.RawMessage{json.RawMessage(s)} }
+	thought := []json.RawMessage{json.RawMessage(`{"type":"thinking","thinking":"x","signature":"s"}`), json.RawMessage(`{"type":"text","text":"One."}`)}
+	call := raw(`{"type":"tool_use","id":"t1","name":"query","input":{}}`)
+	for _, c := range []struct {
+		name   string
+		events []footnote.Event
+		want   string
+	}{
+		{"question", []footnote.Event{{Seq: 1, Run: "r1", Body: footnote.Unreadable{Kind: "user_message"}}, {Seq: 2, Run: "r1", Body: footnote.AssistantMessage{Blocks: thought}}, {Seq: 3, Run: "r2", Body: footnote.UserMessage{Text: "b"}}},
+			`user [{"type":"text","text":"(Event 1 of this conversation cannot be read.)"}] assistant [{"type":"text","text":"One."}] user [{"type":"text","text":"b"}]`},
+		{"answer", []footnote.Event{{Seq: 1, Body: footnote.UserMessage{Text: "a"}}, {Seq: 2, Body: footnote.Unreadable{Kind: "assistant_message"}}, {Seq: 3, Body: footnote.ToolResult{CallID: "t1", Content: "42"}}, {Seq: 4, Body: footnote.UserMessage{Text: "b"}}},
+			`user [{"type":"text","text":"a"}] assistant [{"type":"text","text":"(Event 2 of this conversation cannot be read.)"}] user [{"type":"text","text":"b"}]`},
+		{"result", []footnote.Event{{Seq: 1, Body: footnote.UserMessage{Text: "a"}}, {Seq: 2, Body: footnote.AssistantMessage{Blocks: call}}, {Seq: 3, Body: footnote.Unreadable{Kind: "tool_result"}}},
+			`user [{"type":"text","text":"a"}] assistant [{"type":"tool_use","id":"t1","name":"query","input":{}}] user [{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"This call was interrupted; there is no result."}]`},
+		{"end of a run", []footnote.Event{{Seq: 1, Body: footnote.UserMessage{Text: "a"}}, {Seq: 2, Body: footnote.Unreadable{Kind: "run_finished"}}}, `user [{"type":"text","text":"a"}]`},
+	} {
+		var got []string
+		for _, m := range history.Messages(c.events) {
+			got = append(got, m.Role+" "+string(m.Content))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: got %s\nwant %s", c.name, s, c.want)
+		}
+	}
+}

@@ -52,8 +52,8 @@ func (s *Server) admit() error {
 		if len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return fmt.Errorf("httpapi: the API key of user %q must be at least 8 printable ASCII characters", p.User)
 		}
-		if p.Org == "" || p.User == "" {
-			return errors.New("httpapi: an API key has no org or no user")
+		if err := p.Check(); err != nil {
+			return fmt.Errorf("httpapi: an API key stands for nobody: %w", err)
 		}
 		s.keys.byHash[s.keys.digest(key)] = p
 		s.keys.bySignIn[s.opts.Sessions.DigestOf(key)] = p
@@ -112,6 +112,41 @@ func (s *Server) identify(r *http.Request) error {
 	}
 	sc.principal, sc.keyID, sc.withKey = who.principal, who.keyID, true
 	return nil
+}
+
+// onceOnly are the headers of which a request has one at most: what is read of them
+// decides who asks, from where, or what the answer is. Of two, a proxy before this
+// server could believe the other one. Those that are lists by nature (Accept, Cookie,
+// what proxies add) are not among them.
+var onceOnly = []string{
+	"Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Origin",
+	"Sec-Fetch-Site", "Traceparent", "X-Conversation-Id", "X-Footnote-Dialect", "X-Openwebui-Chat-Id", "X-Request-Id",
+}
+
+// single refuses a request that says one thing twice.
+func single(r *http.Request) error {
+	for _, name := range onceOnly {
+		if len(r.Header[name]) > 1 {
+			return footnote.Errorf(footnote.InvalidRequest, "The request has %d %s headers; it may have one.", len(r.Header[name]), name)
+		}
+	}
+	if values := r.CookiesNamed(cookieName); len(values) > 1 {
+		for _, c := range values[1:] {
+			if c.Value != values[0].Value {
+				return footnote.Errorf(footnote.InvalidRequest, "The request has two cookies named %s. Delete the cookies of this site and sign in again.", cookieName)
+			}
+		}
+	}
+	return nil
+}
+
+// closing reports whether the connection must end with this request. RFC 9112 asks so
+// (6.1 and 6.3) of a chunked body that also has a Content-Length, and of a chunked one in
+// HTTP/1.0: what follows it may be a request that a proxy before this server took for a
+// part of the body. net/http takes the evidence away before a handler sees the request,
+// so the connection ends after every chunked body and every request of HTTP/1.0.
+func closing(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
 // grant is whom a credential stands for.

@@ -17,9 +17,9 @@ import (
 
 // aiRoutes are the door of the Vercel AI SDK.
 func (s *Server) aiRoutes() {
-	s.Handle("/api/ai", Plain, Methods{http.MethodPost: s.aiPost})
+	s.Handle("/api/ai", Plain, Methods{http.MethodPost: s.holding(s.aiPost)})
 	s.Handle("/api/ai/{id}", Plain, get(s.aiMessages))
-	s.Handle("/api/ai/{id}/stream", Plain, Methods{http.MethodGet: s.aiStream})
+	s.Handle("/api/ai/{id}/stream", Plain, Methods{http.MethodGet: s.holding(s.aiStream)})
 	s.Handle("/api/ai/{id}/stop", Plain, Methods{http.MethodPost: s.aiStop})
 }
 

@@ -6,9 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +23,7 @@ import (
 
 // analyzeRoutes are the door of pages that run the queries themselves.
 func (s *Server) analyzeRoutes() {
-	s.Handle("/api/analyze", Native, Methods{http.MethodGet: s.analyzeGet, http.MethodPost: s.analyzePost})
+	s.Handle("/api/analyze", Native, Methods{http.MethodGet: s.holding(s.analyzeGet), http.MethodPost: s.holding(s.analyzePost)})
 	s.Handle("/api/analyze/schema", Native, Methods{http.MethodPost: s.analyzeSchema})
 	s.Handle("/api/analyze/tool-result", Native, Methods{http.MethodPost: s.toolResult})
 }
@@ -234,8 +236,13 @@ func (c *analyzedChat) note(ev footnote.Event, request string) {
 // 204, which is how an EventSource learns to stop.
 func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzedChat) error {
 	from := readerPosition(r)
+	var preface []byte
 	if last := c.events[len(c.events)-1].Seq; from.Seq > last {
-		from = analyze.Position{} // not one of ours
+		// What it read is not there any more: it is shown the run anew. Frames of this
+		// door have no names, so it is told in a comment.
+		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n", last, from.Seq)
+		w.Header().Set(resetHeader, strconv.FormatInt(last, 10))
+		from = analyze.Position{}
 	}
 	if c.end > 0 && from.Seq >= c.end {
 		w.WriteHeader(http.StatusNoContent)
@@ -251,7 +258,7 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzed
 	}
 	w.Header().Set("X-Conversation-Id", c.head.ID)
 	return s.Follow(w, r, Streaming{
-		Door: analyze.Door, Ticket: agent.Ticket{Conversation: c.head.ID, Run: c.run}, Encoder: enc, OnDisconnect: agent.Continue,
+		Door: analyze.Door, Ticket: agent.Ticket{Conversation: c.head.ID, Run: c.run}, Encoder: enc, OnDisconnect: agent.Continue, Preface: preface,
 	}, max(from.Seq, c.begin))
 }
 

@@ -233,6 +233,9 @@ func TestAnalyzeHostilePositions(t *testing.T) {
 			t.Errorf("%q: %d", last, es.res.StatusCode)
 			continue
 		}
+		if told := es.res.Header.Get("X-Log-Reset") != ""; told != (last == "999999999") {
+			t.Errorf("%q: told that it is ahead of the log: %t", last, told)
+		}
 		es.until(t, "done")
 	}
 	if n := len(model.Requests()); n != 1 {

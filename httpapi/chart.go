@@ -16,7 +16,7 @@ import (
 
 // chartRoutes are the door of the chart analyst.
 func (s *Server) chartRoutes() {
-	s.Handle("/api/chat", Native, Methods{http.MethodPost: s.chartPost, http.MethodGet: s.chartList})
+	s.Handle("/api/chat", Native, Methods{http.MethodPost: s.holding(s.chartPost), http.MethodGet: s.chartList})
 	s.Handle("/api/chat/tool-result", Native, Methods{http.MethodPost: s.chartResult})
 	s.Handle("/api/chat/{id}", Native, get(s.chartView))
 }

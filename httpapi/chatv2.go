@@ -22,7 +22,7 @@ const (
 
 // chatV2Routes are the door of the support desk's chat API.
 func (s *Server) chatV2Routes() {
-	s.Handle("/api/chat-v2", chatV2Error, Methods{http.MethodPost: s.chatV2})
+	s.Handle("/api/chat-v2", chatV2Error, Methods{http.MethodPost: s.holding(s.chatV2)})
 }
 
 // chatV2Error is the envelope of that door.
@@ -227,7 +227,7 @@ func (s *Server) collectBegun(r *http.Request, conversation string, after int64,
 				return s.interrupted(r, err)
 			}
 			after = ev.Seq
-			col.Event(ev)
+			col.Event(ended(ev))
 		}
 		if _, done, err := col.Completion(); err != nil {
 			return AfterWork(err)

@@ -107,10 +107,12 @@ type spent struct {
 	CostUSD    float64 `json:"cost_usd"`
 	// Unpriced: the price of a model is not known, and the cost is at most this.
 	Unpriced bool `json:"cost_is_upper_bound,omitempty"`
+	// Incomplete: what events cost that cannot be read is not in it.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 func spentOf(u footnote.Usage, c footnote.Cost) spent {
-	return spent{u.Input, u.Output, u.CacheRead, u.CacheWrite5m + u.CacheWrite1h, c.USD(), c.Unpriced}
+	return spent{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite5m + u.CacheWrite1h, CostUSD: c.USD(), Unpriced: c.Unpriced}
 }
 
 // details is what the log tells of a conversation beyond its head.
@@ -124,6 +126,8 @@ type details struct {
 	Messages int   `json:"messages"`
 	Where    place `json:"where,omitzero"` // the chart of the newest question
 	Usage    spent `json:"usage"`
+	// Unreadable are the numbers of the events that cannot be read.
+	Unreadable []int64 `json:"unreadable_events,omitempty"`
 }
 
 // place is which chart a question was asked beside.
@@ -169,12 +173,15 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 			if b.Where != nil && json.Unmarshal(b.Where, &d.Where) != nil {
 				d.Where = place{} // another kind of place
 			}
+		case footnote.Unreadable:
+			d.Unreadable = append(d.Unreadable, ev.Seq)
 		}
 		messages.read(ev)
 		u, c := footnote.UsedBy(ev.Body)
 		used, cost = used.Add(u), cost.Add(c)
 	}
 	d.Usage, d.Messages = spentOf(used, cost), len(messages)
+	d.Usage.Incomplete = len(d.Unreadable) > 0
 	return writeValue(w, http.StatusOK, d)
 }
 

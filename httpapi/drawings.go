@@ -41,7 +41,7 @@ func (s *Server) drawingRoutes() {
 		"undo":    {http.MethodPost: s.drawn(s.undoDrawing)},
 		"redo":    {http.MethodPost: s.drawn(s.redoDrawing)},
 		"history": get(s.drawn(s.drawingHistory)),
-		"stream":  {http.MethodGet: s.drawn(s.drawingStream)},
+		"stream":  {http.MethodGet: s.drawn(s.holding(s.drawingStream))},
 		"export":  get(s.drawn(s.exportDrawings)),
 		"import":  {http.MethodPost: s.drawn(s.importDrawings)},
 	} {
@@ -324,7 +324,8 @@ func (s *Server) importDrawings(w http.ResponseWriter, r *http.Request) error {
 
 // drawingStream is GET /api/drawings/stream?symbol=…&after=…: the changes after a
 // version, and then each one when it is made, here or on another device. The id of a
-// frame is its version, so an EventSource that connects again goes on where it was.
+// frame is its version, so an EventSource that connects again goes on where it was. One
+// that is ahead of the document is told so.
 func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -335,6 +336,16 @@ func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := PrincipalOf(r.Context())
+	var preface []byte
+	if after > 0 {
+		now, err := s.opts.Drawings.View(r.Context(), p, symbol)
+		if err != nil {
+			return err
+		}
+		if after > now.Version { // as of the events of a conversation
+			preface, after = reset(now.Version, after), now.Version
+		}
+	}
 	rd, _ := s.opts.Hub.Subscribe(board.StreamOf(p, symbol), after)
 	defer rd.Close()
 	s.opts.Metrics.StreamOpened("drawings")
@@ -342,7 +353,12 @@ func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 	limit, cancel := context.WithTimeoutCause(r.Context(), s.opts.StreamTimeout, errStreamTime)
 	defer cancel()
 	d := &drawingsViewer{s: s, w: w, p: p, symbol: symbol, last: after}
-	err = d.run(limit, rd)
+	if preface != nil {
+		err = d.send(preface)
+	}
+	if err == nil {
+		err = d.run(limit, rd)
+	}
 	if errors.Is(err, hub.ErrClosed) {
 		err = nil
 	}

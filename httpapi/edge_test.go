@@ -226,6 +226,11 @@ func TestReadiness(t *testing.T) {
 	if w := do(api, request("GET", "/readyz", "")); w.Code != 503 || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("not ready: %d %s", w.Code, w.Body)
 	}
+	fail = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store is read-only.", Err: fail}
+	if w := do(api, request("GET", "/readyz", "")); w.Code != 503 || strings.Contains(w.Body.String(), "secret") ||
+		!strings.Contains(w.Body.String(), "The store is read-only.") {
+		t.Errorf("read-only: %d %s", w.Code, w.Body)
+	}
 	fail = nil
 	if w := do(api, request("GET", "/readyz", "")); w.Code != 200 {
 		t.Errorf("ready: %d %s", w.Code, w.Body)

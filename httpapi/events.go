@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -24,7 +25,8 @@ import (
 // they come as one array in the words of /api/chat-v2. When nothing
 // is running and nothing is new, the answer is 204, which is how an EventSource
 // learns to stop. With follow=true the stream also waits for later runs; with
-// follow=false it ends after what is stored.
+// follow=false it ends after what is stored. A client that is ahead of the log, which
+// was restored from a backup, is told so and goes on from the log's end; see reset.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	head, err := s.conversation(r, id)
@@ -34,6 +36,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	after, follow, err := position(r)
 	if err != nil {
 		return err
+	}
+	var preface []byte
+	if after > head.Last {
+		preface = reset(head.Last, after)
+		w.Header().Set(resetHeader, strconv.FormatInt(head.Last, 10))
+		after = head.Last
 	}
 	switch r.URL.Query().Get("view") {
 	case "":
@@ -49,6 +57,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if lines {
 		return s.eventLines(w, r, id, after)
 	}
+	leave, err := s.hold(w, r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	rd, _ := s.opts.Hub.Subscribe(id, after)
 	defer rd.Close()
 	// Read again: a run that began before the reader was open is running now.
@@ -59,14 +72,24 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		defer s.opts.Watch(id, head.Last)()
 	}
 	running := head.RunState != "" && follow != never
-	if follow != always && !running && head.Last <= after {
+	if follow != always && !running && head.Last <= after && preface == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
 	s.opts.Metrics.StreamOpened("native")
 	defer s.opts.Metrics.StreamClosed("native")
-	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, last: after, follow: follow, running: running, runID: head.Run}
+	v := &viewer{s: s, w: w, r: r, id: id, rd: rd, buf: preface, last: after, follow: follow, running: running, runID: head.Run}
 	return v.run()
+}
+
+// resetHeader tells a client that is ahead of the log where the log ends.
+const resetHeader = "X-Log-Reset"
+
+// reset is the frame for a client that is ahead of the log: what it read after last is
+// not there any more, since the log was restored from a backup. Its id sets an
+// EventSource back to the end of the log.
+func reset(last, asked int64) []byte {
+	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", last, last, asked)
 }
 
 // conversation returns the head of a conversation of the caller. One of somebody
@@ -191,7 +214,13 @@ func (v *viewer) run() error {
 	tick := alarm{parent: limit}
 	defer tick.stop()
 	tick.set(sse.Heartbeat)
-	err := v.catchUp(limit)
+	var err error
+	if len(v.buf) > 0 {
+		err = v.flush()
+	}
+	if err == nil {
+		err = v.catchUp(limit)
+	}
 	for err == nil && v.follow != never && (v.running || v.follow == always) {
 		var batch hub.Batch
 		batch, err = v.rd.Next(tick.ctx)
@@ -269,8 +298,10 @@ func (v *viewer) event(ev footnote.Event) error {
 		v.running, v.runID, v.step = true, ev.Run, 0
 	case footnote.AssistantMessage:
 		v.step = b.Step
-	case footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
-		v.running = false
+	default:
+		if footnote.Terminal(b) {
+			v.running = false
+		}
 	}
 	return nil
 }

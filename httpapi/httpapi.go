@@ -8,6 +8,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -138,6 +139,12 @@ type Options struct {
 	// newest event. Nil: no other process shares the log.
 	Watch func(conversation string, last int64) (leave func())
 
+	// Streams is how many answers and event streams this process keeps open at once;
+	// default 2,000. StreamsPerUser is how many of them one user has; default a quarter.
+	Streams, StreamsPerUser int
+	// Connections is how many connections HTTPServer keeps; default twice Streams.
+	Connections int
+
 	Reasoning bool // the OpenAI door shows thinking
 
 	Ready   func(context.Context) error // nil: always ready
@@ -161,6 +168,8 @@ type Server struct {
 	openings  openings
 	summaries summaries
 	queues    queues
+	tally     tally
+	conns     connections
 	draining  atomic.Bool
 	work      turnstile
 }
@@ -175,6 +184,7 @@ func New(o Options) (*Server, error) {
 		opts: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{},
 		foreign: http.NewCrossOriginProtection(), patterns: map[string][]string{}, openings: openings{of: map[string]footnote.Opened{}}, summaries: summaries{of: map[string]summarised{}},
 	}
+	s.tally.perUser, s.tally.total, s.conns.max = o.StreamsPerUser, o.Streams, o.Connections
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
@@ -199,6 +209,9 @@ func (o Options) withDefaults() Options {
 	if o.BodyLimit <= 0 {
 		o.BodyLimit = 1 << 20
 	}
+	o.Streams = cmp.Or(max(o.Streams, 0), 2000)
+	o.StreamsPerUser = cmp.Or(max(o.StreamsPerUser, 0), max(o.Streams/4, 1))
+	o.Connections = cmp.Or(max(o.Connections, 0), 2*o.Streams)
 	o.NeedsKey = o.NeedsKey || len(o.Keys) > 0 || o.Tokens != nil
 	if o.OnDisconnect == "" {
 		o.OnDisconnect = agent.Cancel
@@ -246,7 +259,7 @@ func (s *Server) routes() {
 			return nil
 		}))
 	}
-	s.Handle("/v1/chat/completions", openAI, Methods{http.MethodPost: s.chatCompletions})
+	s.Handle("/v1/chat/completions", openAI, Methods{http.MethodPost: s.holding(s.chatCompletions)})
 	s.Handle("/v1/models", openAI, get(s.listModels))
 	s.Handle("/v1/models/{id...}", openAI, get(s.getModel))
 	s.browserRoutes()
@@ -272,6 +285,7 @@ func get(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead:
 // pattern has no method. Two routes with one pattern are a programmer's mistake.
 func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 	s.open(pattern, env, m.each(func(h Handler) Handler {
+		h = s.counted(h)
 		return func(w http.ResponseWriter, r *http.Request) error {
 			if err := s.identify(r); err != nil {
 				return err
@@ -340,9 +354,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.logged(rec, r, sc)
 	defer s.recovered(rec, r)
 
+	defer leaveBody(rec, r)
+	if r.Body != nil && r.Body != http.NoBody && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		rec.Header().Set("Connection", "close") // else net/http would wait for the body before the answer
+	}
+
 	h := rec.Header()
 	h.Set("X-Request-Id", sc.id)
 	h.Set("X-Content-Type-Options", "nosniff")
+	if closing(r) {
+		h.Set("Connection", "close")
+	}
 	if err := s.gate(rec, r); err != nil {
 		s.fail(rec, r, err)
 		return
@@ -358,11 +380,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(rec, r)
 }
 
+// restTime is how long the part of a body may take to arrive that no handler read.
+const restTime = 5 * time.Second
+
+// leaveBody bounds the time for the rest of a body: net/http reads it after the
+// handler, before the next request, and would wait for it as long as the client likes.
+func leaveBody(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // a recorder has none
+	}
+}
+
 // gate refuses what must not reach any handler.
 func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 	if p := r.URL.Path; !cleanPath(p) && !chatPath(r.URL) {
 		scopeOf(r.Context()).unknown = true
 		return footnote.Errorf(footnote.NotFound, "There is nothing at this address.")
+	}
+	if err := single(r); err != nil {
+		return err
 	}
 	if s.opts.NeedsKey {
 		return nil
@@ -456,6 +492,7 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
+		ConnState:         s.conns.changed,
 		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 }
@@ -475,7 +512,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if err := s.opts.Ready(ctx); err != nil {
-		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The server is not ready.", Err: err}
+		message := "The server is not ready."
+		if footnote.CodeOf(err) == footnote.StorageUnavailable {
+			message += " " + footnote.MessageOf(err)
+		}
+		return &footnote.Error{Code: footnote.StorageUnavailable, Message: message, Err: err}
 	}
 	return writeJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }

@@ -19,7 +19,7 @@ func (s *Server) marketRoutes() {
 	s.Handle("/api/market/symbols", Native, get(s.ofMarket(s.marketSymbols)))
 	s.Handle("/api/market/candles", Native, get(s.oneOfFew(s.ofMarket(s.marketCandles))))
 	s.Handle("/api/market/events", Native, get(s.ofMarket(s.marketEvents)))
-	s.Handle("/api/market/price", Native, get(s.ofMarket(s.marketPrice)))
+	s.Handle("/api/market/price", Native, get(s.ofMarket(s.holding(s.marketPrice))))
 }
 
 // ofMarket is a handler that needs market data.

@@ -35,6 +35,7 @@ type Streaming struct {
 	Ticket       agent.Ticket
 	Encoder      Encoder
 	OnDisconnect string // agent.Cancel or agent.Continue
+	Preface      []byte // frames of Follow that come before all others; may be nil
 	// Parks says that the stream goes on while the run waits for its client: another
 	// process may take the answer, and drive the run from then on.
 	Parks bool
@@ -101,6 +102,9 @@ func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, af
 	}
 	s.opts.Metrics.StreamOpened(st.Door)
 	defer s.opts.Metrics.StreamClosed(st.Door)
+	if err := p.write(st.Preface); err != nil {
+		return p.lost(err)
+	}
 	if replay < 0 || replay > after {
 		if err := p.catchUp(r.Context(), replay); err != nil {
 			return err
@@ -153,6 +157,9 @@ func (p *pump) run() error {
 			}
 			if err == nil && p.remote {
 				err = p.catchUp(limit, -1)
+				if footnote.CodeOf(err) == footnote.StorageUnavailable {
+					err = nil // nothing is known to be new: the next look will tell
+				}
 			}
 			tick.set(p.wait())
 		default:
@@ -238,10 +245,21 @@ func (p *pump) show(batch hub.Batch) error {
 func (p *pump) event(ev footnote.Event) {
 	p.last = ev.Seq
 	said := p.out != nil || len(p.buf) > 0
-	p.buf = p.Encoder.Event(p.buf, ev)
+	p.buf = p.Encoder.Event(p.buf, ended(ev))
 	if !said && p.Encoder.Done() && p.Encoder.Err() != nil {
 		p.buf = p.buf[:0]
 	}
+}
+
+// ended is an event as the doors know it: the end of a run that cannot be read is a failed
+// one, so that nobody waits for it.
+func ended(ev footnote.Event) footnote.Event {
+	if u, ok := ev.Body.(footnote.Unreadable); ok && footnote.Terminal(u) {
+		ev.Body = footnote.RunFailed{
+			Code: footnote.StorageDamaged, Message: fmt.Sprintf("How this answer ended is not known: event %d of the conversation cannot be read.", ev.Seq),
+		}
+	}
+	return ev
 }
 
 // write sends frames, with the headers if they have not been sent.

@@ -35,14 +35,15 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	p, name := PrincipalOf(r.Context()), r.PathValue("name")
-	res, took, err := s.opts.Data.Query(r.Context(), p, name, in.SQL)
+	ctx, ran := footnote.WithStatements(r.Context())
+	res, took, err := s.opts.Data.Query(ctx, p, name, in.SQL)
 	if err != nil {
 		return err
 	}
 	out := queryResult{table: rowsOf(res), SQL: in.SQL, RowCount: len(res.Rows), Truncated: res.Truncated, Millis: took.Milliseconds()}
 	if in.Conversation != "" {
 		seq, noted, err := s.opts.Engine.Note(r.Context(), p, in.Conversation, footnote.QueryRun{
-			Result: footnote.StoredResult{Source: name, SQL: in.SQL}, Replaces: in.Replaces, Millis: out.Millis,
+			Result: footnote.StoredResult{Source: name, SQL: in.SQL}, Replaces: in.Replaces, Millis: out.Millis, Tables: tablesOf(ran),
 		}, &res)
 		if err != nil {
 			return err
@@ -52,6 +53,15 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return writeValue(w, http.StatusOK, map[string]any{"result": out})
+}
+
+// tablesOf are the tables that the newest statement reads.
+func tablesOf(ran *footnote.Statements) []string {
+	list := ran.All()
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1].Tables
 }
 
 // queryResult is what a person's statement gave.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -142,7 +143,8 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		// Of several proxies, one that was reached over https is enough.
+		Secure: r.TLS != nil || slices.ContainsFunc(r.Header["X-Forwarded-Proto"], func(v string) bool { return strings.EqualFold(v, "https") }),
 	}
 }
 

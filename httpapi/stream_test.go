@@ -304,6 +304,47 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 	})
 }
 
+// TestReaderAheadOfTheLog: a reader that has seen more than the log has, since that was
+// restored from a backup, is told so and goes on from its end.
+func TestReaderAheadOfTheLog(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
+		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
+		const told = "id: 7\nevent: reset\ndata: {\"last\":7,\"asked\":99}\n\n"
+		ask := func(query, header string) *http.Request {
+			r := request("GET", "/api/conversations/"+id+"/events?"+query, "")
+			r.Header.Set("Accept", "text/event-stream")
+			if header != "" {
+				r.Header.Set("Last-Event-ID", header)
+			}
+			return r
+		}
+		for name, r := range map[string]*http.Request{"address": ask("after=99", ""), "header": ask("", "99"), "no follow": ask("follow=false", "99")} {
+			if w := do(api, r); w.Code != 200 || w.Body.String() != told {
+				t.Errorf("%s: %d %q", name, w.Code, w.Body)
+			}
+		}
+		if w := do(api, ask("", "7")); w.Code != 204 {
+			t.Errorf("a reader that has all gets %d", w.Code)
+		}
+		if w := do(api, request("GET", "/api/conversations/"+id+"/events?after=99", "")); w.Code != 200 || w.Header().Get("X-Log-Reset") != "7" {
+			t.Errorf("lines: %d, X-Log-Reset %q", w.Code, w.Header().Get("X-Log-Reset"))
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		view := newTape()
+		viewed := start(ctx, api, view, ask("follow=true", "99"))
+		synctest.Wait()
+		again := chat("two", false)
+		again.Header.Set("X-Conversation-Id", id)
+		do(api, again)
+		synctest.Wait()
+		if got := view.text(); !strings.HasPrefix(got, told) || !strings.Contains(got, "id: 8\nevent: user_message\n") || !strings.Contains(got, "id: 14\nevent: run_finished\n") {
+			t.Errorf("the reader heard\n%s", got)
+		}
+		leave()
+		<-viewed
+	})
+}
+
 // failing is a log that breaks in the middle.
 type failing struct{ *clienttest.Engine }
 

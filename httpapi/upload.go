@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return uploadError(err, tooLarge)
 	}
-	info, err := s.opts.Data.Add(r.Context(), PrincipalOf(r.Context()), part.FileName(), part)
+	info, err := s.opts.Data.Add(r.Context(), PrincipalOf(r.Context()), part.FileName(), formReader{part})
 	if err != nil {
 		return uploadError(err, tooLarge)
 	}
@@ -50,7 +51,27 @@ func filePart(r *http.Request) (*multipart.Part, error) {
 	if errors.Is(err, io.EOF) || err == nil && (part.FormName() != "file" || part.FileName() == "") {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "The form's first field must be the file, and be called file.")
 	}
-	return part, err
+	if err != nil {
+		return nil, &formError{err}
+	}
+	return part, nil
+}
+
+// formError is what is wrong with a form, and not with us.
+type formError struct{ err error }
+
+func (e *formError) Error() string { return "read the form: " + e.err.Error() }
+func (e *formError) Unwrap() error { return e.err }
+
+// formReader marks what goes wrong where a form is read.
+type formReader struct{ io.Reader }
+
+func (r formReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &formError{err}
+	}
+	return n, err
 }
 
 // uploadError classifies what may go wrong while a body is read.
@@ -61,11 +82,16 @@ func uploadError(err error, tooLarge error) error {
 	if _, ok := errors.AsType[*footnote.Error](err); ok {
 		return err
 	}
+	_, form := errors.AsType[*formError](err)
 	switch {
+	case errors.Is(err, context.Canceled):
+		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("Nothing of the file came for %s.", uploadIdle), Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, multipart.ErrMessageTooLarge):
 		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form is incomplete.", Err: err}
+	case form:
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: "The form cannot be read. A name in it may hold control characters: rename the file.", Err: err}
 	default:
 		return err
 	}

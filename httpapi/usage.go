@@ -100,9 +100,12 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Days     []usedDay           `json:"days"`
 		Limits   []limitLeft         `json:"limits"`
 		Partial  bool                `json:"incomplete,omitempty"` // a long log is still being added up
+		// Unreadable events of the caller's log may have cost something that is not counted.
+		Unreadable int64 `json:"unreadable_events,omitempty"`
 	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}, Partial: !whole}
 	var cost footnote.Cost
 	for _, d := range days {
+		out.Unreadable += d.Unreadable
 		tokens := d.Usage.Prompt() + d.Usage.Output
 		if tokens == 0 && d.Cost == (footnote.Cost{}) {
 			continue // there were only questions that cost nothing

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/footnotehq/footnote"
 )
@@ -104,6 +105,32 @@ type stream struct {
 	blobs     map[footnote.Digest]int // those that were looked for
 	usage     footnote.Usage          // of the run
 	cost      footnote.Cost
+	damaged   bool // some events cannot be read: what follows from them is not known
+}
+
+// unreadable takes what is known of an event that cannot be read: its kind.
+func (in *inspector) unreadable(s *stream, ev footnote.Positioned, u footnote.Unreadable) {
+	in.problem(ev.Stream, ev.Seq, "it cannot be read: %s", u.Reason)
+	s.damaged = true
+	day := ""
+	if !ev.Time.IsZero() {
+		day = ev.Time.UTC().Format(time.DateOnly)
+	}
+	in.books.doubt(ev.Org, ev.User, ev.Stream, day)
+	switch {
+	case u.Kind == "run_started":
+		s.run, s.runs[ev.Run] = ev.Run, false
+		in.report.Runs++
+	case footnote.Terminal(u):
+		s.run, s.runs[ev.Run] = "", true
+	}
+}
+
+// doubted is problem for what may follow from an event that cannot be read.
+func (in *inspector) doubted(s *stream, id string, seq int64, words string, args ...any) {
+	if !s.damaged {
+		in.problem(id, seq, words, args...)
+	}
 }
 
 func (in *inspector) problem(id string, seq int64, words string, args ...any) {
@@ -115,6 +142,11 @@ func (in *inspector) problem(id string, seq int64, words string, args ...any) {
 }
 
 func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
+	if ev.Stream == "" { // so damaged that it is nobody's
+		in.problem("", 0, "the event at position %d cannot be read", ev.Position)
+		in.books.doubt("", "", "", "")
+		return nil
+	}
 	s := in.streams[ev.Stream]
 	if s == nil {
 		s = &stream{org: ev.Org, user: ev.User, runs: map[string]bool{}, open: map[string]int64{}, results: map[string]int64{}, blobs: map[footnote.Digest]int{}}
@@ -124,11 +156,16 @@ func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 	in.report.Events++
 	if ev.Seq != s.last+1 {
 		in.problem(ev.Stream, ev.Seq, "the event before it is %d", s.last)
+		in.books.doubt(ev.Org, ev.User, ev.Stream, "")
 	}
 	if ev.Org != s.org || ev.User != s.user {
 		in.problem(ev.Stream, ev.Seq, "it belongs to %s/%s, and what came before to %s/%s", ev.Org, ev.User, s.org, s.user)
 	}
 	s.last = ev.Seq
+	if u, ok := ev.Body.(footnote.Unreadable); ok {
+		in.unreadable(s, ev, u)
+		return nil
+	}
 	if o, ok := ev.Body.(footnote.Opened); ok {
 		s.tier = o.Tier
 	}
@@ -142,10 +179,10 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.RunStarted:
 		if _, twice := s.runs[ev.Run]; twice {
-			in.problem(ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
+			in.doubted(s, ev.Stream, ev.Seq, "the run %s begins twice", ev.Run)
 		}
 		if s.run != "" {
-			in.problem(ev.Stream, ev.Seq, "a run begins while %s goes on", s.run)
+			in.doubted(s, ev.Stream, ev.Seq, "a run begins while %s goes on", s.run)
 		}
 		s.run, s.runs[ev.Run] = ev.Run, false
 		s.usage, s.cost = footnote.Usage{}, footnote.Cost{}
@@ -168,7 +205,7 @@ func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 		in.ended(s, ev, b.Usage, b.Cost)
 	}
 	if ended := s.runs[ev.Run]; ended && !footnote.Terminal(ev.Body) {
-		in.problem(ev.Stream, ev.Seq, "a %s comes after the end of its run", footnote.KindOf(ev.Body))
+		in.doubted(s, ev.Stream, ev.Seq, "a %s comes after the end of its run", footnote.KindOf(ev.Body))
 	}
 }
 
@@ -180,14 +217,14 @@ func (in *inspector) spend(s *stream, u footnote.Usage, c footnote.Cost) {
 func (in *inspector) ended(s *stream, ev footnote.Event, u footnote.Usage, c footnote.Cost) {
 	switch ended, began := s.runs[ev.Run]; {
 	case !began:
-		in.problem(ev.Stream, ev.Seq, "the run %s ends and has not begun", ev.Run)
+		in.doubted(s, ev.Stream, ev.Seq, "the run %s ends and has not begun", ev.Run)
 	case ended:
-		in.problem(ev.Stream, ev.Seq, "the run %s ends twice", ev.Run)
+		in.doubted(s, ev.Stream, ev.Seq, "the run %s ends twice", ev.Run)
 	case u != s.usage || c != s.cost:
-		in.problem(ev.Stream, ev.Seq, "the run took %+v for %d, and its calls %+v for %d", u, c.MicroUSD, s.usage, s.cost.MicroUSD)
+		in.doubted(s, ev.Stream, ev.Seq, "the run took %+v for %d, and its calls %+v for %d", u, c.MicroUSD, s.usage, s.cost.MicroUSD)
 	}
 	for id := range s.open {
-		in.problem(ev.Stream, ev.Seq, "the run ends, and the call %s has no result", id)
+		in.doubted(s, ev.Stream, ev.Seq, "the run ends, and the call %s has no result", id)
 	}
 	clear(s.open)
 	s.runs[ev.Run] = true
@@ -203,22 +240,22 @@ func (in *inspector) ofCalls(ctx context.Context, s *stream, ev footnote.Event) 
 		return in.blobs(ctx, s, ev, b.System, b.Tools)
 	case footnote.AssistantMessage:
 		for id := range s.open {
-			in.problem(ev.Stream, ev.Seq, "a message comes before the result of %s", id)
+			in.doubted(s, ev.Stream, ev.Seq, "a message comes before the result of %s", id)
 		}
 		clear(s.open)
 		for _, id := range calls(b) {
 			in.report.Calls++
 			_, answered := s.results[id]
 			if _, twice := s.open[id]; twice || answered {
-				in.problem(ev.Stream, ev.Seq, "the call %s is made twice", id)
+				in.doubted(s, ev.Stream, ev.Seq, "the call %s is made twice", id)
 			}
 			s.open[id] = ev.Seq
 		}
 	case footnote.ToolResult:
 		if at, twice := s.results[b.CallID]; twice {
-			in.problem(ev.Stream, ev.Seq, "the call %s has a result in event %d already", b.CallID, at)
+			in.doubted(s, ev.Stream, ev.Seq, "the call %s has a result in event %d already", b.CallID, at)
 		} else if _, made := s.open[b.CallID]; !made {
-			in.problem(ev.Stream, ev.Seq, "the result of %s comes without its call", b.CallID)
+			in.doubted(s, ev.Stream, ev.Seq, "the result of %s comes without its call", b.CallID)
 		}
 		delete(s.open, b.CallID)
 		s.results[b.CallID] = ev.Seq
@@ -258,6 +295,8 @@ func (in *inspector) blobs(ctx context.Context, s *stream, ev footnote.Event, di
 		case "":
 		case footnote.NotFound:
 			in.problem(ev.Stream, ev.Seq, "the bytes %s are not there", d)
+		case footnote.StorageDamaged:
+			in.problem(ev.Stream, ev.Seq, "the bytes %s are damaged", d)
 		default:
 			return err
 		}
@@ -288,7 +327,7 @@ func (in *inspector) end(ctx context.Context) error {
 		case head.Org != s.org || head.User != s.user:
 			in.problem(id, s.last, "the stream belongs to %s/%s, and its events to %s/%s", head.Org, head.User, s.org, s.user)
 		case (head.RunState == "") != (s.run == ""):
-			in.problem(id, s.last, "the stream says of its run %q, and the events that %q goes on", head.RunState, s.run)
+			in.doubted(s, id, s.last, "the stream says of its run %q, and the events that %q goes on", head.RunState, s.run)
 		}
 		if s.run != "" {
 			in.report.Unfinished++

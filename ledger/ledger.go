@@ -53,6 +53,7 @@ type Options struct {
 	Multipliers map[string]int64                   // by tier; a tier without one counts once
 	ToolPrices  map[string]int64                   // of one call, in millionths of a US dollar, by the tool's name
 	Counter     Counter                            // of requests; nil: one in memory
+	Wait        time.Duration                      // how long a question waits for money that others have reserved; 0: not at all
 	Logger      *slog.Logger
 }
 
@@ -60,8 +61,10 @@ type Options struct {
 type Ledger struct {
 	opts Options
 
-	mu   sync.Mutex     // guards below
-	runs map[person]int // that go on in this process
+	mu      sync.Mutex     // guards below
+	runs    map[person]int // that go on in this process
+	lines   map[string][]*waiter
+	waiting int // in all lines
 }
 
 // person is a user, or a whole org when its name is empty.
@@ -80,7 +83,7 @@ func New(o Options) *Ledger {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Ledger{opts: o, runs: map[person]int{}}
+	return &Ledger{opts: o, runs: map[person]int{}, lines: map[string][]*waiter{}}
 }
 
 // ceilings are the limits of a call that belongs to a conversation, or to none.
@@ -100,11 +103,12 @@ func (a Allowance) ceilings(conversation string) (out []footnote.Ceiling) {
 	return out
 }
 
-// Admit implements agent.Budget.
+// Admit implements agent.Budget. It refuses when all is spent: what is only reserved may
+// be free again before the first call.
 func (l *Ledger) Admit(ctx context.Context, p footnote.Principal, conversation string) (done func(), err error) {
 	a := l.opts.Allow(p)
 	if ceilings := a.ceilings(conversation); len(ceilings) > 0 {
-		left, err := l.left(ctx, p, conversation, ceilings)
+		left, err := l.left(ctx, p, conversation, ceilings, false)
 		if err != nil {
 			return nil, err
 		}
@@ -169,19 +173,34 @@ func (l *Ledger) running(ctx context.Context, who person) (int64, error) {
 // Reserve implements agent.Budget. Without a limit nothing is reserved: what is spent
 // is counted all the same.
 func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spending) (agent.Hold, error) {
-	h := &hold{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), microUSD: c.MicroUSD}
+	h := &hold{l: l, p: p, stream: c.Conversation, weight: l.Weight(c.Tier), amount: c.Most}
 	ceilings := l.opts.Allow(p).ceilings(c.Conversation)
-	if len(ceilings) == 0 || c.MicroUSD <= 0 && c.Tokens <= 0 {
+	if len(ceilings) == 0 || c.Most.MicroUSD <= 0 && c.Most.Tokens <= 0 {
 		return h, nil
 	}
-	r, err := l.opts.Store.Reserve(ctx, footnote.Reserve{
-		ID: c.ID, Org: p.Org, User: p.User, Stream: c.Conversation, Run: c.Run, Whole: c.Whole, Ceilings: ceilings, TTL: c.TTL,
-		Most: footnote.Amount{MicroUSD: max(0, c.MicroUSD), Tokens: max(0, c.Tokens) * h.weight},
-	})
+	weighted := func(a footnote.Amount) footnote.Amount {
+		return footnote.Amount{MicroUSD: max(0, a.MicroUSD), Tokens: max(0, a.Tokens) * h.weight}
+	}
+	wish := footnote.Reserve{
+		ID: c.ID, Org: p.Org, User: p.User, Stream: c.Conversation, Run: c.Run, Ceilings: ceilings, TTL: c.TTL,
+		Most: weighted(c.Most), Enough: weighted(c.Enough), Lost: weighted(c.Lost),
+	}
+	try := func() (footnote.Reservation, error) { return l.opts.Store.Reserve(ctx, wish) }
+	var r footnote.Reservation
+	var err error
+	if c.Wait && l.opts.Wait > 0 {
+		r, err = l.queue(ctx, &wish, c.Paid, try)
+	} else {
+		r, err = try()
+	}
 	if err != nil {
+		if c.Run == "" && ctx.Err() != nil { // it may have been made all the same
+			h.id = c.ID
+			h.Drop()
+		}
 		return nil, l.worded(ctx, p, err)
 	}
-	h.id, h.microUSD = r.ID, r.Amount.MicroUSD
+	h.id, h.amount = r.ID, footnote.Amount{MicroUSD: r.Amount.MicroUSD, Tokens: r.Amount.Tokens / h.weight}
 	return h, nil
 }
 
@@ -196,11 +215,13 @@ func (l *Ledger) Weight(tier string) int64 { return max(1, l.opts.Multipliers[ti
 
 // Left is what somebody may use and what is left of it, of every limit that holds.
 func (l *Ledger) Left(ctx context.Context, p footnote.Principal) ([]footnote.OverLimit, error) {
-	return l.left(ctx, p, "", l.opts.Allow(p).ceilings(""))
+	return l.left(ctx, p, "", l.opts.Allow(p).ceilings(""), true)
 }
 
-// left is what is left of ceilings.
-func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, ceilings []footnote.Ceiling) (out []footnote.OverLimit, err error) {
+// left is what is left of ceilings, and of that what is not reserved.
+func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation string, ceilings []footnote.Ceiling, free bool) (
+	out []footnote.OverLimit, err error,
+) {
 	if len(ceilings) == 0 {
 		return nil, nil
 	}
@@ -209,7 +230,10 @@ func (l *Ledger) left(ctx context.Context, p footnote.Principal, conversation st
 		return nil, err
 	}
 	for _, c := range ceilings {
-		used := balances[c.Scope].Spent.Add(balances[c.Scope].Reserved)
+		used := balances[c.Scope].Spent
+		if free {
+			used = used.Add(balances[c.Scope].Reserved)
+		}
 		if c.Most.MicroUSD > 0 {
 			out = append(out, named(footnote.OverLimit{Name: string(c.Scope), Unit: "usd", Limit: usd(c.Most.MicroUSD), Left: usd(max(0, c.Most.MicroUSD-used.MicroUSD))}, now))
 		}
@@ -252,31 +276,55 @@ func (l *Ledger) worded(ctx context.Context, p footnote.Principal, err error) er
 	return refuse(&o)
 }
 
-// runsRetry is when another run may be tried.
-const runsRetry = 5 * time.Second
+// runsRetry is when another run may be tried, and reservedRetry when money may be free again.
+const (
+	runsRetry     = 5 * time.Second
+	reservedRetry = 10 * time.Second
+)
 
 // refuse is the error of a limit that is reached.
 func refuse(o *footnote.OverLimit) error {
 	e := &footnote.Error{Code: footnote.BudgetExceeded, Limit: o}
-	switch o.Name {
-	case "runs":
+	switch {
+	case o.Name == "runs":
 		e.Code, e.RetryAfter = footnote.RateLimited, runsRetry
 		e.Message = fmt.Sprintf("At most %.0f of your questions are answered at once. Wait for one, or stop it.", o.Limit)
-	case "org_runs":
+		return e
+	case o.Name == "org_runs":
 		e.Code, e.RetryAfter = footnote.RateLimited, runsRetry
 		e.Message = fmt.Sprintf("At most %.0f questions of your organisation are answered at once.", o.Limit)
-	case "tokens_per_day":
-		e.Message = fmt.Sprintf("The limit of %.0f tokens a day is used up. It begins anew at %s UTC.", o.Limit, o.Resets.Format("15:04"))
+		return e
+	case o.Passing:
+		e.RetryAfter = reservedRetry
+		e.Message = fmt.Sprintf("The limit of %s is reserved for questions under way: %s of it, and the %s left does not pay for another answer. Try again in a moment.",
+			limitName(o), quantity(o, o.Reserved), quantity(o, o.Left))
+		return e
+	case o.Left > 0:
+		e.Message = fmt.Sprintf("What is left of the limit of %s (%s) does not pay for another answer.", limitName(o), quantity(o, o.Left))
 	default:
-		e.Message = fmt.Sprintf("The limit of %s %s is used up.", amount(o), whose[o.Name])
-		if !o.Resets.IsZero() {
-			e.Message += fmt.Sprintf(" It begins anew at %s UTC.", o.Resets.Format("15:04"))
-		}
+		e.Message = fmt.Sprintf("The limit of %s is used up.", limitName(o))
 	}
 	if !o.Resets.IsZero() {
+		e.Message += fmt.Sprintf(" It begins anew at %s UTC.", o.Resets.Format("15:04"))
 		e.RetryAfter = max(time.Second, time.Until(o.Resets))
 	}
 	return e
+}
+
+// limitName is a limit in words, such as "0.05 USD a day for you".
+func limitName(o *footnote.OverLimit) string {
+	if o.Name == "tokens_per_day" {
+		return fmt.Sprintf("%.0f tokens a day", o.Limit)
+	}
+	return amount(o) + " " + whose[o.Name]
+}
+
+// quantity is a part of a limit in words.
+func quantity(o *footnote.OverLimit, n float64) string {
+	if o.Unit == "usd" {
+		return fmt.Sprintf("%.4f USD", n)
+	}
+	return fmt.Sprintf("%.0f %s", n, o.Unit)
 }
 
 func amount(o *footnote.OverLimit) string {
@@ -293,22 +341,30 @@ var whose = map[string]string{
 
 // hold implements agent.Hold.
 type hold struct {
-	l        *Ledger
-	id       string // of the reservation; empty: there is none
-	p        footnote.Principal
-	stream   string
-	weight   int64
-	microUSD int64
+	l      *Ledger
+	id     string // of the reservation; empty: there is none
+	p      footnote.Principal
+	stream string
+	weight int64
+	amount footnote.Amount // tokens each counted once
 }
 
-func (h *hold) MicroUSD() int64 { return h.microUSD }
+func (h *hold) Amount() footnote.Amount { return h.amount }
 
-func (h *hold) Settle(u footnote.Usage, c footnote.Cost) []footnote.Settle {
+func (h *hold) Reserved() bool { return h.id != "" }
+
+func (h *hold) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.Settle {
 	spent := footnote.Amount{MicroUSD: max(0, c.MicroUSD), Tokens: max(0, u.Prompt()+u.Output) * h.weight}
 	if h.id == "" && spent == (footnote.Amount{}) {
 		return nil
 	}
-	return []footnote.Settle{{ID: h.id, Org: h.p.Org, User: h.p.User, Stream: h.stream, Spent: spent}}
+	return []footnote.Settle{{ID: h.id, Org: h.p.Org, User: h.p.User, Stream: h.stream, Spent: spent, Keep: keep && h.id != ""}}
+}
+
+func (h *hold) Freed() {
+	if h.id != "" {
+		h.l.wake()
+	}
 }
 
 // dropTime bounds giving back a reservation.
@@ -320,6 +376,7 @@ func (h *hold) Drop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), dropTime)
 	defer cancel()
+	defer h.l.wake()
 	if err := h.l.opts.Store.Unreserve(ctx, h.id); err != nil {
 		h.l.opts.Logger.Warn("a reservation was not given back; it will count as spent", "reservation", h.id, "err", err)
 	}

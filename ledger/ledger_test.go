@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +20,7 @@ var (
 
 // call is a model call of 1,000 tokens and a cent.
 func call(id, tier string) agent.Spending {
-	return agent.Spending{ID: id, Tier: tier, Tokens: 1_000, MicroUSD: 10_000, TTL: time.Hour}
+	return agent.Spending{ID: id, Tier: tier, Most: footnote.Amount{Tokens: 1_000, MicroUSD: 10_000}, TTL: time.Hour}
 }
 
 // allow gives everybody the same.
@@ -49,17 +50,20 @@ func TestDay(t *testing.T) {
 	left(10_000)
 	one, two := hold(ada, call("1", "pro")), hold(ada, call("2", "pro")) // 10,000 while they run
 	_, err := l.Reserve(t.Context(), ada, call("3", ""))
-	if footnote.CodeOf(err) != footnote.BudgetExceeded || !strings.Contains(err.Error(), "10000 tokens a day") || !strings.Contains(err.Error(), "00:00 UTC") {
+	if e, ok := errors.AsType[*footnote.Error](err); !ok || e.Code != footnote.BudgetExceeded || !strings.Contains(e.Message, "10000 tokens a day is reserved for questions under way") ||
+		e.RetryAfter > time.Minute {
 		t.Errorf("beside two calls: %v", err)
 	}
-	if _, err := l.Admit(t.Context(), ada, ""); footnote.CodeOf(err) != footnote.BudgetExceeded {
-		t.Errorf("admitted: %v", err)
+	done, err := l.Admit(t.Context(), ada, "")
+	if err != nil {
+		t.Fatalf("not admitted, though nothing is spent: %v", err)
 	}
+	done()
 	hold(bob, call("4", "pro"))
 	one.Drop()
 	one.Drop() // only the first time counts
 	left(5_000)
-	settled := two.Settle(footnote.Usage{Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200}, footnote.Cost{MicroUSD: 7})
+	settled := two.Settle(footnote.Usage{Input: 500, CacheRead: 200, CacheWrite5m: 100, Output: 200}, footnote.Cost{MicroUSD: 7}, false)
 	if len(settled) != 1 || settled[0].Spent != (footnote.Amount{MicroUSD: 7, Tokens: 5_000}) {
 		t.Fatalf("%+v", settled)
 	}
@@ -72,6 +76,16 @@ func TestDay(t *testing.T) {
 	left(10_000)
 }
 
+// spend settles the reservation "1" of ada's conversation c.
+func spend(t *testing.T, log store.Store, spent footnote.Amount) {
+	t.Helper()
+	_, err := log.CreateAppend(t.Context(), store.Stream{ID: "c", Kind: store.Conversation, Org: "acme", User: "ada"},
+		store.Append{Bodies: []footnote.Body{footnote.Spent{}}, Settle: []footnote.Settle{{ID: "1", Org: "acme", User: "ada", Stream: "c", Spent: spent}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEveryLimit: each limit refuses under its own name, and says what is left.
 func TestEveryLimit(t *testing.T) {
 	const cent = 10_000
@@ -80,12 +94,14 @@ func TestEveryLimit(t *testing.T) {
 		"usd_per_org": {PerOrg: cent}, "usd_per_org_day": {PerOrgDay: cent}, "usd_per_day": {PerDay: cent},
 		"tokens_per_day": {TokensPerDay: 1_000}, "org_tokens_per_day": {OrgTokensPerDay: 1_000},
 	} {
-		l := ledger.New(ledger.Options{Store: store.NewMem(), Allow: allow(a)})
+		log := store.NewMem()
+		l := ledger.New(ledger.Options{Store: log, Allow: allow(a)})
 		c := call("1", "")
 		c.Conversation = "c"
 		if _, err := l.Reserve(t.Context(), ada, c); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+		spend(t, log, footnote.Amount{MicroUSD: cent, Tokens: 1_000})
 		c.ID = "2"
 		_, err := l.Reserve(t.Context(), ada, c)
 		e, ok := err.(*footnote.Error)
@@ -112,7 +128,7 @@ func TestNoLimit(t *testing.T) {
 	if b, _, err := log.Balances(t.Context(), "acme", "ada", ""); err != nil || b[footnote.PerUser] != (footnote.Balance{}) {
 		t.Errorf("something is reserved: %+v, %v", b, err)
 	}
-	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}); len(s) != 1 || s[0].ID != "" || s[0].Spent.Tokens != 3 {
+	if s := h.Settle(footnote.Usage{Output: 3}, footnote.Cost{}, true); len(s) != 1 || s[0].ID != "" || s[0].Spent.Tokens != 3 {
 		t.Errorf("what is spent counts: %+v", s)
 	}
 	if left, err := l.Left(t.Context(), ada); err != nil || len(left) != 0 {

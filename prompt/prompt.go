@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/source"
 )
 
@@ -30,7 +31,7 @@ type Source struct {
 	Samples map[string]footnote.Result
 }
 
-// Options say what a prompt is for. The first source is the default one.
+// Options say what a prompt is for.
 type Options struct {
 	Sources []Source
 	Charts  bool   // show_chart is offered
@@ -72,6 +73,14 @@ const charts = `
 - One chart is usually enough. None for a single number or a yes or no. Query the rows in the order and with the column names in which they should appear, then chart them before you write the answer.
 `
 
+const several = `
+# Several sources
+- The conversation has several sources. Pass the one you mean in the source argument of every call that takes it: there is no default, and one statement reads one source only.
+- Find out which source can answer by matching the words of the question with the tables and columns of every source. A question that follows another stays with its source, unless it names another one.
+- When two or more sources could answer, do not choose silently: ask the user which one is meant, with ask_user where you have it, otherwise in your answer. Name the sources as options.
+- Say in every answer which source it comes from. Say so, too, when a source that might have answered cannot be reached.
+`
+
 // Build writes the prompt. It is never longer than Max: where the schema does not
 // fit, sample rows are left out first, then types and comments, then keys, then
 // columns, and at last tables, which list_tables finds.
@@ -85,6 +94,9 @@ func Build(o Options) string {
 	b.WriteString(working)
 	if o.Charts {
 		b.WriteString(charts)
+	}
+	if len(o.Sources) > 1 {
+		b.WriteString(several)
 	}
 	// What the operator adds may take what is left beside a small schema.
 	room := min(extraBytes, limit-b.Len()-700)
@@ -104,7 +116,7 @@ func Blocks(text string) json.RawMessage {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode([]block{{"text", text}}); err != nil {
+	if err := enc.Encode([]block{{"text", visible.Text(text)}}); err != nil {
 		panic("prompt: " + err.Error()) // strings always encode
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))

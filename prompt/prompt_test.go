@@ -125,7 +125,7 @@ func TestBuildOfOddShapes(t *testing.T) {
 			check(t, what, got)
 		}
 		if what == "several sources" {
-			for _, want := range []string{"Source shop (sqlite SQL, the default)", "customers", "Source w (postgres SQL)", "Source v", "public.table_0001"} {
+			for _, want := range []string{"Source shop (sqlite SQL)", "there is no default", "customers", "Source w (postgres SQL)", "Source v", "public.table_0001"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: %q is missing", what, want)
 				}
@@ -229,9 +229,9 @@ func TestBuildIsDeterministic(t *testing.T) {
 }
 
 func TestBlocks(t *testing.T) {
-	const text = "a \"b\" <c> & \n\u2028"
-	got := prompt.Blocks(text)
-	if want := `[{"type":"text","text":"a \"b\" <c> & \n\u2028"}]`; string(got) != want {
+	const text = "a \"b\" <c> & \n<U+2028>"
+	got := prompt.Blocks("a \"b\" <c> & \n\u2028")
+	if want := `[{"type":"text","text":"a \"b\" <c> & \n<U+2028>"}]`; string(got) != want {
 		t.Errorf("Blocks = %s, want %s", got, want)
 	}
 	var back []map[string]string

@@ -58,8 +58,8 @@ func opening(l level) string {
 func section(sources []Source, l level, room int) (text string, ok bool) {
 	var b strings.Builder
 	b.WriteString(opening(l))
-	for i, s := range sources {
-		b.WriteString(sourceLine(s, i))
+	for _, s := range sources {
+		b.WriteString(sourceLine(s))
 		for n, t := range s.Schema.Tables {
 			writeTable(&b, s, t, l, n)
 			if b.Len() > room { // thousands of tables need not be written out to see it
@@ -82,8 +82,8 @@ func cutSection(sources []Source, room int) string {
 	b.WriteString(opening(tableNames))
 	room -= b.Len() + len(closing) + reserve
 	shown := min(len(sources), max(1, room/300))
-	for i, s := range sources[:shown] {
-		part := sourceLine(s, i)
+	for _, s := range sources[:shown] {
+		part := sourceLine(s)
 		left := room/shown - len(part) - reserve
 		n := 0
 		var names strings.Builder
@@ -113,11 +113,8 @@ func cutSection(sources []Source, room int) string {
 	return b.String()
 }
 
-func sourceLine(s Source, i int) string {
+func sourceLine(s Source) string {
 	line := "Source " + name(s.Name) + " (" + word(s.Dialect) + " SQL"
-	if i == 0 {
-		line += ", the default"
-	}
 	switch {
 	case s.Away:
 		line += ", cannot be reached now: say so when a question needs it; list_tables shows its tables once it is back"

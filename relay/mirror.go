@@ -108,8 +108,12 @@ func (m *mirror) note(ev footnote.Event) {
 		m.turnTo(key(ev.Run, b.Attempt))
 	case footnote.AssistantMessage:
 		m.step = b.Step
-	case footnote.RunParked, footnote.RunFinished, footnote.RunFailed, footnote.RunStopped:
+	case footnote.RunParked:
 		m.run = ""
+	default:
+		if footnote.Terminal(b) {
+			m.run = ""
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -144,7 +145,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Pass looks at every conversation once, and returns how many it deleted.
+// maxFailures is how many conversations a pass fails to delete before it gives up: then
+// the store is at fault rather than the conversations.
+const maxFailures = 10
+
+// Pass looks at every conversation once, and returns how many it deleted. The error tells
+// of the conversations that could not be deleted, too.
 func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	release, leads, err := j.opts.Lead(ctx)
 	if err != nil {
@@ -155,6 +161,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	}
 	active := map[Person]bool{}
 	prepared := false
+	var failures []error // of conversations that could not be deleted
 	var documents []store.Stream
 	for after := ""; ; {
 		heads, err := j.opts.Log.Walk(ctx, after, page)
@@ -181,7 +188,11 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 			}
 			gone, err := j.remove(ctx, head)
 			if err != nil {
-				return deleted, err
+				// One that is damaged does not keep the others.
+				failures = append(failures, fmt.Errorf("delete %s: %w", head.ID, err))
+				if gone || ctx.Err() != nil || len(failures) == maxFailures {
+					return deleted, errors.Join(failures...)
+				}
 			}
 			if !gone {
 				active[Person{head.Org, head.User}] = true
@@ -201,7 +212,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	if err := j.outlived(ctx, documents, active); err != nil {
 		return deleted, err
 	}
-	return deleted, j.opts.Files(ctx, j.opts.Rules, active)
+	return deleted, errors.Join(append(failures, j.opts.Files(ctx, j.opts.Rules, active))...)
 }
 
 // outlived deletes old documents of people who have no conversation any more.

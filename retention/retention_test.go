@@ -208,3 +208,33 @@ func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
 		t.Errorf("afterwards: %v, %v", ids(t, s), err)
 	}
 }
+
+// undeletable is a store in which some conversations cannot be deleted.
+type undeletable struct {
+	*sqlite.Store
+	ids []string
+}
+
+func (u undeletable) DeleteAt(ctx context.Context, id string, last int64) error {
+	if slices.Contains(u.ids, id) {
+		return errors.New("database disk image is malformed")
+	}
+	return u.Store.DeleteAt(ctx, id, last)
+}
+
+func TestOneThatCannotBeDeletedKeepsNoOther(t *testing.T) {
+	s, now := fixture(t)
+	for _, id := range []string{"a", "b", "c"} {
+		open(t, s, id, "acme")
+	}
+	*now = now.Add(40 * day)
+	j := retention.New(retention.Options{
+		Log: undeletable{s, []string{"a"}}, Rules: retention.Rules{"acme": 30 * day}, Now: func() time.Time { return *now },
+	})
+	if n, err := j.Pass(t.Context()); n != 2 || err == nil {
+		t.Errorf("deleted %d, %v; want 2 and an error", n, err)
+	}
+	if got := ids(t, s); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("left are %v", got)
+	}
+}

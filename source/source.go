@@ -91,7 +91,11 @@ type Summary struct {
 	Rows      int
 	Truncated bool   // a row or byte limit ended the reading; the rows given are good
 	Limit     string // which one: "rows" or "bytes"
-	Elapsed   time.Duration
+	// Tables are the tables and views that the statement reads, as it names them or the
+	// database does; common table expressions are none. An engine that judged the
+	// statement knows them, also when it failed after that.
+	Tables  []string
+	Elapsed time.Duration
 }
 
 // What an Error is about.
@@ -104,8 +108,9 @@ const (
 // Error is a query's failure as data for the model: it says what was wrong and
 // what to do instead.
 type Error struct {
-	Kind   string
-	Reason string
+	Kind     string
+	Reason   string
+	TimedOut bool // the limit is that of time
 }
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Reason }
@@ -157,6 +162,24 @@ type ForeignKey struct {
 	RefColumns []string
 }
 
+// MaxSchema is how many bytes of names, types and comments the columns of a Schema
+// have together. Whoever describes a source leaves out the columns beyond: the tables
+// are still there, and can be queried.
+const MaxSchema = 32 << 20
+
+// Room counts the bytes of a schema that is being described. The zero value has room
+// for MaxSchema.
+type Room struct{ used int }
+
+// Fits takes a column into account and reports whether it fits.
+func (r *Room) Fits(c Column) bool {
+	r.used += len(c.Name) + len(c.Type) + len(c.Comment)
+	return r.used <= MaxSchema
+}
+
+// NotListed is the comment of a table whose columns do not all fit a schema.
+const NotListed = "has more columns than are listed here: the columns of this database have too long names, or are too many"
+
 // Table returns the table with a name, compared as the engine compares
 // unquoted names: without regard to case.
 func (s Schema) Table(name string) (Table, bool) {
@@ -178,15 +201,44 @@ func (t Table) Column(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// Collect runs a query and keeps its rows in memory.
+// Collect runs a query and keeps its rows in memory. What became of it is noted, for
+// the audit of the call that it belongs to.
 func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, error) {
 	var rows [][]any
 	sum, err := s.Query(ctx, q, func(row []any) error {
 		rows = append(rows, row)
 		return nil
 	})
+	footnote.NoteStatement(ctx, noted(ctx, q.SQL, sum, err))
 	if err != nil {
 		return footnote.Result{}, sum, err
 	}
 	return footnote.Result{Columns: sum.Columns, Rows: rows, Truncated: sum.Truncated}, sum, nil
+}
+
+// noted is what became of a statement.
+func noted(ctx context.Context, sql string, sum Summary, err error) footnote.Statement {
+	st := footnote.Statement{SQL: sql, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed}
+	for _, c := range sum.Columns {
+		st.Columns = append(st.Columns, c.Name)
+	}
+	bad, _ := errors.AsType[*Error](err)
+	switch {
+	case err == nil && sum.Truncated:
+		st.Outcome = footnote.StatementTruncated
+	case err == nil:
+		st.Outcome = footnote.StatementExecuted
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		st.Outcome = footnote.StatementTimedOut
+	case ctx.Err() != nil:
+		st.Outcome = footnote.StatementCancelled
+	case bad == nil: // the database is away
+	case bad.Kind == Refused:
+		st.Outcome = footnote.StatementRefused
+	case bad.TimedOut:
+		st.Outcome = footnote.StatementTimedOut
+	case bad.Kind == Limited:
+		st.Outcome = footnote.StatementLimited
+	}
+	return st
 }

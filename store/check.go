@@ -73,6 +73,9 @@ func CheckAppend(a Append) error {
 		if b == nil {
 			return footnote.Errorf(footnote.InvalidRequest, "An event needs a body.")
 		}
+		if _, ok := b.(footnote.Unreadable); ok {
+			return footnote.Errorf(footnote.InvalidRequest, "An event that cannot be read cannot be appended.")
+		}
 		if _, _, ok := runChange(a.Run, b); ok && a.Run == "" {
 			return footnote.Errorf(footnote.InvalidRequest, "An event of kind %s needs a run.", footnote.KindOf(b))
 		}

@@ -68,8 +68,8 @@ func CheckKey(k Key) error {
 			return err
 		}
 	}
-	if slices.Contains(k.Roles, "") || slices.Contains(slices.Collect(maps.Keys(k.Attributes)), "") {
-		return footnote.Errorf(footnote.InvalidRequest, "A role and the name of an attribute are not empty.")
+	if err := k.Principal.Check(); err != nil {
+		return &footnote.Error{Code: footnote.InvalidRequest, Message: "A key cannot stand for this: " + err.Error() + ".", Err: err}
 	}
 	return nil
 }

@@ -328,20 +328,15 @@ func (m *Mem) Events(ctx context.Context, stream string, after int64) iter.Seq2[
 				yield(footnote.Event{}, fmt.Errorf("read %s: %w", stream, context.Cause(ctx)))
 				return
 			}
-			ev, err := e.decode()
-			if !yield(ev, err) || err != nil {
+			if !yield(e.decode(), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (e memEvent) decode() (footnote.Event, error) {
-	body, err := footnote.DecodeBody(e.kind, e.body)
-	if err != nil {
-		return footnote.Event{}, fmt.Errorf("read %s event %d: %w", e.stream.head.ID, e.seq, err)
-	}
-	return footnote.Event{Stream: e.stream.head.ID, Seq: e.seq, Time: e.time, Run: e.run, Body: body}, nil
+func (e memEvent) decode() footnote.Event {
+	return footnote.Event{Stream: e.stream.head.ID, Seq: e.seq, Time: e.time, Run: e.run, Body: footnote.ReadBody(e.kind, e.body)}
 }
 
 // Blob implements Store.
@@ -359,6 +354,71 @@ func (m *Mem) Blob(ctx context.Context, stream string, d footnote.Digest) ([]byt
 		return nil, ErrNoBlob(d)
 	}
 	return bytes.Clone(m.blobs[d].data), nil
+}
+
+// Blobs implements Store.
+func (m *Mem) Blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	st, ok := m.byID[stream]
+	if !ok {
+		return nil, ErrNoStream(stream)
+	}
+	sizes := make(map[footnote.Digest]int64, len(st.blobs))
+	for d := range st.blobs {
+		sizes[d] = int64(len(m.blobs[d].data))
+	}
+	return sizes, nil
+}
+
+// DropBlobs implements Store.
+func (m *Mem) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	st, ok := m.byID[stream]
+	if !ok {
+		return ErrNoStream(stream)
+	}
+	for _, d := range digests {
+		if !st.blobs[d] {
+			continue
+		}
+		delete(st.blobs, d)
+		if m.blobs[d].refs--; m.blobs[d].refs == 0 {
+			delete(m.blobs, d)
+		}
+	}
+	return nil
+}
+
+// Holdings implements Store.
+func (m *Mem) Holdings(ctx context.Context, org, kind string) ([]footnote.Holding, error) {
+	unlock, err := m.rlock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var list []footnote.Holding
+	for id, st := range m.byID {
+		if st.head.Org != org || st.head.Kind != kind || len(st.blobs) == 0 {
+			continue
+		}
+		h := footnote.Holding{Stream: id, Updated: st.head.Updated}
+		for d := range st.blobs {
+			h.Bytes += int64(len(m.blobs[d].data))
+		}
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(a, b footnote.Holding) int {
+		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.Stream, b.Stream))
+	})
+	return list, nil
 }
 
 // Delete implements Store.
@@ -462,11 +522,7 @@ func (m *Mem) Tail(ctx context.Context, after int64, limit int) ([]Positioned, e
 	events = events[:min(max(limit, 0), len(events))]
 	out := make([]Positioned, 0, len(events))
 	for _, e := range events {
-		ev, err := e.decode()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Positioned{Event: ev, Position: e.position, Org: e.stream.head.Org, User: e.stream.head.User})
+		out = append(out, Positioned{Event: e.decode(), Position: e.position, Org: e.stream.head.Org, User: e.stream.head.User})
 	}
 	return out, nil
 }

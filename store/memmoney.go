@@ -32,8 +32,11 @@ func (m *Mem) settle(a Append, now time.Time) {
 	changes := Changes{}
 	for _, s := range a.Settle {
 		if r, ok := m.reserved[s.ID]; ok {
-			delete(m.reserved, s.ID)
-			changes.Free(r)
+			if left, stays := changes.Settle(r, s); stays {
+				m.reserved[s.ID] = left
+			} else {
+				delete(m.reserved, s.ID)
+			}
 		}
 		changes.Spend(s, now)
 	}
@@ -50,17 +53,17 @@ func (m *Mem) Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reserva
 		return footnote.Reservation{}, err
 	}
 	defer unlock()
-	if made, ok := m.reserved[r.ID]; ok {
-		return made, nil
-	}
 	now := Micros(m.now())
-	amount, err := Grant(r, m.of(r.Org, r.User, r.Stream, now))
+	held, ok := m.reserved[r.ID]
+	made, err := Grant(r, held, m.of(r.Org, r.User, r.Stream, now), now)
 	if err != nil {
 		return footnote.Reservation{}, err
 	}
-	made := Granted(r, amount, now)
 	m.reserved[r.ID] = made
 	changes := Changes{}
+	if ok {
+		changes.Free(held)
+	}
 	changes.Reserve(made)
 	m.change(changes)
 	return made, nil

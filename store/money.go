@@ -41,7 +41,7 @@ func (c Changes) add(accounts map[footnote.Scope]Account, b footnote.Balance) {
 	}
 }
 
-// Reserve adds what was granted.
+// Reserve adds what a reservation holds.
 func (c Changes) Reserve(r footnote.Reservation) {
 	c.add(AccountsOf(r.Org, r.User, r.Stream, r.Day), footnote.Balance{Reserved: r.Amount})
 }
@@ -84,47 +84,81 @@ func (a Account) compare(b Account) int {
 	return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.User, b.User), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Day, b.Day))
 }
 
-// Grant is how much of what a call asks for the ceilings allow.
-func Grant(r footnote.Reserve, balances map[footnote.Scope]footnote.Balance) (footnote.Amount, error) {
-	granted := r.Most
+// Settle counts what was used, and takes it out of its reservation. It returns what is
+// left of that, and whether it stays.
+func (c Changes) Settle(r footnote.Reservation, s footnote.Settle) (left footnote.Reservation, stays bool) {
+	c.Free(r)
+	if !s.Keep {
+		return r, false
+	}
+	r.Amount, r.Lost = within(footnote.Amount{}, r.Amount.Sub(s.Spent)), footnote.Amount{}
+	c.Reserve(r)
+	return r, true
+}
+
+// within is an amount that is at least another one, in each unit.
+func within(least, a footnote.Amount) footnote.Amount {
+	return footnote.Amount{MicroUSD: max(least.MicroUSD, a.MicroUSD), Tokens: max(least.Tokens, a.Tokens)}
+}
+
+// Grant is the reservation that the ceilings allow at a time. The balances contain what it
+// holds already, which is zero for a new one.
+func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.Scope]footnote.Balance, now time.Time) (footnote.Reservation, error) {
+	day := DayOf(now)
+	before, after := AccountsOf(held.Org, held.User, held.Stream, held.Day), AccountsOf(r.Org, r.User, r.Stream, day)
+	granted := within(held.Amount, r.Most)
 	for _, c := range r.Ceilings {
 		b := balances[c.Scope]
-		used := b.Spent.Add(b.Reserved)
-		for _, unit := range []struct {
-			name          string
-			ceiling, used int64
-			asked         int64
-			granted       *int64
-			scale         float64
-		}{
-			{"usd", c.Most.MicroUSD, used.MicroUSD, r.Most.MicroUSD, &granted.MicroUSD, 1e6},
-			{"tokens", c.Most.Tokens, used.Tokens, r.Most.Tokens, &granted.Tokens, 1},
+		if before[c.Scope] == after[c.Scope] {
+			b.Reserved = b.Reserved.Sub(held.Amount)
+		}
+		for _, u := range []unit{
+			{"usd", 1e6, c.Most.MicroUSD, b.Spent.MicroUSD, b.Reserved.MicroUSD, r.Most.MicroUSD, r.Enough.MicroUSD, held.Amount.MicroUSD, &granted.MicroUSD},
+			{"tokens", 1, c.Most.Tokens, b.Spent.Tokens, b.Reserved.Tokens, r.Most.Tokens, r.Enough.Tokens, held.Amount.Tokens, &granted.Tokens},
 		} {
-			left := max(0, unit.ceiling-unit.used)
-			if unit.ceiling <= 0 || unit.asked <= 0 || left >= unit.asked {
-				continue
+			if over := u.grant(); over != nil {
+				over.Name = string(c.Scope)
+				return footnote.Reservation{}, &footnote.Error{
+					Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The limit of %v %s for each %s is reached.", over.Limit, u.name, c.Scope), Limit: over,
+				}
 			}
-			if left == 0 || r.Whole {
-				return footnote.Amount{}, errOver(c.Scope, unit.name, float64(unit.ceiling)/unit.scale, float64(left)/unit.scale)
-			}
-			*unit.granted = min(*unit.granted, left)
 		}
 	}
-	return granted, nil
-}
-
-func errOver(scope footnote.Scope, unit string, limit, left float64) error {
-	return &footnote.Error{
-		Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The limit of %v %s for each %s is reached.", limit, unit, scope),
-		Limit: &footnote.OverLimit{Name: string(scope), Unit: unit, Limit: limit, Left: left},
-	}
-}
-
-// Granted is the reservation that a call gets at a time.
-func Granted(r footnote.Reserve, amount footnote.Amount, now time.Time) footnote.Reservation {
 	return footnote.Reservation{
-		ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Run: r.Run, Day: DayOf(now), Amount: amount, Expires: Micros(now.Add(r.TTL)),
+		ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Run: r.Run, Day: day, Expires: Micros(now.Add(r.TTL)), Amount: granted,
+		Lost: footnote.Amount{MicroUSD: min(granted.MicroUSD, r.Lost.MicroUSD), Tokens: min(granted.Tokens, r.Lost.Tokens)},
+	}, nil
+}
+
+// unit is one unit of a ceiling, and what is wanted of it.
+type unit struct {
+	name                     string
+	scale                    float64
+	ceiling, spent, reserved int64 // reserved by others
+	most, enough, held       int64
+	granted                  *int64 // so far
+}
+
+// grant lowers what is granted to what is left, unless that is less than is enough.
+func (u unit) grant() *footnote.OverLimit {
+	left := max(0, u.ceiling-u.spent-u.reserved)
+	if u.ceiling <= 0 || u.most <= 0 || left >= *u.granted {
+		return nil
 	}
+	enough := max(1, min(u.enough, u.most))
+	if got := max(left, u.held); got >= enough {
+		*u.granted = min(*u.granted, got)
+		return nil
+	}
+	unspent := max(0, u.ceiling-u.spent)
+	over := &footnote.OverLimit{
+		Unit: u.name, Limit: float64(u.ceiling) / u.scale, Left: float64(left) / u.scale, Reserved: float64(u.reserved) / u.scale,
+		Passing: unspent >= enough,
+	}
+	if !over.Passing { // what is reserved makes no difference
+		over.Left = float64(unspent) / u.scale
+	}
+	return over
 }
 
 // CheckReserve says what is wrong with a wish to reserve.
@@ -134,7 +168,7 @@ func CheckReserve(r footnote.Reserve) error {
 			return err
 		}
 	}
-	if r.ID == "" || r.Org == "" || r.User == "" || r.Most.MicroUSD < 0 || r.Most.Tokens < 0 {
+	if r.ID == "" || r.Org == "" || r.User == "" || negative(r.Most) || negative(r.Enough) || negative(r.Lost) {
 		return footnote.Errorf(footnote.InvalidRequest, "A reservation needs an id, an org, a user and an amount that is not negative.")
 	}
 	for _, c := range r.Ceilings {
@@ -144,6 +178,8 @@ func CheckReserve(r footnote.Reserve) error {
 	}
 	return CheckTTL(r.TTL)
 }
+
+func negative(a footnote.Amount) bool { return a.MicroUSD < 0 || a.Tokens < 0 }
 
 // mostSettled bounds the calls that one append settles.
 const mostSettled = 1_000
@@ -158,7 +194,7 @@ func checkSettle(settled []footnote.Settle) error {
 				return err
 			}
 		}
-		if s.Org == "" || s.User == "" || s.Spent.MicroUSD < 0 || s.Spent.Tokens < 0 || s.Held && s.ID == "" {
+		if s.Org == "" || s.User == "" || negative(s.Spent) || s.Held && s.ID == "" {
 			return footnote.Errorf(footnote.InvalidRequest, "What is settled needs an org, a user and an amount that is not negative.")
 		}
 	}

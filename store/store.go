@@ -57,6 +57,14 @@ type Store interface {
 	// Blob returns a blob that was appended to the stream. One that only other
 	// streams have is NotFound.
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
+	// Blobs returns the sizes of a stream's blobs, in bytes.
+	Blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error)
+	// DropBlobs takes blobs from a stream, whose events stay as they are. What no other
+	// stream uses is deleted. Digests that the stream does not have are left out.
+	DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error
+	// Holdings returns what the blobs of an org's streams of a kind take, for each
+	// stream that has any, those first that were not written to for longest.
+	Holdings(ctx context.Context, org, kind string) ([]footnote.Holding, error)
 	// Delete removes a stream with its events, its blobs that no other stream
 	// uses, and its lease. Deleting what is not there is NotFound.
 	Delete(ctx context.Context, id string) error
@@ -79,10 +87,12 @@ type Store interface {
 	// may use is reserved before it is made, and settled by the append of the events
 	// that say what it has used (Append.Settle).
 
-	// Reserve sets apart what a call may use, all of it, or what is left of the
-	// ceilings. It is atomic: calls side by side are never granted more in all than a
-	// ceiling allows. The error's code is BudgetExceeded when nothing is left, and its
-	// Limit says of which scope.
+	// Reserve sets apart what a call or a run may use: all of it, or what is left of the
+	// ceilings, but no less than is enough. A reservation that exists grows, never shrinks,
+	// and is not refused while it holds enough. Reserve is atomic: calls side by side are
+	// never granted more in all than a ceiling allows. The error's code is BudgetExceeded
+	// when too little is left; its Limit says of which scope, and whether the rest is only
+	// reserved.
 	Reserve(ctx context.Context, r footnote.Reserve) (footnote.Reservation, error)
 	// Unreserve gives back what was reserved for a call that has used nothing. A
 	// reservation that is not there any more is left alone and is not an error.

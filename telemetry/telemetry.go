@@ -47,6 +47,7 @@ type Metrics struct {
 	toolTime metric.Float64Histogram
 	requests metric.Int64Counter
 	repairs  metric.Int64Counter
+	damage   metric.Int64Counter
 	failures metric.Int64Counter
 	slow     metric.Int64Counter
 	slowFrom time.Duration
@@ -86,6 +87,7 @@ func New(slow time.Duration) (*Metrics, error) {
 	m.cacheLooks = b.counter("footnote_cache_lookups", "Tool calls that could be answered from the cache, by tool and outcome: hit, shared, miss or skipped.")
 	m.cacheFailures = b.counter("footnote_cache_failures", "What the cache could not do: get, put, drop or decode.")
 	m.repairs = b.counter("footnote_history_repairs", "What had to be made good in torn logs before a model could read them.")
+	m.damage = b.counter("footnote_unreadable", "Events and results that are stored and cannot be read, each counted once.")
 	m.failures = b.counter("footnote_errors", "What came to nothing, by where (run, step, request) and the code of the error.")
 	m.slow = b.counter("footnote_slow_responses", "Answers that took slow_response or longer: runs, by assistant, and requests that are not streamed, by route.")
 	m.questions = b.lengths("footnote_conversation_questions", "How many questions a conversation has when an answer has ended.")
@@ -269,6 +271,9 @@ func (m *Metrics) CacheFailed(what string) {
 func (m *Metrics) HistoryRepaired(repairs int) {
 	m.repairs.Add(context.Background(), int64(repairs))
 }
+
+// Unreadable counts something stored that cannot be read.
+func (m *Metrics) Unreadable() { m.damage.Add(context.Background(), 1) }
 
 // RequestEnded counts an HTTP request.
 func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration) {

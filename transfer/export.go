@@ -21,6 +21,7 @@ import (
 	"hash"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/strictjson"
@@ -35,6 +36,9 @@ type Count struct {
 	Streams int // taken
 	There   int // that were there already
 	Running int // whose answer was still being given
+	// Unreadable are the events that cannot be read, which are taken as they are stored,
+	// and the blobs, which are not taken.
+	Unreadable int
 }
 
 const formatVersion = 1
@@ -71,7 +75,8 @@ type event struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run"`
 	Kind string    `json:"kind"`
-	Body string    `json:"body"` // the JSON as it is stored
+	Body string    `json:"body"`          // the JSON as it is stored
+	Raw  string    `json:"raw,omitempty"` // base64: the body of an event that cannot be read, when it is not text
 }
 
 type blob struct {
@@ -95,6 +100,9 @@ type writer struct {
 	bytes int64
 	all   hash.Hash
 	one   hash.Hash // of the stream
+
+	buf        []byte
+	unreadable int
 }
 
 func (w *writer) line(l line) error {
@@ -150,6 +158,7 @@ func Export(ctx context.Context, from store.Movable, out io.Writer, org string, 
 	if err := w.line(line{Done: &closing{n.Streams, sum(w.all)}}); err != nil {
 		return n, err
 	}
+	n.Unreadable = w.unreadable
 	return n, w.out.Flush()
 }
 
@@ -180,30 +189,8 @@ func (w *writer) export(ctx context.Context, from store.Movable, id string) (don
 }
 
 func (w *writer) contents(ctx context.Context, from store.Movable, head store.Stream) error {
-	var buf []byte
-	seq := int64(0)
-	for ev, err := range from.Events(ctx, head.ID, 0) {
-		if err != nil {
-			return err
-		}
-		if ev.Seq > head.Last {
-			break // it came after the head was read
-		}
-		seq = ev.Seq
-		kind, body, err := footnote.EncodeBody(ev.Body)
-		if err != nil {
-			return err
-		}
-		buf = fmt.Appendf(buf[:0], `{"event":{"seq":%d,"time":%q,"run":`, ev.Seq, ev.Time.UTC().Format(time.RFC3339Nano))
-		buf = strictjson.AppendString(buf, ev.Run)
-		buf = strictjson.AppendString(append(buf, `,"kind":`...), kind)
-		buf = strictjson.AppendString(append(buf, `,"body":`...), string(body))
-		if err := w.raw(append(buf, "}}\n"...)); err != nil {
-			return err
-		}
-	}
-	if seq != head.Last {
-		return footnote.Errorf(footnote.NotFound, "The stream %s lost its events.", head.ID)
+	if err := w.events(ctx, from, head); err != nil {
+		return err
 	}
 	digests, err := from.Digests(ctx, head.ID)
 	if err != nil {
@@ -211,6 +198,10 @@ func (w *writer) contents(ctx context.Context, from store.Movable, head store.St
 	}
 	for _, d := range digests {
 		data, err := from.Blob(ctx, head.ID, d)
+		if footnote.CodeOf(err) == footnote.StorageDamaged {
+			w.unreadable++
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -219,4 +210,53 @@ func (w *writer) contents(ctx context.Context, from store.Movable, head store.St
 		}
 	}
 	return nil
+}
+
+func (w *writer) events(ctx context.Context, from store.Movable, head store.Stream) error {
+	seq := int64(0)
+	for ev, err := range from.Events(ctx, head.ID, 0) {
+		if err != nil {
+			return err
+		}
+		if ev.Seq > head.Last {
+			break // it came after the head was read
+		}
+		if seq++; ev.Seq != seq {
+			return fmt.Errorf("event %d follows %d", ev.Seq, seq-1)
+		}
+		if err := w.event(ev); err != nil {
+			return err
+		}
+	}
+	if seq == head.Last {
+		return nil
+	}
+	if _, err := from.Get(ctx, head.ID); err != nil {
+		return err // it was deleted meanwhile
+	}
+	for seq < head.Last { // its newest events are not there
+		seq++
+		if err := w.event(footnote.Event{Seq: seq, Body: footnote.Unreadable{Reason: store.MissingEvent}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) event(ev footnote.Event) error {
+	kind, body, err := footnote.EncodeStored(ev.Body)
+	if err != nil {
+		return err
+	}
+	if _, ok := ev.Body.(footnote.Unreadable); ok {
+		w.unreadable++
+		if !utf8.Valid(body) {
+			return w.line(line{Event: &event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Raw: base64.StdEncoding.EncodeToString(body)}})
+		}
+	}
+	w.buf = fmt.Appendf(w.buf[:0], `{"event":{"seq":%d,"time":%q,"run":`, ev.Seq, ev.Time.UTC().Format(time.RFC3339Nano))
+	w.buf = strictjson.AppendString(w.buf, ev.Run)
+	w.buf = strictjson.AppendString(append(w.buf, `,"kind":`...), kind)
+	w.buf = strictjson.AppendString(append(w.buf, `,"body":`...), string(body))
+	return w.raw(append(w.buf, "}}\n"...))
 }

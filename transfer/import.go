@@ -200,7 +200,11 @@ func (r *reader) events(id string) iter.Seq2[footnote.Event, error] {
 			var ev footnote.Event
 			if err == nil {
 				ev = footnote.Event{Stream: id, Seq: l.Event.Seq, Time: l.Event.Time, Run: l.Event.Run}
-				ev.Body, err = footnote.DecodeBody(l.Event.Kind, []byte(l.Event.Body))
+				body := []byte(l.Event.Body)
+				if l.Event.Raw != "" {
+					body, err = base64.StdEncoding.DecodeString(l.Event.Raw)
+				}
+				ev.Body = footnote.ReadBody(l.Event.Kind, body)
 			}
 			if !yield(ev, err) || err != nil {
 				return
@@ -261,7 +265,7 @@ func (r *reader) there(ctx context.Context, head store.Stream) error {
 }
 
 func same(a, b footnote.Event) bool {
-	kindA, bodyA, errA := footnote.EncodeBody(a.Body)
-	kindB, bodyB, errB := footnote.EncodeBody(b.Body)
+	kindA, bodyA, errA := footnote.EncodeStored(a.Body)
+	kindB, bodyB, errB := footnote.EncodeStored(b.Body)
 	return errA == nil && errB == nil && a.Seq == b.Seq && a.Run == b.Run && kindA == kindB && bytes.Equal(bodyA, bodyB) && a.Time.Equal(b.Time)
 }

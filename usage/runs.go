@@ -16,11 +16,13 @@ type Counts struct {
 	Failed    int64 `json:"failed,omitempty"`    // runs that an error ended
 	Calls     int64 `json:"calls,omitempty"`     // of our tools
 	Hits      int64 `json:"hits,omitempty"`      // of these, answered from the cache
+	// Unreadable events of the log may have cost something that is not counted.
+	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
 // Add is the sum.
 func (c Counts) Add(o Counts) Counts {
-	return Counts{c.Questions + o.Questions, c.Runs + o.Runs, c.Failed + o.Failed, c.Calls + o.Calls, c.Hits + o.Hits}
+	return Counts{c.Questions + o.Questions, c.Runs + o.Runs, c.Failed + o.Failed, c.Calls + o.Calls, c.Hits + o.Hits, c.Unreadable + o.Unreadable}
 }
 
 // CountsOf is what an event counts as.
@@ -34,6 +36,8 @@ func CountsOf(b footnote.Body) Counts {
 		return Counts{Runs: 1}
 	case footnote.RunFailed:
 		return Counts{Failed: 1}
+	case footnote.Unreadable:
+		return Counts{Unreadable: 1}
 	case footnote.ToolResult:
 		switch {
 		case b.By != "server":
@@ -117,6 +121,10 @@ func (t *Totals) follow(ev footnote.Positioned) {
 		t.end(ev, Run{Outcome: "failed", Code: b.Code, Usage: b.Usage, Cost: b.Cost, Millis: b.Millis})
 	case footnote.RunStopped:
 		t.end(ev, Run{Outcome: "stopped", Usage: b.Usage, Cost: b.Cost, Millis: b.Millis})
+	case footnote.Unreadable:
+		if footnote.Terminal(b) {
+			t.end(ev, Run{Outcome: strings.TrimPrefix(b.Kind, "run_")})
+		}
 	}
 }
 

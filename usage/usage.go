@@ -199,6 +199,9 @@ func (t *Totals) page(ctx context.Context) (whole bool, err error) {
 }
 
 func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
+	if ev.Stream == "" {
+		return nil // so damaged that it is nobody's
+	}
 	if o, ok := ev.Body.(footnote.Opened); ok {
 		t.remember(ev.Stream, o.Tier)
 	}

@@ -9,10 +9,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -45,6 +46,7 @@ import (
 type app struct {
 	cfg        config.Config
 	log        *slog.Logger
+	children   children
 	sources    sources // that are configured
 	catalog    *catalog.Catalog
 	access     *access.Rules // nil: everybody may use everything
@@ -101,6 +103,10 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 		return nil, err
 	}
 	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
+	how.Damaged = func(stream string, seq int64, reason string) {
+		a.metrics.Unreadable()
+		log.Error("a part of a conversation cannot be read; the rest of it is", "conversation", stream, "event", seq, "err", reason)
+	}
 	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
 	}
@@ -117,13 +123,15 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 		return nil, err
 	}
 	a.ledger = a.newLedger(counter)
-	if a.sources, err = openSources(ctx, c, log, progress); err != nil {
+	a.children = newChildren(c, log)
+	a.later(a.children.close)
+	if a.sources, err = openSources(ctx, c, a.children.configured(), log, progress); err != nil {
 		return nil, err
 	}
 	if a.access, err = access.New(c.Access, a.sources.names()); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
-	if a.catalog, err = openCatalog(c, a.access, a.sources, filepath.Join(c.Data, folder, "uploads"), log); err != nil {
+	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(), filepath.Join(c.Data, folder, "uploads"), log); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
 	a.later(a.catalog.Close)
@@ -214,7 +222,7 @@ func multipliers(c config.Config) map[string]int64 {
 // newLedger keeps people within what the configuration allows them.
 func (a *app) newLedger(counter ledger.Counter) *ledger.Ledger {
 	return ledger.New(ledger.Options{
-		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg), Counter: counter, Logger: a.log,
+		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg), Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
 	})
 }
 
@@ -299,11 +307,12 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	var described, gone []prompt.Source
 	var away []error
 	version, known := "", true
-	for _, name := range chosen {
-		dialect, s, err := a.look(ctx, name)
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
+	looks := a.lookAll(ctx, chosen)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for i, name := range chosen {
+		dialect, s, err := looks[i].dialect, looks[i].schema, looks[i].err
 		if err != nil {
 			a.log.WarnContext(ctx, "source away", "source", name, "err", err)
 			away = append(away, unavailable(err))
@@ -321,7 +330,7 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	if last := a.opened.Load(); known && last != nil && last.version == version {
 		return last.system, last.names, nil
 	}
-	described = append(described, gone...) // the first is the default, so it is one that is there
+	described = append(described, gone...)
 	names := make([]string, len(described))
 	for i, d := range described {
 		names[i] = d.Name
@@ -329,6 +338,28 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	fresh := &opened{version: version, names: names, system: prompt.Blocks(prompt.Build(prompt.Options{Sources: described, Charts: true}))}
 	a.opened.Store(fresh)
 	return fresh.system, fresh.names, nil
+}
+
+// looked is what is known of a source when a conversation begins.
+type looked struct {
+	dialect string
+	schema  source.Schema
+	err     error
+}
+
+// lookAll reads the schemas of sources, a few at a time: each upload has to be opened first.
+func (a *app) lookAll(ctx context.Context, names []string) []looked {
+	all := make([]looked, len(names))
+	var group errgroup.Group
+	group.SetLimit(4)
+	for i, name := range names {
+		group.Go(func() error {
+			all[i].dialect, all[i].schema, all[i].err = a.look(ctx, name)
+			return nil
+		})
+	}
+	_ = group.Wait() // each error is with its source
+	return all
 }
 
 // look reads the schema of a source.
@@ -414,5 +445,5 @@ func (a *app) describe() string {
 	if a.cfg.Upstream == config.Offline {
 		return "the offline planner (no key is set)"
 	}
-	return strings.TrimSpace(a.cfg.Model + " through " + a.cfg.BaseURL)
+	return a.cfg.Model + " through " + config.Redact(serverOf(a.cfg))
 }

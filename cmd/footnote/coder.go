@@ -43,6 +43,8 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 	spaces, err := workspace.Open(workspace.Options{
 		Folder: a.cfg.Workspace, Log: a.store, Shared: shared(a.store) != nil, Commands: a.unconfined == nil, Logger: a.log,
 		Time: min(a.cfg.Coder.CommandTime, a.cfg.RunTimeout), Memory: a.cfg.Coder.CommandMemory, Size: a.cfg.Coder.Size,
+		History: a.cfg.Coder.History, OrgHistory: a.cfg.Coder.OrgHistory,
+		Places: commandPlaces(a.cfg, machineMemory()), Reserve: a.children.budget.Reserve,
 	})
 	if err != nil {
 		return nil, err
@@ -133,6 +135,20 @@ func (a *app) printCoder(w io.Writer) {
 	if a.unconfined != nil {
 		a.log.Warn("the coder has no Bash", "reason", a.unconfined)
 	}
+}
+
+// checkCoder says whether commands can be confined, and what bounds them.
+func checkCoder(ctx context.Context, c config.Config) []check {
+	if c.Workspace == "" {
+		return nil
+	}
+	a := &app{cfg: c}
+	if err := workspace.Confine(ctx, c.Workspace, a.private()...); err != nil {
+		return []check{{"coder", stateWarn, "it has no Bash: " + oneLine(err)}}
+	}
+	return []check{{"coder", stateOK, fmt.Sprintf(
+		"commands run in a sandbox, %d at a time; the kernel keeps a workspace (in memory) at %d MB",
+		commandPlaces(c, machineMemory()), c.Coder.Size>>20)}}
 }
 
 // withWorkspaces is the log, in which a conversation that is deleted takes its

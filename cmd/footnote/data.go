@@ -18,7 +18,6 @@ import (
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/catalog"
-	"github.com/footnotehq/footnote/source/child"
 	"github.com/footnotehq/footnote/tool/profile"
 	"github.com/footnotehq/footnote/tool/query"
 )
@@ -27,13 +26,12 @@ import (
 type data struct{ *app }
 
 // openCatalog makes the catalogue of the configured sources and of uploads.
-func openCatalog(c config.Config, rules *access.Rules, configured sources, folder string, log *slog.Logger) (*catalog.Catalog, error) {
+func openCatalog(c config.Config, rules *access.Rules, configured sources, p processes, folder string, log *slog.Logger) (*catalog.Catalog, error) {
 	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), Allows: rules.Source, MaxBytes: c.UploadLimit, Logger: log}
 	if c.UploadLimit > 0 {
-		pool := child.NewPool(4) // of their own: they never wait for the configured ones, nor these for them
 		o.Folder = folder
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
-			src, err := openSource(ctx, c, name, path, nil, scratch, pool, log, nil) // an upload is its owner's
+			src, err := openSource(ctx, c, name, path, nil, scratch, p, log, nil) // an upload is its owner's
 			if err != nil {
 				return nil, err
 			}
@@ -292,35 +290,19 @@ func (d data) Query(ctx context.Context, p footnote.Principal, name, sql string)
 
 var errQueryTime = errors.New("the time for the statement is over")
 
-// Suggest implements httpapi.Data. Without a name it is about the first source.
+// Suggest implements httpapi.Data. Without a name it is about all sources of the principal
+// that can be read now; one that is away does not keep the others from being asked about.
 func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n int) ([]string, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
-	names := []string{name}
-	if name == "" {
-		var err error
-		if names, err = d.catalog.Choose(p, nil); err != nil || len(names) == 0 {
+	if name != "" {
+		if _, _, err := d.find(ctx, p, name); err != nil {
 			return nil, err
 		}
+		return d.planner.Suggest(ctx, name, n)
 	}
-	name, err := d.readable(ctx, p, names)
-	if err != nil {
+	names, err := d.catalog.Choose(p, nil)
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return d.planner.Suggest(ctx, name, n)
-}
-
-// readable is the first of the sources that can be read now; one that is away does not
-// keep the others from being asked about.
-func (d data) readable(ctx context.Context, p footnote.Principal, names []string) (string, error) {
-	var first error
-	for _, name := range names {
-		_, _, err := d.find(ctx, p, name)
-		if err == nil {
-			return name, nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return "", first
+	return d.planner.SuggestAmong(ctx, names, n)
 }

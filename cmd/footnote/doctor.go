@@ -20,14 +20,18 @@ import (
 )
 
 type doctorCmd struct {
-	Log bool `help:"Read all conversations, too, and check that nothing in them is missing, doubled or torn."`
+	Online bool `help:"Also ask the model's server, and the issuer of tokens."`
+	Log    bool `help:"Read all conversations, too, and check that nothing in them is missing, doubled or torn."`
 }
 
 // Help is shown by footnote doctor --help.
 func (doctorCmd) Help() string {
 	return `Exit code 1 when a check fails, 2 when a setting is wrong.
+Databases that are configured are opened: sources, store, market and Redis. Nothing else is
+sent anywhere without --online, which asks the model's server and the issuer of tokens.
 
   footnote doctor --source shop.db
+  footnote doctor --online
   footnote doctor --log`
 }
 
@@ -41,7 +45,11 @@ const (
 	stateOK   = "ok"
 	stateWarn = "warn"
 	stateFail = "FAIL"
+	stateSkip = "skip" // it takes --online
 )
+
+// notAsked says that a server was left out.
+const notAsked = ": not asked; doctor --online asks"
 
 // Run executes the command.
 func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
@@ -57,11 +65,13 @@ func (cmd doctorCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 		checks = append(checks, checkLog(ctx, c)...)
 	}
 	checks = append(checks, checkKeys(ctx, c))
-	checks = append(checks, checkTokens(ctx, c)...)
+	checks = append(checks, checkTokens(ctx, c, cmd.Online)...)
 	checks = append(checks, checkLimits(c), checkCache(ctx, c), checkRetention(c))
-	checks = append(checks, checkModel(ctx, c, std)...)
+	checks = append(checks, checkModel(ctx, c, std, cmd.Online)...)
+	checks = append(checks, checkTraces(c)...)
 	checks = append(checks, checkSources(ctx, c, std)...)
 	checks = append(checks, checkMarket(ctx, c)...)
+	checks = append(checks, checkCoder(ctx, c)...)
 	printChecks(std.out, checks)
 	for _, k := range checks {
 		if k.state == stateFail {
@@ -126,8 +136,9 @@ func checkKeys(ctx context.Context, c config.Config) check {
 	return check{"api keys", stateOK, words}
 }
 
-// checkModel asks the model's server whether it is there.
-func checkModel(ctx context.Context, c config.Config, std streams) []check {
+// checkModel asks the model's server whether it is there, where that is wanted. One on
+// this machine is no exception: it may well pass on what it is asked.
+func checkModel(ctx context.Context, c config.Config, std streams, online bool) []check {
 	if c.Upstream == config.Offline {
 		return []check{{"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL and FOOTNOTE_MODEL"}}
 	}
@@ -141,10 +152,25 @@ func checkModel(ctx context.Context, c config.Config, std streams) []check {
 	if c.APIKey == "" {
 		key.words = "none"
 	}
+	if !online {
+		return []check{key, {"model", stateSkip, a.describe() + notAsked}}
+	}
 	if err := a.check(ctx); err != nil {
 		return []check{key, {"model", stateFail, footnote.MessageOf(err)}}
 	}
 	return []check{key, {"model", stateOK, a.describe()}}
+}
+
+// checkTraces says where runs are followed. A collector has nothing to be asked for.
+func checkTraces(c config.Config) []check {
+	if c.Traces.Endpoint == "" {
+		return nil
+	}
+	words := "sent to " + config.Redact(c.Traces.Endpoint)
+	if c.Traces.Content {
+		words += ", with questions, answers, statements and rows"
+	}
+	return []check{{"traces", stateOK, words}}
 }
 
 // checkSources opens each source and proves it read-only.
@@ -158,16 +184,18 @@ func checkSources(ctx context.Context, c config.Config, std streams) []check {
 			checks = append(checks, check{"search", stateFail, fmt.Sprintf("tools.search: the table %q: source is %q, which is not configured", t.Table, t.Source)})
 		}
 	}
-	pool := child.NewPool(8)
+	children := newChildren(c, logger(std.err, c, "error"))
+	defer children.close()
+	p := children.configured()
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		checks = append(checks, checkSource(ctx, c, name, pool, std)...)
+		checks = append(checks, checkSource(ctx, c, name, p, std)...)
 	}
 	return checks
 }
 
-func checkSource(ctx context.Context, c config.Config, name string, pool *child.Pool, std streams) []check {
+func checkSource(ctx context.Context, c config.Config, name string, p processes, std streams) []check {
 	what := "source " + name
-	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), pool, logger(std.err, c, "error"), loading(std.err))
+	src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p, logger(std.err, c, "error"), loading(std.err))
 	if err != nil {
 		return []check{{what, stateFail, err.Error()}}
 	}

@@ -49,6 +49,9 @@ func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in ht
 		if len(names) == 0 {
 			return "", "", footnote.Errorf(footnote.InvalidRequest, "There is no source to write a statement for; send a schema.")
 		}
+		if len(names) > 1 {
+			return "", "", footnote.Errorf(footnote.InvalidRequest, "There are several sources: %s. Name one in source.", strings.Join(names, ", "))
+		}
 		name = names[0]
 	}
 	src, schema, err := data{g.app}.find(ctx, p, name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,14 +249,20 @@ func (a *app) tokens() (httpapi.Tokens, error) {
 	return v, nil
 }
 
-// checkTokens reads the issuer's keys.
-func checkTokens(ctx context.Context, c config.Config) []check {
+// checkTokens reads the issuer's keys: from a file, or where that is wanted from the issuer.
+func checkTokens(ctx context.Context, c config.Config, online bool) []check {
 	v, err := verifier(c, nil)
 	if v == nil && err == nil {
 		return nil
 	}
-	if err == nil {
+	if v != nil {
 		defer v.Close()
+	}
+	keys := cmp.Or(c.Auth.JWT.Keys, c.Auth.JWT.Issuer)
+	if err == nil && !online && strings.Contains(keys, "://") {
+		return []check{{"tokens", stateSkip, "keys at " + config.Redact(keys) + notAsked}}
+	}
+	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 		defer cancel()
 		err = v.Ready(ctx)

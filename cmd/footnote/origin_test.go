@@ -84,7 +84,7 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 	}
 	log := string(server.Log())
 	mark := "/* footnote run=" + run + " request=ticket-4711 */ "
-	for _, want := range []string{mark + sql, mark + "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", mark + "SELECT set_config("} {
+	for _, want := range []string{mark + sql, mark + "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", mark + "SELECT pg_catalog.set_config("} {
 		if !strings.Contains(log, want) {
 			t.Errorf("Postgres has not seen %s", want)
 		}

@@ -42,7 +42,10 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 	if len(c.Sources) != 1 {
 		return &exit{exitUsage, fmt.Errorf("query needs exactly one source; %d are named. Use --source", len(c.Sources))}
 	}
-	all, err := openSources(ctx, c, logger(std.err, c, "warn"), loading(std.err))
+	log := logger(std.err, c, "warn")
+	children := newChildren(c, log)
+	defer children.close()
+	all, err := openSources(ctx, c, children.configured(), log, loading(std.err))
 	err = orStopped(ctx, err)
 	if err != nil && q.JSON {
 		return errors.Join(err, printJSON(std.out, tableJSON(footnote.Result{}, source.Summary{}, err)))

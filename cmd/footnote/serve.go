@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/httpapi"
@@ -97,11 +98,18 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 		return err
 	}
 	if err := a.engine.Recover(ctx); err != nil {
-		return err
+		if footnote.CodeOf(err) != footnote.StorageUnavailable {
+			return err
+		}
+		// The engine looks again by itself. Until then conversations can be read.
+		a.log.Warn("unfinished runs do not go on yet", "err", err)
 	}
 	fmt.Fprint(stderr, a.assistant.Policy.Table(a.assistant.Tools))
 	a.printCoder(stderr)
 	server := api.HTTPServer(a.cfg.Listen)
+	var unused unused
+	bounded := server.ConnState
+	server.ConnState = func(c net.Conn, state http.ConnState) { unused.note(c, state); bounded(c, state) }
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }() // ended by shutdown
 	a.announce(stdout, listener.Addr().String())
@@ -122,7 +130,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	}
-	err = errors.Join(err, a.shutdown(server, api, a.cfg.DrainTimeout))
+	err = errors.Join(err, a.shutdown(server, &unused, api, a.cfg.DrainTimeout))
 	stopFollowing()
 	<-followed
 	return err
@@ -137,6 +145,9 @@ func (a *app) announce(stdout io.Writer, address string) {
 		a.log.Warn("standard output is closed", "err", err)
 	}
 	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
+	if elsewhere := a.elsewhere(); len(elsewhere) > 0 {
+		a.log.Info("data is sent to", elsewhere...)
+	}
 	if a.cfg.Auth.Required {
 		a.log.Info("callers need a key: of footnote keys, or of api_keys")
 	}
@@ -145,8 +156,32 @@ func (a *app) announce(stdout io.Writer, address string) {
 	}
 }
 
-// shutdown refuses new work, lets the running answers end, and then the streams.
-func (a *app) shutdown(server *http.Server, api *httpapi.Server, drain time.Duration) error {
+// elsewhere are the programs that are sent data, by what they are, as attributes of a log
+// entry. Most settings that name one may stand in the environment for other programs.
+func (a *app) elsewhere() []any {
+	var out []any
+	add := func(what, address string) {
+		if address != "" {
+			out = append(out, what, config.Redact(address))
+		}
+	}
+	if a.cfg.Upstream != config.Offline {
+		add("model", serverOf(a.cfg))
+	}
+	add("traces", a.cfg.Traces.Endpoint)
+	add("redis", string(a.cfg.Redis))
+	add("store", string(a.cfg.Store))
+	return out
+}
+
+const (
+	lastWords  = 5 * time.Second        // for readers to see the end, and for requests to be served
+	firstWords = 500 * time.Millisecond // for a request on a new connection to arrive
+)
+
+// shutdown refuses new work, lets the running answers end, and then the streams. Clients
+// that are still not done after that are cut off, which is no failure of the server.
+func (a *app) shutdown(server *http.Server, conns *unused, api *httpapi.Server, drain time.Duration) error {
 	a.log.Info("shutting down", "drain", drain.String())
 	api.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
@@ -154,15 +189,56 @@ func (a *app) shutdown(server *http.Server, api *httpapi.Server, drain time.Dura
 	a.engine.Drain(ctx)
 	// The runs have ended; what is left is that readers see it. New connections
 	// are still taken until here, so that they are told instead of refused.
-	last, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	last, stop := context.WithTimeout(context.Background(), lastWords)
 	defer stop()
+	defer time.AfterFunc(firstWords, conns.close).Stop()
 	closed := make(chan error, 1)
 	go func() { closed <- server.Shutdown(last) }()
 	a.hub.Close()
-	if err := <-closed; err != nil {
+	switch err := <-closed; {
+	case errors.Is(err, context.DeadlineExceeded):
+		a.log.Warn("clients were cut off that took too long", "after", lastWords.String())
+		return server.Close()
+	case err != nil:
 		return errors.Join(fmt.Errorf("end the connections: %w", err), server.Close())
 	}
 	return nil
+}
+
+// unused are the connections that have not brought a whole request yet, such as those
+// that browsers open before they need them. Shutdown of net/http takes them for idle
+// only after 5 s.
+type unused struct {
+	mu     sync.Mutex // guards below
+	conns  map[net.Conn]struct{}
+	closed bool
+}
+
+// note is an http.Server's ConnState.
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case state != http.StateNew:
+		delete(u.conns, c)
+	case u.closed:
+		_ = c.Close() // nobody waits for anything on it
+	default:
+		if u.conns == nil {
+			u.conns = map[net.Conn]struct{}{}
+		}
+		u.conns[c] = struct{}{}
+	}
+}
+
+// close ends them, and those that still come.
+func (u *unused) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	for c := range u.conns {
+		_ = c.Close() // as above
+	}
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -195,6 +271,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 	}
 	statements := &generator{app: a}
 	a.later(statements.close)
+	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	return httpapi.New(httpapi.Options{
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
 		Access: a.allowed(),
@@ -202,7 +279,8 @@ func (a *app) doors() (*httpapi.Server, error) {
 		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
 		InputMaxChars: a.cfg.InputMaxChars, BodyLimit: a.cfg.BodyLimit, AnswerTimeout: a.cfg.HTTPTimeout,
 		OnDisconnect: a.cfg.OnDisconnect, StoredOnDisconnect: a.cfg.StoredOnDisconnect, OnBusy: a.cfg.OnBusy, Ready: a.store.Ping, Scrape: a.metrics.Handler(), Logger: a.log, Metrics: a.metrics,
-		Watch: a.watch(),
+		Watch:   a.watch(),
+		Streams: open.streams, StreamsPerUser: open.perUser, Connections: open.connections,
 	})
 }
 

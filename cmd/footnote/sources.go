@@ -134,15 +134,14 @@ func (s sources) close() error {
 
 // openSources opens the configured sources, side by side, and proves each of them
 // read-only. Progress tells how the loading of files goes; it may be nil.
-func openSources(ctx context.Context, c config.Config, log *slog.Logger, progress func(source, table string, rows int64)) (sources, error) {
-	pool := child.NewPool(8)
+func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (sources, error) {
 	opened := make([]source.Source, len(c.Sources))
 	names := slices.Sorted(maps.Keys(c.Sources))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), pool, log, progress)
+			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p, log, progress)
 			if err != nil {
 				return err // it names the source
 			}
@@ -174,18 +173,23 @@ func prove(ctx context.Context, name string, src source.Source) error {
 // openSource opens one database by its URL, or by what its path looks like. What is
 // loaded of files goes into the folder loaded. An engine that cannot hold the filters
 // does not open.
-func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string, pool *child.Pool, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
+func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
 	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
 	if isPostgres(where) {
 		if len(filters) > 0 {
 			return nil, fmt.Errorf("source %s: filters are not for Postgres, which has policies of its own", name)
 		}
-		return postgres.Open(ctx, name, where, postgres.Options{Limits: limits, VersionSQL: c.Cache.Version(name), Logger: log})
+		return postgres.Open(ctx, name, where, postgres.Options{
+			Limits: limits, Functions: c.FunctionsOf(name), VersionSQL: c.Cache.Version(name), Grammar: p.grammar, Logger: log,
+		})
 	}
 	if isSQLite(where) {
-		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Filters: filters, Pool: pool, Logger: log})
+		return sqlite.Open(ctx, name, where, sqlite.Options{Limits: limits, Filters: filters, Pool: p.serve, Logger: log})
 	}
-	o := duckdb.Options{Dir: loaded, Limits: limits, Filters: filters, Pool: pool, Logger: log}
+	o := duckdb.Options{
+		Dir: loaded, Limits: limits, Filters: filters, Pool: p.serve, Logger: log,
+		LoadPool: p.load, LoadMemory: c.Limits.LoadMemory, LoadWait: p.loadWait,
+	}
 	if progress != nil {
 		o.Progress = func(table string, rows int64) { progress(name, table, rows) }
 	}

@@ -32,7 +32,7 @@ func dataFile(c config.Config, folder string) string {
 // are nobody else's, and their sources are on this machine.
 func openStore(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger) (store.Store, error) {
 	if c.Store != "" && folder == "" {
-		s, err := postgres.Open(ctx, string(c.Store), postgres.Options{Logger: log})
+		s, err := postgres.Open(ctx, string(c.Store), postgres.Options{Logger: log, Damaged: how.Damaged})
 		if err != nil {
 			return nil, fmt.Errorf("store: %w", err)
 		}
@@ -109,24 +109,28 @@ func openToRead(ctx context.Context, c config.Config, folder string) (store.Stor
 	return sqlite.OpenReader(ctx, dataFile(c, folder))
 }
 
-type migrateCmd struct{}
+type migrateCmd struct {
+	Compact bool `help:"Rewrite the file of the data folder, too: it becomes as small as it can be, and gives space back from then on."`
+}
 
 // Help is shown by footnote migrate --help.
 func (migrateCmd) Help() string {
 	return `footnote serve does the same when it starts. In Postgres many processes may try at once;
 one that is killed leaves the conversations as they were before its last step.
+With --compact the disk needs as much free space as the file has.
 
+  footnote migrate --compact
   footnote migrate --store postgres://footnote@db.example/footnote`
 }
 
 // Run executes the command.
-func (migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
+func (cmd migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) error {
 	c, err := s.load(e, nil)
 	if err != nil {
 		return err
 	}
 	if c.Store == "" {
-		log, err := openStore(ctx, c, "", sqlite.Options{}, nil)
+		log, err := openStore(ctx, c, "", sqlite.Options{Compact: cmd.Compact}, nil)
 		if err != nil {
 			return err
 		}
@@ -148,7 +152,7 @@ func (migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) erro
 // checkStore looks at the database for conversations, without changing it.
 func checkStore(ctx context.Context, c config.Config) []check {
 	if c.Store == "" {
-		return []check{{"store", stateOK, "in " + dataFile(c, "")}}
+		return []check{checkFile(ctx, dataFile(c, ""))}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -167,6 +171,20 @@ func checkStore(ctx context.Context, c config.Config) []check {
 		checks = append(checks, check{"store", stateWarn, words})
 	}
 	return checks
+}
+
+// checkFile says whether a data file gives space back when something in it is deleted.
+// One that is not there yet will.
+func checkFile(ctx context.Context, path string) check {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	if file, err := sqlite.OpenReader(ctx, path); err == nil {
+		compacts, err := file.Compacts(ctx)
+		if err = errors.Join(err, file.Close()); err == nil && !compacts {
+			return check{"store", stateWarn, "in " + path + ", which keeps the space of what was deleted: stop the server and run footnote migrate --compact"}
+		}
+	}
+	return check{"store", stateOK, "in " + path}
 }
 
 // checkLog reads all conversations. It may do so beside a server.

@@ -51,6 +51,10 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 		return err
 	}
 	fmt.Fprintf(std.err, "exported %s\n", counted(n.Streams, "stream"))
+	if n.Unreadable > 0 {
+		fmt.Fprintf(std.err, "%d events or results cannot be read. Damaged events are exported as they are stored, damaged results are left out; footnote doctor --log names them\n",
+			n.Unreadable)
+	}
 	if n.Running > 0 {
 		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n", n.Running)
 	}

@@ -45,6 +45,7 @@ type problem struct {
 
 type verdicts struct {
 	Conversation string    `json:"conversation_id"`
+	Unreadable   []int64   `json:"unreadable_events,omitempty"`
 	Answers      []verdict `json:"answers"`
 }
 
@@ -128,6 +129,8 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 		}
 		var stored *footnote.StoredResult
 		switch b := ev.Body.(type) {
+		case footnote.Unreadable:
+			out.Unreadable = append(out.Unreadable, ev.Seq)
 		case footnote.ToolResult:
 			stored = b.Result
 		case footnote.QueryRun:
@@ -146,6 +149,9 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 			continue
 		}
 		res, err := readResult(ctx, log, id, *stored)
+		if footnote.CodeOf(err) == footnote.StorageDamaged {
+			continue // what refers to it is told as a problem
+		}
 		if err != nil {
 			return out, err
 		}
@@ -155,6 +161,9 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 }
 
 func printVerdicts(std streams, found verdicts) {
+	for _, seq := range found.Unreadable {
+		fmt.Fprintf(std.out, "event %d of this conversation cannot be read\n", seq)
+	}
 	for _, v := range found.Answers {
 		fmt.Fprintf(std.out, "%s\n\n", strings.TrimSpace(safeText(v.Answer)))
 		wrong := map[[2]int]bool{}

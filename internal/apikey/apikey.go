@@ -128,6 +128,9 @@ func (r *Ring) stands(k store.Key) error {
 	case !k.Expires.IsZero() && !k.Expires.After(r.now()):
 		return footnote.Errorf(footnote.Unauthorized, "The API key has expired.")
 	}
+	if err := k.Principal.Check(); err != nil { // made before names were checked
+		return &footnote.Error{Code: footnote.Unauthorized, Message: "The API key stands for a name that is not accepted. Make a new one.", Err: err}
+	}
 	return nil
 }
 

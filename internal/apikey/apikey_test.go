@@ -158,3 +158,29 @@ func TestIDOf(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfUnreadableNames holds that a key is not made for a name that would break a
+// line of a log, and that one which was made before is refused.
+func TestKeysOfUnreadableNames(t *testing.T) {
+	for _, p := range []footnote.Principal{
+		{Org: "acme", User: "ann\nbob"}, {Org: "ac\u202eme", User: "ann"}, {Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
+		{Org: "acme", User: "ann", Attributes: map[string]string{"region": "eu\U000e0041"}}, {Org: "acme", User: "ann", Attributes: map[string]string{"re\tgion": "eu"}},
+	} {
+		key, kept := New(p, time.Time{})
+		if err := store.NewMem().AddKey(t.Context(), kept); footnote.CodeOf(err) != footnote.InvalidRequest {
+			t.Errorf("%+v: %v", p, err)
+		}
+		if _, _, err := NewRing(old{kept}).Check(t.Context(), key); footnote.CodeOf(err) != footnote.Unauthorized {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	key, kept := New(footnote.Principal{Org: "Åcmé", User: "نام\u200cها", Attributes: map[string]string{"region": ""}}, time.Time{})
+	if _, _, err := NewRing(old{kept}).Check(t.Context(), key); err != nil {
+		t.Error(err)
+	}
+}
+
+// old is a store with one key, whatever it says.
+type old struct{ key store.Key }
+
+func (o old) Key(context.Context, string) (store.Key, error) { return o.key, nil }

@@ -319,6 +319,77 @@ func (s *Server) Stop(tb testing.TB) {
 	s.wait(tb)
 }
 
+// ReadOnly lets the server refuse writes, as an operator does for a while, or ends that.
+func (s *Server) ReadOnly(tb testing.TB, on bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	want := map[bool]string{true: "on", false: "off"}[on]
+	err := s.exec(ctx, "postgres", "ALTER SYSTEM SET default_transaction_read_only = "+want)
+	if err == nil {
+		err = s.exec(ctx, "postgres", "SELECT pg_reload_conf()")
+	}
+	for got := ""; err == nil && got != want; {
+		var conn *pgx.Conn
+		if conn, err = pgx.Connect(ctx, s.url("postgres")); err == nil {
+			err = conn.QueryRow(ctx, "SHOW default_transaction_read_only").Scan(&got)
+			err = errors.Join(err, conn.Close(ctx))
+		}
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Standby starts a hot standby of the server for one test.
+func (s *Server) Standby(tb testing.TB) *Server {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "footnote-pg-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	standby := &Server{dir: dir, programs: s.programs, settings: s.settings}
+	tb.Cleanup(standby.remove)
+	if err := giveAway(dir); err != nil {
+		tb.Fatal(err)
+	}
+	copied := s.command(filepath.Join(s.programs, "pg_basebackup"), "-h", s.dir, "-U", role, "-D", standby.data(),
+		"-R", "-c", "fast", "--no-sync")
+	if out, err := copied.CombinedOutput(); err != nil {
+		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	if err := standby.start(); err != nil {
+		tb.Fatal(err)
+	}
+	return standby
+}
+
+// Promote makes a standby a server of its own, which takes writes.
+func (s *Server) Promote(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.exec(ctx, "postgres", "SELECT pg_promote()"); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// At is the URL of a database at several servers, of which a client takes the one that
+// suits it.
+func At(tb testing.TB, database string, servers ...*Server) string {
+	tb.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var dirs []string
+	for _, s := range servers {
+		dirs = append(dirs, s.dir)
+	}
+	u.RawQuery = url.Values{"host": {strings.Join(dirs, ",")}}.Encode()
+	return u.String()
+}
+
 // Kill ends all of the server's processes with SIGKILL, at once.
 func (s *Server) Kill(tb testing.TB) {
 	tb.Helper()
@@ -330,6 +401,38 @@ func (s *Server) Kill(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	s.wait(tb)
+}
+
+// Crash is pg_ctl stop -m immediate: the server ends without a word to its clients, and
+// recovers when it starts again.
+func (s *Server) Crash(tb testing.TB) {
+	tb.Helper()
+	pid, err := s.postmaster()
+	if err == nil {
+		err = quit(pid)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.wait(tb)
+}
+
+// Freeze lets all of the server's processes stand still: it takes connections and says
+// nothing. Thaw ends it, and must be called before the test ends.
+func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.pause(tb, true) }
+
+// Thaw ends what Freeze began.
+func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.pause(tb, false) }
+
+func (s *Server) pause(tb testing.TB, still bool) {
+	tb.Helper()
+	pid, err := s.postmaster()
+	if err == nil {
+		err = pauseTree(pid, still)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 func (s *Server) wait(tb testing.TB) {

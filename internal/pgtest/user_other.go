@@ -15,4 +15,8 @@ func asUser(*exec.Cmd) {}
 
 func interrupt(int) error { return errSystem }
 
+func quit(int) error { return errSystem }
+
+func pauseTree(int, bool) error { return errSystem }
+
 func killTree(int) error { return errSystem }

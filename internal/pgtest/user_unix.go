@@ -58,20 +58,35 @@ func asUser(cmd *exec.Cmd) {
 
 func interrupt(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }
 
+func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
+
+// pauseTree stops a server's processes, or lets them go on. The first one comes first, so
+// that no new ones begin.
+func pauseTree(pid int, still bool) error {
+	signal := syscall.SIGCONT
+	if still {
+		signal = syscall.SIGSTOP
+	}
+	return signalTree(pid, signal)
+}
+
 // killTree kills a server's first process and then its children, which otherwise
 // would end by themselves a little later.
-func killTree(pid int) error {
+func killTree(pid int) error { return signalTree(pid, syscall.SIGKILL) }
+
+// signalTree sends a signal to a process and then to its children.
+func signalTree(pid int, signal syscall.Signal) error {
 	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=").Output()
 	if err != nil {
 		return fmt.Errorf("ps: %w", err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(pid, signal); err != nil {
 		return err
 	}
 	for line := range strings.Lines(string(out)) {
 		var child, parent int
 		if _, err := fmt.Sscan(line, &child, &parent); err == nil && parent == pid {
-			_ = syscall.Kill(child, syscall.SIGKILL) // one that has ended meanwhile is none the worse
+			_ = syscall.Kill(child, signal) // one that has ended meanwhile is none the worse
 		}
 	}
 	return nil

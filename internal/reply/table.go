@@ -53,6 +53,9 @@ func (t Table) JSON() string {
 	n := len(t.Result.Rows)
 	all := max(n, t.Count)
 	switch {
+	case n == 0 && all > 0:
+		notes = append(notes, fmt.Sprintf("The query gave %d rows, and the user keeps them private. "+
+			"Do not guess what they hold, and do not query again to see them. Say what the result holds; the user sees its figures.", all))
 	case n < all:
 		notes = append(notes, fmt.Sprintf("The query gave %d rows; %d of them are shown here, and the user keeps the others private. Do not guess what they hold; aggregate in the query.", all, shown))
 	case shown < n:

@@ -27,14 +27,17 @@ const (
 
 // world is what the first stage needs, task the second.
 type world struct {
-	Dir    string   `json:"dir"`
+	Dir    string   `json:"dir"` // any folder: the new root is mounted on it
 	System []string `json:"system"`
+	Size   int64    `json:"size"`  // of the workspace, in bytes
+	Inodes int      `json:"files"` // in the workspace
 }
 
 type task struct {
 	Shell  string `json:"shell"`
 	Script string `json:"script"`
 	Limits Limits `json:"limits"`
+	Full   bool   `json:"full"` // the workspace can only be emptied
 }
 
 // report is how a command ended, as the second stage saw it.
@@ -42,7 +45,6 @@ type report struct {
 	Error string `json:"error,omitempty"` // it was not run at all
 	Exit  int    `json:"exit"`
 	Ended string `json:"ended,omitempty"`
-	Full  bool   `json:"full,omitempty"`
 }
 
 // How long a command may go on after its time, and how long a dead one's pipes may
@@ -64,8 +66,10 @@ const (
 // inside is the user that commands are, as they see it.
 const inside = 1000
 
-// Run runs a command to its end. The error is ctx's cause when ctx ended first, and
-// an ErrUnavailable when it could not be confined and therefore was not run.
+// Run runs a command to its end, and brings what it changed back to its folder, which
+// nobody else may use meanwhile. The error is ctx's cause when ctx ended first, an
+// ErrUnavailable when the command could not be confined and therefore was not run, and
+// an ErrNoSpace when the disk has no room for its changes.
 func Run(ctx context.Context, c Command) (Result, error) {
 	c.Limits = c.Limits.withDefaults()
 	shell := Shell()
@@ -76,24 +80,58 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("folder of the command: %w", err)
 	}
-	run, stop := context.WithTimeout(ctx, c.Limits.Time+lateTime)
+	c.Dir = dir
+	res, err := runIn(ctx, shell, c, false)
+	if errors.Is(err, errOver) {
+		res, err = runIn(ctx, shell, c, true)
+	}
+	return res, err
+}
+
+// runIn runs a command in a copy of its folder; with over, in one that has what fits of
+// it and can only be emptied.
+func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, err error) {
+	run, stop := context.WithCancel(ctx)
 	defer stop()
 	p, err := start(run, stop, c.Limits)
+	if ctx.Err() != nil && err != nil {
+		return Result{}, context.Cause(ctx)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	begun := time.Now()
-	tell := errors.Join(
-		writeFrame(p.control, world{Dir: dir, System: system}),
-		writeFrame(p.control, task{Shell: shell, Script: c.Script, Limits: c.Limits}),
-	)
+	b, err := p.enter(run, c, over)
+	if err != nil {
+		stop()
+		_, rep, ended := p.wait()
+		if rep.Error != "" {
+			return Result{}, fmt.Errorf("%w: %s", ErrUnavailable, rep.Error)
+		}
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		if errors.Is(err, errNoBox) {
+			err = fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(err, ended))
+		}
+		return Result{}, err
+	}
+	defer b.close()
+	begun, full := time.Now(), b.full()
+	late := time.AfterFunc(c.Limits.Time+lateTime, stop)
+	defer late.Stop()
+	tell := writeFrame(p.control, task{Shell: shell, Script: c.Script, Limits: c.Limits, Full: full})
 	res, rep, err := p.wait()
-	res.Elapsed, res.Full = time.Since(begun), rep.Full
+	res.Elapsed, res.Full = time.Since(begun), full
+	// Whatever became of the command, what it did to its files stays done.
+	brought := b.bring()
+	res.Filled, res.TooDeep = b.full(), b.deeper
 	switch {
 	case ctx.Err() != nil:
-		return res, context.Cause(ctx)
+		return res, errors.Join(context.Cause(ctx), brought)
 	case rep.Error != "":
 		return res, fmt.Errorf("%w: %s", ErrUnavailable, rep.Error)
+	case brought != nil:
+		return res, brought
 	case res.Ended != "":
 		return res, nil
 	case run.Err() != nil:
@@ -106,11 +144,61 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return res, nil
 }
 
+// errNoBox is returned when the first stage did not send the workspace.
+var errNoBox = errors.New("there is no workspace")
+
+// enter lets the first stage make the workspace, and fills it.
+func (p *running) enter(ctx context.Context, c Command, over bool) (*box, error) {
+	w := world{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // and the folder itself
+	if over {
+		w.Inodes = maxEmptied + 1
+	}
+	if err := writeFrame(p.control, w); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoBox, err)
+	}
+	fd, err := p.receive()
+	if err != nil {
+		return nil, err
+	}
+	b, err := openBox(fd, c, over)
+	if err != nil {
+		return nil, err
+	}
+	err = b.fill(ctx)
+	if err == nil {
+		err = b.settle(ctx)
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// receive takes the descriptor of the workspace's folder.
+func (p *running) receive() (int, error) {
+	var first [1]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := p.report.ReadMsgUnix(first[:], oob)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errNoBox, err)
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err == nil && len(messages) == 1 {
+		if fds, err := unix.ParseUnixRights(&messages[0]); err == nil && len(fds) == 1 {
+			return fds[0], nil
+		}
+	}
+	p.said = first[:n] // the beginning of a report that says why
+	return 0, errNoBox
+}
+
 // running is the first process of a sandbox, as the server sees it.
 type running struct {
 	cmd     *exec.Cmd
 	control *os.File
-	report  *os.File
+	report  *net.UnixConn
+	said    []byte // of the report, read already
 	out     flood
 	err     bytes.Buffer
 }
@@ -122,7 +210,7 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 		return nil, err
 	}
 	defer controlIn.Close()
-	reported, reportOut, err := os.Pipe()
+	reported, reportOut, err := socketPair()
 	if err != nil {
 		control.Close()
 		return nil, err
@@ -152,6 +240,21 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 	return p, nil
 }
 
+// socketPair is two ends of a socket: descriptors can be sent through it.
+func socketPair() (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "report"), os.NewFile(uintptr(fds[1]), "report")
+	defer ours.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, nil, errors.Join(err, theirs.Close())
+	}
+	return conn.(*net.UnixConn), theirs, nil
+}
+
 // forbidden says why a process with namespaces of its own was not started.
 func forbidden(err error) error {
 	for _, no := range []error{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL} {
@@ -169,7 +272,7 @@ func (p *running) wait() (Result, report, error) {
 	var rep report
 	told := make(chan error, 1)
 	go func() { // ends with the process, which has the only other end
-		data, err := io.ReadAll(io.LimitReader(p.report, mostReport))
+		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(p.said), p.report), mostReport))
 		if err == nil && len(data) == 0 {
 			err = errors.New("it ended without a report")
 		}
@@ -293,6 +396,7 @@ func Probe(ctx context.Context, temp string, hidden ...string) error {
 	attempt("environment", "cat /proc/1/environ")
 	attempt("network", "exec 3<>/dev/tcp/127.0.0.1/"+port)
 	attempt("write", "echo x >/usr/footnote-probe || echo x >/footnote-probe || echo x >/proc/sys/kernel/domainname")
+	attempt("path", "grep -F -- "+quote(dir)+" /proc/self/mountinfo /proc/1/mountinfo")
 	attempt("mount", "unshare -Ur true || mount -t tmpfs none /tmp")
 	script.WriteString("echo x >probe && cat probe && echo done\n")
 	res, err := Run(ctx, Command{Dir: dir, Script: script.String(), Limits: Limits{Time: 20 * time.Second}})

@@ -26,6 +26,14 @@ import (
 // Folder is where a command finds its folder; it is its home and where it starts.
 const Folder = "/workspace"
 
+// Sizes of what a command can write to beside its folder, and of them together.
+const (
+	tempSize   = 64 << 20
+	sharedSize = 16 << 20
+
+	Scratch = tempSize + sharedSize
+)
+
 // Command is one command to run.
 type Command struct {
 	Dir    string // the host's folder that it may change
@@ -39,7 +47,8 @@ type Limits struct {
 	Memory    int64         // bytes of all its processes together; default 512 MB
 	Processes int           // and threads, at a time; default 128
 	File      int64         // bytes of one file; default 64 MB
-	Disk      int64         // bytes of all files in the folder; default 256 MB. One that has more is not written to
+	Disk      int64         // bytes of all files in the folder, named or not; default 256 MB. One that has more is not written to
+	Files     int           // files, folders and links in the folder; default 50,000
 	Output    int           // bytes of output that are kept, from its beginning and its end; default 30,000
 	Flood     int64         // bytes of output after which it is ended; default 64 MB
 }
@@ -59,6 +68,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Disk <= 0 {
 		l.Disk = 256 << 20
+	}
+	if l.Files <= 0 {
+		l.Files = 50_000
 	}
 	if l.Output <= 0 {
 		l.Output = 30_000
@@ -86,9 +98,14 @@ type Result struct {
 	Cut     int    // where in Output they are missing; 0 when none are
 	Exit    int    // the shell's exit code; 128 + the signal when one ended it
 	Ended   string // which limit ended it; empty when it ended by itself
-	Full    bool   // the folder was over its limit before: it could only be read, and files in it removed
+	Full    bool   // the folder was full before: it could only be read, and files in it removed
+	Filled  bool   // it is full now
+	TooDeep int    // folders it made that were not kept, because they lie too deep
 	Elapsed time.Duration
 }
+
+// ErrNoSpace is returned when the disk has no room for what a command changed.
+var ErrNoSpace = errors.New("no space for the changes of a command")
 
 // ErrUnavailable is the error of a system on which commands cannot be confined.
 var ErrUnavailable = errors.New("commands cannot be confined here")

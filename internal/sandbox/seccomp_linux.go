@@ -42,6 +42,9 @@ var refused = slices.Concat(
 	// Their arguments lie in memory, where a filter cannot look; programs then use
 	// the older calls.
 	confine.Refuse(unix.ENOSYS, unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_FCHMODAT2),
+	// The kernel keeps attributes in memory that no limit counts; programs go on without
+	// where a file system has none.
+	confine.Refuse(unix.EOPNOTSUPP, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT),
 	[]confine.Rule{
 		{Call: unix.SYS_CLONE, When: bits(0, newNamespaces)},
 		{Call: unix.SYS_SOCKET, When: except(0, unix.AF_UNIX), Errno: unix.EAFNOSUPPORT},

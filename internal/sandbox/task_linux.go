@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -34,11 +32,10 @@ func work() error {
 	if err := readFrame(control, &t); err != nil {
 		return fmt.Errorf("read the task: %w", err)
 	}
-	full := used(Folder) > t.Limits.Disk
-	if err := restrict(t.Limits, full); err != nil {
+	if err := restrict(t.Limits, t.Full); err != nil {
 		return err
 	}
-	i := &initial{limits: t.Limits, out: out, full: full}
+	i := &initial{limits: t.Limits, out: out, full: t.Full}
 	pid, err := i.spawn(t)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", t.Shell, err)
@@ -73,7 +70,7 @@ type initial struct {
 	limits Limits
 	out    *os.File
 	once   sync.Once
-	full   bool // the folder was over its limit before
+	full   bool // the folder was full before
 	late   bool // the time is over, and processes were asked to end
 }
 
@@ -83,7 +80,6 @@ func (i *initial) end(r report) {
 		if i.late {
 			r.Ended = ByTime
 		}
-		r.Full = i.full
 		data, _ := json.Marshal(r)
 		_, _ = i.out.Write(data)
 		os.Exit(0)
@@ -91,8 +87,8 @@ func (i *initial) end(r report) {
 	select {} // somebody else is ending
 }
 
-// emptying is what may be done to a folder that is full already: each command could
-// otherwise put in more, for as long as the watch takes to notice.
+// emptying is what may be done to a folder that is full already: files without content
+// and folders take no room in it, but do where it is kept.
 const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir
 
 // restrict takes away what the world still allows: it holds for this process and
@@ -183,15 +179,16 @@ func (i *initial) spawn(t task) (pid int, err error) {
 const (
 	lookEvery = 25 * time.Millisecond
 	diskEvery = 10 // looks
+	diskTimes = 4  // that a folder is found full until the command is ended
 	softEnd   = 300 * time.Millisecond
 	mostSocks = 512
-	mostFiles = 50_000 // entries of the folder
 )
 
 // watch ends the command at its limits.
 func (i *initial) watch() {
 	deadline := time.NewTimer(i.limits.Time)
 	tick := time.NewTicker(lookEvery)
+	filled := 0
 	for n := 0; ; n++ {
 		select {
 		case <-deadline.C:
@@ -203,7 +200,12 @@ func (i *initial) watch() {
 			deadline.Reset(softEnd)
 		case <-tick.C:
 			why := i.look()
-			if why == "" && !i.full && n%diskEvery == 0 && used(Folder) > i.limits.Disk {
+			if !i.full && n%diskEvery == 0 {
+				if filled++; !folderFull() {
+					filled = 0
+				}
+			}
+			if why == "" && filled >= diskTimes { // it was told, and goes on
 				why = ByDisk
 			}
 			if why != "" {
@@ -269,24 +271,8 @@ func number(text, name string) int {
 	return n
 }
 
-// used is the size of all files below a folder; more files than are counted are
-// more than any limit.
-func used(dir string) (total int64) {
-	n := 0
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if n++; n > mostFiles {
-			total = 1 << 62
-			return fs.SkipAll
-		}
-		if err != nil {
-			return nil // changed while it was read
-		}
-		if info, err := d.Info(); err == nil {
-			if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-				total += sys.Blocks * 512
-			}
-		}
-		return nil
-	})
-	return total
+// folderFull reports whether nothing more can be put into the folder.
+func folderFull() bool {
+	var st unix.Statfs_t
+	return unix.Statfs(Folder, &st) == nil && isFull(st)
 }

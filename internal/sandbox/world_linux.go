@@ -95,10 +95,10 @@ func build(w world) error {
 		func() error { return systemFolders(old, w.System) },
 		func() error { return devices(old) },
 		func() error { return etc(old) },
-		func() error { return bind(old+w.Dir, Folder, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV) },
+		func() error { return workspace(w) },
 		proc,
-		func() error { return scratch("/tmp", "64m") },
-		func() error { return scratch("/dev/shm", "16m") },
+		func() error { return scratch("/tmp", tempSize) },
+		func() error { return scratch("/dev/shm", sharedSize) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -261,12 +261,33 @@ func capPIDs() {
 }
 
 // scratch is memory that files can be put into, and that ends with the command.
-func scratch(at, size string) error {
+func scratch(at string, size int64) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
 	}
-	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,nr_inodes=10000,size="+size); err != nil {
+	if err := unix.Mount("tmpfs", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=1777,nr_inodes=10000,size=%d", size)); err != nil {
 		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	return nil
+}
+
+// workspace makes the file system of the workspace, whose size the kernel keeps, and
+// sends its folder to the server, which fills it.
+func workspace(w world) error {
+	options := fmt.Sprintf("mode=0700,size=%d,nr_inodes=%d", w.Size, w.Inodes)
+	if err := os.Mkdir(Folder, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("workspace", Folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return fmt.Errorf("mount the workspace: %w", err)
+	}
+	fd, err := unix.Open(Folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Sendmsg(reportFD, []byte{0}, unix.UnixRights(fd), nil, 0); err != nil {
+		return fmt.Errorf("send the workspace: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -25,7 +24,6 @@ const Leeway = 60 * time.Second
 // Bounds of what is read of a token.
 const (
 	maxToken = 16 << 10 // bytes
-	maxText  = 512      // bytes of a name
 	maxRoles = 64
 )
 
@@ -170,25 +168,13 @@ func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err e
 			p.Attributes[name] = text
 		}
 	}
-	switch {
-	case !good(p.Org):
-		return footnote.Principal{}, refused("its claim "+v.opts.OrgClaim+" is no name of an organisation.", nil)
-	case !good(p.User):
-		return footnote.Principal{}, refused("its claim "+v.opts.UserClaim+" is no name of a user.", nil)
-	case len(p.Roles) > maxRoles || slices.ContainsFunc(p.Roles, func(r string) bool { return !good(r) }):
-		return footnote.Principal{}, refused("its roles are too many, or no names.", nil)
+	if len(p.Roles) > maxRoles {
+		return footnote.Principal{}, refused(fmt.Sprintf("it has more than %d roles.", maxRoles), nil)
 	}
-	for _, text := range p.Attributes {
-		if text != "" && !good(text) {
-			return footnote.Principal{}, refused("one of its attributes is too long, or no text.", nil)
-		}
+	if err := p.Check(); err != nil {
+		return footnote.Principal{}, refused("its claims name nobody: "+err.Error()+".", err)
 	}
 	return p, nil
-}
-
-// good reports whether a text can be a name: short, and what every store can hold.
-func good(s string) bool {
-	return s != "" && len(s) <= maxText && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
 }
 
 // claim finds a claim by its name, or by the names of the objects that it is in.

@@ -90,7 +90,7 @@ func (m *Model) effort(effort string, model price.Model) string {
 }
 
 // limit is the most tokens model may produce in this call.
-func (m *Model) limit(model string, req *agent.Request, size int64) (int64, *failure) {
+func (m *Model) limit(model string, req *agent.Request) (int64, *failure) {
 	out := int64(m.opts.MaxTokens)
 	if req.MaxTokens > 0 {
 		out = min(out, int64(req.MaxTokens))
@@ -101,7 +101,7 @@ func (m *Model) limit(model string, req *agent.Request, size int64) (int64, *fai
 	if req.MaxCost <= 0 {
 		return out, nil
 	}
-	fits := m.prices.MaxOutputFor(model, req.MaxCost, estimate(int(size)))
+	fits := m.prices.MaxOutputFor(model, req.MaxCost, m.prompt(req, 0))
 	if fits < min(minOutput, out) {
 		return 0, &failure{code: footnote.BudgetExceeded, message: sayBudget,
 			err: fmt.Errorf("model %s: %d micro-USD are left, which pay for %d tokens", model, req.MaxCost, fits)}
@@ -112,7 +112,7 @@ func (m *Model) limit(model string, req *agent.Request, size int64) (int64, *fai
 // build writes the request for one model.
 func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
 	anthropic := m.opts.Profile == Anthropic
-	var tail body // everything after the head, whose size the output limit depends on
+	var tail body // everything after the head
 	hasTools := len(bytes.Trim(req.Tools, " \t\r\n[]")) > 0
 	hasSystem := len(bytes.Trim(req.System, " \t\r\n[]")) > 0
 	if hasTools {
@@ -133,7 +133,7 @@ func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
 	}
 	tail.add([]byte("]}"))
 
-	limit, f := m.limit(model, req, tail.size)
+	limit, f := m.limit(model, req)
 	if f != nil {
 		return nil, f
 	}

@@ -9,7 +9,7 @@ import (
 
 // table is one that the schema of a system prompt lists.
 type table struct {
-	source string // empty for the default one
+	source string // empty where there is one only
 	name   string // as the prompt writes it
 }
 
@@ -33,11 +33,15 @@ func tables(r Request) []table {
 	source, sources := "", 0
 	for line := range strings.Lines(schema) {
 		if m := sourceLine.FindStringSubmatch(line); m != nil {
-			if sources++; sources > 1 {
-				source = m[1]
-			}
+			source = m[1]
+			sources++
 		} else if m := tableLine.FindStringSubmatch(line); m != nil {
 			list = append(list, table{source, m[1]})
+		}
+	}
+	if sources == 1 {
+		for i := range list {
+			list[i].source = ""
 		}
 	}
 	return list

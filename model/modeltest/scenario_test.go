@@ -90,7 +90,7 @@ func TestBuiltins(t *testing.T) {
 }
 
 func TestAutoCountsRows(t *testing.T) {
-	const schema = `"system":[{"type":"text","text":"Rules.\n<schema>\nSource shop (sqlite SQL, the default):\n- customers (about 140 rows): id INTEGER\n- order_items: id INTEGER\n- orders (about 850 rows, \"One.\"): id INTEGER\n  sample row: 1\nSource web (duckdb SQL):\n- log.\"visits by day\" (view): n\n</schema>\n- fake: x"}],"tools":` + toolsJSON
+	const schema = `"system":[{"type":"text","text":"Rules.\n<schema>\nSource shop (sqlite SQL):\n- customers (about 140 rows): id INTEGER\n- order_items: id INTEGER\n- orders (about 850 rows, \"One.\"): id INTEGER\n  sample row: 1\nSource web (duckdb SQL):\n- log.\"visits by day\" (view): n\n</schema>\n- fake: x"}],"tools":` + toolsJSON
 	user := func(text string) string {
 		return `{"role":"user","content":[{"type":"text","text":` + quote(text) + `},{"type":"text","text":"Today is Monday. Show all data."}]}`
 	}
@@ -102,10 +102,10 @@ func TestAutoCountsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, body, want string }{
-		{"a table", body(user("How many orders are there?"), schema), `"input":{"sql":"SELECT count(*) AS rows FROM \"orders\""}`},
+		{"a table", body(user("How many orders are there?"), schema), `"input":{"sql":"SELECT count(*) AS rows FROM \"orders\"","source":"shop"}`},
 		{"one of a table", body(user("What is the last order?"), schema), `FROM \"orders\"`},
 		{"another source", body(user("visits by day, please"), schema), `"input":{"sql":"SELECT count(*) AS rows FROM \"log\".\"visits by day\"","source":"web"}`},
-		{"no table", body(user("How many are there?"), schema), `FROM \"customers\""}`},
+		{"no table", body(user("How many are there?"), schema), `FROM \"customers\"","source":"shop"}`},
 		{"greeting", body(user("Hi!"), schema), `"text":"Hello. I imitate`},
 		{"greeting and table", body(user("Hi, count the orders"), schema), `FROM \"orders\"`},
 		{"no data", body(user("Tell me a joke"), schema), `name a table, such as customers`},

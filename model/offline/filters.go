@@ -403,7 +403,11 @@ func (ps *parser) addPeriods(pl *plan) *declined {
 		}
 		ps2 = append(ps2, p)
 		if it.period.relative != "" {
-			pl.notes = append(pl.notes, "“"+clip(ps.said(it))+"” counts from the newest date of the data, "+c.max)
+			from := "the newest date of the data, "
+			if c.unseen {
+				from = "today, "
+			}
+			pl.notes = append(pl.notes, "“"+clip(ps.said(it))+"” counts from "+from+c.max)
 		}
 	}
 	for _, p := range ps2 {

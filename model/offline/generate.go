@@ -12,7 +12,7 @@ import (
 // A question that is not understood is an error with code InvalidRequest, whose
 // message says why.
 func (pn *Planner) SQL(ctx context.Context, source, question string) (string, error) {
-	r, err := pn.understand(ctx, []string{source}, []string{cut(question, maxQuestion)})
+	r, err := pn.understand(ctx, []string{source}, alone(cut(question, maxQuestion)))
 	if err != nil {
 		return "", err
 	}

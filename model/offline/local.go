@@ -108,11 +108,10 @@ func wordLocal(ctx context.Context, w *writer, h history, r *reading) {
 		(&Planner{}).word(ctx, w, h, r)
 		return
 	}
-	w.text("The result is in the table beside this answer. ")
 	if len(res.Rows) == 0 {
-		w.text("I have not seen its cells, because you allow none to leave your browser, so I cannot say more about it.")
+		w.text("Your browser ran this on its own rows. No cells were sent, so the figures are shown in the browser only.")
 	} else {
-		w.text("I was shown its first rows, as many as you allow to leave your browser:")
+		w.text("The result is in the table beside this answer. I was shown its first rows, as many as you allow to leave your browser:")
 		res.Count = len(res.Rows)
 		w.table(res, r.plan, false)
 	}
@@ -156,7 +155,7 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 	if len(q) > 2000 {
 		return say("That is too long for fixed rules: please ask one short question."), nil
 	}
-	asked := seen.looks >= mostLooks || h.result("run_query") != nil
+	asked := seen.looks >= mostLooks || seen.blind || h.result("run_query") != nil
 	if relativeDate.MatchString(q) && !asked {
 		if w := p.unseenDate(seen); w != nil {
 			return nil, w
@@ -169,7 +168,7 @@ func (p *profile) local(h history, seen *lookedAt) (*reading, *wanted) {
 	if w := p.unseenValues(seen); w != nil && !asked && len(d.words) > 0 {
 		return nil, w
 	}
-	return p.declineLocal(d), nil
+	return p.declineLocal(d, seen.blind), nil
 }
 
 // planPinned is plan, with a table that was named beside the question where that is
@@ -186,7 +185,9 @@ func (p *profile) planPinned(h history) (*plan, *declined) {
 		if !slices.ContainsFunc(p.tables, func(t *table) bool { return t.name == pin }) {
 			continue
 		}
-		if named, d := p.plan(withName(h.questions, pin)); about(named, d) {
+		with := slices.Clone(h.questions)
+		with[len(with)-1] = withName(h.last(), pin)
+		if named, d := p.plan(with); about(named, d) {
 			return named, d
 		}
 	}
@@ -209,7 +210,7 @@ func (p *profile) plan(questions []string) (pl *plan, d *declined) {
 	return nil, decline("There is no question in that.")
 }
 
-func (p *profile) declineLocal(d *declined) *reading {
+func (p *profile) declineLocal(d *declined, blind bool) *reading {
 	words := (&attempt{declined: d, profile: p}).words()
 	return &reading{say: func(w *writer) {
 		w.echo(words)
@@ -223,6 +224,11 @@ func (p *profile) declineLocal(d *declined) *reading {
 		}
 		w.text("\n\nI know these columns: ")
 		w.echo(strings.Join(names, ", "))
+		if blind {
+			w.text(". Their cells stay in your browser, so I cannot look values up: I count, add up, average, rank, group, and filter by dates. " +
+				"Or write the statement yourself, beginning with SELECT.")
+			return
+		}
 		w.text(". I count, add up, average, rank, group, filter by values and dates, and compare.")
 	}}
 }
@@ -289,7 +295,8 @@ type lookedAt struct {
 	schema localschema.Schema
 	asked  map[looked]bool
 	values map[looked]result
-	looks  int // since the last question
+	looks  int  // since the last question
+	blind  bool // what was looked at has rows, of which none was shown
 }
 
 // look reads the schema that was told last, and what the tools showed of values.
@@ -327,6 +334,7 @@ func look(messages []agent.Message) *lookedAt {
 				if at, ok := calls[b.ToolUseID]; ok {
 					if res, err := parseResult(&call{content: plainText(b.Content), failed: b.IsError}); err == nil {
 						seen.values[at] = res
+						seen.blind = seen.blind || len(res.Rows) == 0 && res.Count > 0
 					}
 				}
 			}
@@ -363,7 +371,7 @@ func (s *lookedAt) profile(now time.Time) *profile {
 				c.role = roleDimension
 			}
 			if c.role == roleDate && c.max == "" {
-				c.max = today
+				c.max, c.unseen = today, true
 			}
 		}
 	}

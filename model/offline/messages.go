@@ -13,6 +13,7 @@ import (
 // and the calls made for the last one.
 type history struct {
 	questions []string
+	from      []string // for each question the source that was queried for it, where one was
 	pinned    []string // the tables that the last question was asked with
 	context   string   // all that was said beside the last question
 	open      []*call  // since the last question
@@ -44,6 +45,7 @@ type block struct {
 	Name      string          `json:"name"`
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
+	Input     json.RawMessage `json:"input"`
 	IsError   bool            `json:"is_error"`
 }
 
@@ -62,6 +64,7 @@ func (h *history) add(m agent.Message) {
 		case b.Type == "tool_use":
 			h.calls++
 			h.open = append(h.open, &call{id: b.ID, name: b.Name})
+			h.queried(b)
 		case b.Type == "tool_result":
 			for _, c := range h.open {
 				if c.id == b.ToolUseID {
@@ -71,12 +74,22 @@ func (h *history) add(m agent.Message) {
 		case b.Type == "text" && m.Role == "user" && !asked:
 			// The first text is the question; what follows is context.
 			asked = true
-			h.questions = append(h.questions, cut(b.Text, maxQuestion))
+			h.questions, h.from = append(h.questions, cut(b.Text, maxQuestion)), append(h.from, "")
 			h.open, h.pinned, h.context = nil, nil, ""
 		case b.Type == "text" && m.Role == "user":
 			h.pinned = append(h.pinned, pins(b.Text)...)
 			h.context += b.Text + "\n"
 		}
+	}
+}
+
+// queried notes which source was queried for the last question.
+func (h *history) queried(b block) {
+	var in struct {
+		Source string `json:"source"`
+	}
+	if b.Name == "run_query" && len(h.from) > 0 && json.Unmarshal(b.Input, &in) == nil && in.Source != "" {
+		h.from[len(h.from)-1] = in.Source
 	}
 }
 

@@ -107,10 +107,23 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 		return a, nil
 	}
 	w := &writer{}
-	r, err := pn.understandPinned(ctx, req.Sources, h)
+	r, err := pn.readLast(ctx, req, h)
 	if err != nil {
 		return answer{}, err
 	}
+	if r.choice != nil {
+		call, which := h.askedBack(req, r.choice.options())
+		if call.tool != "" {
+			return call, nil
+		}
+		if which != "" {
+			h.from[len(h.from)-1] = which
+			if r, err = pn.understandPinned(ctx, req.Sources, h); err != nil {
+				return answer{}, err
+			}
+		}
+	}
+	r.named = len(req.Sources) > 1
 	switch {
 	case r.say != nil:
 		r.say(w)
@@ -128,6 +141,45 @@ func (pn *Planner) step(ctx context.Context, req agent.Request) (answer, error) 
 	}
 	return answer{text: w.b.String(), cites: w.cites}, nil
 }
+
+// readLast reads the last question. One that was queried for stays with the source of that
+// query, whichever others have come back meanwhile.
+func (pn *Planner) readLast(ctx context.Context, req agent.Request, h history) (*reading, error) {
+	if len(h.from) == 0 {
+		return pn.understandPinned(ctx, req.Sources, h)
+	}
+	queried := &h.from[len(h.from)-1]
+	source := *queried
+	*queried = ""
+	r, err := pn.understandPinned(ctx, req.Sources, h)
+	*queried = source
+	if err != nil || source == "" || r.choice == nil && r.source == source {
+		return r, err
+	}
+	return pn.understandPinned(ctx, req.Sources, h)
+}
+
+// askTool asks the person a question, where a page can show it.
+const askTool = "ask_user"
+
+// askedBack is the call that asks for one of the sources, or the one that was answered with.
+// Both are empty where nobody can answer.
+func (h history) askedBack(req agent.Request, options []string) (answer, string) {
+	if c := h.result(askTool); c != nil {
+		if which, ok := onlyNames(c.content, options); ok && !c.failed {
+			return answer{}, which
+		}
+		return answer{}, ""
+	}
+	if req.NoTools || h.called(askTool) || !offered(req.Tools, askTool) {
+		return answer{}, ""
+	}
+	shown := options[:min(len(options), mostOptions)]
+	return toolCall(h, askTool, map[string]any{"question": whichSource, "options": shown}), ""
+}
+
+// mostOptions is how many answers ask_user takes.
+const mostOptions = 6
 
 // nextCall is the tool to call now: the query, then a chart of its rows.
 func (pn *Planner) nextCall(req agent.Request, h history, r *reading) (answer, bool) {

@@ -83,6 +83,7 @@ type column struct {
 	nullable   bool
 	declared   bool   // nullable, as the schema has it
 	min, max   string // of a date column: days
+	unseen     bool   // max is today, because the days are not known
 	stamp      bool   // a date column with a time of day
 	values     []string
 	epoch      int64 // a date kept as a count since 1970: 1 of seconds, 1000 of milliseconds

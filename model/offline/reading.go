@@ -10,8 +10,17 @@ import (
 
 // reading shows how the question was understood.
 func (w *writer) reading(r *reading) {
+	if r.named {
+		w.text("Source: ")
+		w.label(clip(r.source))
+		w.text(". ")
+	}
 	w.text("Reading: ")
 	w.echo(r.words())
+	if r.named && r.looked != nil && (len(r.looked.away) > 0 || len(r.looked.unseen) > 0) {
+		w.text(".")
+		r.looked.outOfSight(w)
+	}
 }
 
 // words is the reading of a plan in one line.

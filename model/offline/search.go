@@ -108,8 +108,13 @@ func (h *history) search(req agent.Request) (a answer, ok bool) {
 	tables := searchable(req.Tools)
 	s := readSearch(h.last(), tables)
 	if s == nil {
-		last := len(h.questions) - 1
-		h.questions = slices.DeleteFunc(slices.Clone(h.questions), func(q string) bool { return q != h.questions[last] && readSearch(q, tables) != nil })
+		questions, from, last := h.questions, h.from, len(h.questions)-1
+		h.questions, h.from = nil, nil
+		for i, q := range questions {
+			if i == last || readSearch(q, tables) == nil {
+				h.questions, h.from = append(h.questions, q), append(h.from, from[i])
+			}
+		}
 		return answer{}, false
 	}
 	w := &writer{}

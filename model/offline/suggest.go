@@ -33,6 +33,47 @@ func (pn *Planner) Suggest(ctx context.Context, name string, n int) ([]string, e
 	return all[:max(0, min(n, len(all)))], nil
 }
 
+// SuggestAmong returns at most n questions that one of several sources can answer. Those
+// that no other source explains, too, come first: the others are asked back.
+func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]string, error) {
+	if len(names) == 1 {
+		return pn.Suggest(ctx, names[0], n)
+	}
+	var each [][]string
+	var firstErr error
+	for _, name := range names[:min(len(names), maxLooked)] {
+		hints, err := pn.Suggest(ctx, name, hintLimit)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil && firstErr == nil {
+			firstErr = err
+		}
+		each = append(each, hints)
+	}
+	all := weave(each...)
+	if len(all) == 0 {
+		return nil, firstErr
+	}
+	var sure, open []string
+	for _, q := range all {
+		c, err := pn.choose(ctx, names, q, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.several) > 0 {
+			open = append(open, q)
+		} else {
+			sure = append(sure, q)
+		}
+		if len(sure) == n {
+			break
+		}
+	}
+	sure = append(sure, open...)
+	return sure[:min(n, len(sure))], nil
+}
+
 // suggestions are all that were tried, in an order of their own.
 func (pn *Planner) suggestions(ctx context.Context, name string) ([]string, error) {
 	p, src, err := pn.profile(ctx, name)

@@ -17,43 +17,131 @@ type reading struct {
 	sql    string
 	plan   *plan
 	about  *table // what it is about, unless an earlier question was about it, too
+
+	named    bool // its source has to be named: there are others
+	question string
+	choice   *choice // several sources explain the question; the user has to choose
+	looked   *choice // how the source was found
 }
 
 // lastTurns is how many earlier questions a follow-up may lean on.
 const lastTurns = 12
 
+// asked is a question of a conversation, and the source that was queried for it, where
+// one was.
+type asked struct{ text, source string }
+
+// alone is a question with none before it.
+func alone(q string) []asked { return []asked{{text: q}} }
+
+func (h history) asked() []asked {
+	all := make([]asked, len(h.questions))
+	for i, q := range h.questions {
+		all[i] = asked{q, h.from[i]}
+	}
+	return all
+}
+
 // understand reads the last question, with the ones before it as its context.
-func (pn *Planner) understand(ctx context.Context, sources, questions []string) (*reading, error) {
+func (pn *Planner) understand(ctx context.Context, sources []string, questions []asked) (*reading, error) {
 	if len(questions) > lastTurns {
 		questions = questions[len(questions)-lastTurns:]
 	}
-	var prev *reading
+	if len(questions) == 0 {
+		questions = alone("")
+	}
+	var prev, r *reading
+	var before []asked // questions that were answered
 	told := map[*table]bool{}
-	for _, q := range questions[:max(len(questions)-1, 0)] {
-		r, err := pn.read(ctx, sources, q, prev, false)
-		if err != nil {
+	for i, q := range questions {
+		last := i == len(questions)-1
+		if r != nil && r.choice != nil {
+			q = r.chosen(q)
+		}
+		from := sources
+		if slices.Contains(sources, q.source) {
+			from = []string{q.source}
+		}
+		if r != nil {
+			told[r.about] = true
+		}
+		if prev != nil && len(sources) > 1 {
+			elsewhere, err := pn.elsewhere(ctx, from, prev, before, q, last)
+			if err != nil {
+				return nil, err
+			}
+			if elsewhere != nil {
+				prev, r, before = elsewhere, elsewhere, append(before, q)
+				continue
+			}
+		}
+		var err error
+		if r, err = pn.read(ctx, from, q.text, prev, last); err != nil {
 			return nil, err
 		}
-		told[r.about] = true
 		if r.plan != nil {
-			prev = r
+			prev, before = r, append(before, q)
 		}
 	}
-	last := ""
-	if len(questions) > 0 {
-		last = questions[len(questions)-1]
-	}
-	r, err := pn.read(ctx, sources, last, prev, true)
-	if err == nil && told[r.about] {
+	if told[r.about] {
 		r.about = nil
 	}
-	return r, err
+	return r, nil
 }
 
-// understandPinned reads the last question; where that is not about a table which
-// was named beside it, as in "How many?" asked with customers, with its name, too.
+// chosen is the question that was asked back, with the source that the next one names; or
+// that next one, where it is about something else.
+func (r *reading) chosen(next asked) asked {
+	if name, ok := onlyNames(next.text, r.choice.options()); ok {
+		return asked{r.question, name}
+	}
+	return next
+}
+
+// elsewhere reads a question that names another source than the one before it: "and in
+// sales?" asks the same there, "by region in sales" goes on from the same asked there. It
+// is nil for any other question, and for one that stands by itself.
+func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked, answer bool) (*reading, error) {
+	for _, m := range mentions(q.text, sources) {
+		_, only := onlyNames(q.text, []string{m.source})
+		if m.source == prev.source || !m.plain && !only {
+			continue
+		}
+		talk := make([]asked, 0, len(before)+1)
+		for _, b := range before {
+			talk = append(talk, asked{b.text, m.source})
+		}
+		if !only {
+			own, err := pn.read(ctx, []string{m.source}, q.text, nil, false)
+			if err != nil || own.plan != nil {
+				return nil, err
+			}
+			talk = append(talk, asked{m.rest, m.source})
+		}
+		r, err := pn.understand(ctx, []string{m.source}, talk)
+		if err != nil || r.plan == nil && !(only && answer) {
+			return nil, err
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+// understandPinned reads the last question. Tables that were named beside it say which
+// sources it is about; where it is not about one of them, as in "How many?" asked with
+// customers, it is read with the table's name, too.
 func (pn *Planner) understandPinned(ctx context.Context, sources []string, h history) (*reading, error) {
-	r, err := pn.understand(ctx, sources, h.questions)
+	questions := h.asked()
+	var within []string
+	for _, pin := range h.pinned {
+		if from, _, ok := strings.Cut(pin, "."); ok && slices.Contains(sources, from) && !slices.Contains(within, from) {
+			within = append(within, from)
+		}
+	}
+	if len(within) > 0 {
+		sources = within
+	}
+	r, err := pn.understand(ctx, sources, questions)
 	if err != nil || len(h.pinned) == 0 || r.isAbout(h.pinned) {
 		return r, err
 	}
@@ -62,7 +150,9 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 		if !ok || !slices.Contains(sources, from) {
 			continue
 		}
-		named, err := pn.understand(ctx, []string{from}, withName(h.questions, name))
+		with := slices.Clone(questions)
+		with[len(with)-1].text = withName(h.last(), name)
+		named, err := pn.understand(ctx, []string{from}, with)
 		if err != nil {
 			return nil, err
 		}
@@ -73,12 +163,9 @@ func (pn *Planner) understandPinned(ctx context.Context, sources []string, h his
 	return r, nil
 }
 
-// withName is the same questions, with the name of a table behind the last one.
-func withName(questions []string, table string) []string {
-	asked := slices.Clone(questions)
-	last := len(asked) - 1
-	asked[last] = strings.TrimRight(asked[last], " ?.!") + " " + strings.ReplaceAll(table, "_", " ")
-	return asked
+// withName is a question with the name of a table behind it.
+func withName(q, table string) string {
+	return strings.TrimRight(q, " ?.!") + " " + strings.ReplaceAll(table, "_", " ")
 }
 
 // isAbout reports whether a statement is made for one of these tables.
@@ -103,8 +190,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 		return pn.tables(ctx, sources, def)
 	}
 	if isSQL(q) {
-		def = pn.sqlSource(ctx, sources, def, q)
-		return &reading{source: def, sql: strings.TrimRight(q, "; \n"), plan: &plan{kind: kindRaw, raw: q}}, nil
+		return pn.readSQL(ctx, sources, q, prev)
 	}
 	if len(q) > 2000 {
 		return no("That is too long for fixed rules: please ask one short question.")
@@ -121,12 +207,16 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if words, ok := futureOrOpinion(q); ok {
 		return no(words)
 	}
-	best, err := pn.bestReading(ctx, sources, q, prev)
+	c, err := pn.choose(ctx, sources, q, prev)
 	if err != nil {
 		return nil, err
 	}
+	if len(c.several) > 0 {
+		return &reading{source: def, question: q, choice: c, say: c.askWhich}, nil
+	}
+	best := c.best
 	if best.declined == nil {
-		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan, about: best.plan.base}, nil
+		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan, about: best.plan.base, looked: c}, nil
 	}
 	words := best.words()
 	if causes.MatchString(q) && !best.profile.namesCause(q) && !strings.Contains(words, "not why") {
@@ -135,9 +225,10 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if best.linked > 0 {
 		near = []string{best.source}
 	}
-	if len(best.away) > 0 {
-		words += " " + awayWords(best.away)
-	}
+	words = strings.TrimSpace(words + " " + c.lookedWords())
+	out := &writer{}
+	c.outOfSight(out)
+	words += out.b.String()
 	r, err := pn.decline(ctx, near, best.source, words, q, answer)
 	if err == nil && len(sources) == 1 && len(best.profile.tables) == 1 {
 		r.about = best.profile.tables[0] // how its file was read may be why
@@ -145,21 +236,29 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	return r, err
 }
 
-// sqlSource is the source that has the most of the tables which typed SQL names.
-func (pn *Planner) sqlSource(ctx context.Context, sources []string, def, q string) string {
-	if len(sources) < 2 {
-		return def
+// readSQL reads typed SQL. It is about the source that has the tables which it names; where
+// that is not one, the user has to choose.
+func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev *reading) (*reading, error) {
+	raw := &plan{kind: kindRaw, raw: q}
+	here := func(name string, c *choice) *reading {
+		return &reading{source: name, sql: strings.TrimRight(q, "; \n"), plan: raw, looked: c}
+	}
+	if len(sources) == 1 {
+		return here(sources[0], nil), nil
 	}
 	ids := map[string]bool{}
 	for _, id := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool { return r != '_' && !wordRune(r) }) {
 		ids[id] = true
 	}
-	best, most := def, 0
-	for _, name := range append([]string{def}, sources[:min(8, len(sources))]...) {
+	c := &choice{unseen: sources[min(maxLooked, len(sources)):]}
+	most := 0
+	for _, name := range sources[:min(maxLooked, len(sources))] {
 		p, _, err := pn.profile(ctx, name)
 		if err != nil {
-			continue // a source that is away has no say
+			c.away = append(c.away, name)
+			continue
 		}
+		c.looked = append(c.looked, name)
 		n := 0
 		for _, t := range p.tables {
 			if ids[strings.ToLower(t.name)] || strings.ContainsAny(t.name, " -.") && strings.Contains(strings.ToLower(q), strings.ToLower(t.name)) {
@@ -167,10 +266,22 @@ func (pn *Planner) sqlSource(ctx context.Context, sources []string, def, q strin
 			}
 		}
 		if n > most {
-			best, most = name, n
+			most, c.several = n, nil
+		}
+		if n == most {
+			c.several = append(c.several, &attempt{source: name, profile: p, plan: raw})
 		}
 	}
-	return best
+	if prev != nil && slices.Contains(c.options(), prev.source) {
+		return here(prev.source, c), nil
+	}
+	switch len(c.several) {
+	case 0:
+		return here(sources[0], c), nil // all are away, which the query will say
+	case 1:
+		return here(c.several[0].source, c), nil
+	}
+	return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
 }
 
 // attempt is one source's reading of a question.
@@ -179,8 +290,7 @@ type attempt struct {
 	profile  *profile
 	plan     *plan
 	declined *declined
-	linked   int      // words that meant something
-	away     []string // sources that could not be looked at
+	linked   int // words that meant something
 }
 
 func (a *attempt) words() string {
@@ -259,43 +369,6 @@ func alike(a, b string) bool {
 		n++
 	}
 	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && distance(a, b, 2) <= 2
-}
-
-// bestReading reads the question against every source and keeps the best.
-func (pn *Planner) bestReading(ctx context.Context, sources []string, q string, prev *reading) (*attempt, error) {
-	var best *attempt
-	var away []string
-	var firstErr error
-	for i, name := range sources {
-		if i == 8 {
-			break
-		}
-		p, _, err := pn.profile(ctx, name)
-		if err != nil {
-			if firstErr == nil {
-				firstErr = err
-			}
-			away = append(away, name)
-			continue
-		}
-		a := &attempt{source: name, profile: p}
-		var before *plan
-		if prev != nil && prev.source == name && prev.plan.kind != kindRaw {
-			before = prev.plan
-		}
-		a.plan, a.declined, a.linked = p.read(q, before)
-		if before != nil && a.declined == nil {
-			a.linked++
-		}
-		if best == nil || best.declined != nil && a.declined == nil || (best.declined == nil) == (a.declined == nil) && a.linked > best.linked {
-			best = a
-		}
-	}
-	if best == nil {
-		return nil, firstErr
-	}
-	best.away = away
-	return best, nil
 }
 
 // awayWords names sources that cannot be reached.

@@ -225,17 +225,17 @@ func times(count int64, rate Rate) int64 {
 
 func ceilDiv(n, d int64) int64 { return (n + d - 1) / d }
 
-// MaxOutputFor is how many output tokens a call of model may produce so that it
-// stays within budgetMicro, given its prompt of about inputTokens. The prompt is
-// taken as written to the short-lived cache, which costs more than plain input.
-// The result is at least 0 and at most the model's own limit, where one is known.
-func (t *Table) MaxOutputFor(model string, budgetMicro, inputTokens int64) int64 {
-	b, _ := t.band(model, inputTokens)
+// MaxOutputFor returns how many output tokens a call of model may produce so that it
+// stays within budgetMicro, beside its prompt. The result is at least 0 and at most the
+// model's own limit, where one is known.
+func (t *Table) MaxOutputFor(model string, budgetMicro int64, prompt footnote.Usage) int64 {
+	b, _ := t.band(model, prompt.Prompt())
 	limit := int64(math.MaxInt32)
 	if m, ok := t.Model(model); ok && m.MaxOutput > 0 {
 		limit = m.MaxOutput
 	}
-	left := min(budgetMicro, math.MaxInt64/2_000_000)*1_000_000 - times(inputTokens, max(b.Write5m, b.Input))
+	left := min(budgetMicro, math.MaxInt64/2_000_000)*1_000_000 -
+		times(prompt.Input, b.Input) - times(prompt.CacheWrite5m, b.Write5m) - times(prompt.CacheWrite1h, b.Write1h)
 	if left <= 0 {
 		return 0
 	}

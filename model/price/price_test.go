@@ -54,7 +54,7 @@ func TestMaxOutputFor(t *testing.T) {
 		{"claude-sonnet-5-5", 1 << 60, 0, 128_000},
 		{"mystery", 50, 0, 1},
 	} {
-		if got := table.MaxOutputFor(tc.model, tc.budget, tc.input); got != tc.want {
+		if got := table.MaxOutputFor(tc.model, tc.budget, footnote.Usage{CacheWrite5m: tc.input}); got != tc.want {
 			t.Errorf("MaxOutputFor(%s, %d, %d) = %d, want %d", tc.model, tc.budget, tc.input, got, tc.want)
 		}
 	}
@@ -65,11 +65,11 @@ func TestMaxOutputForStaysWithinTheBudget(t *testing.T) {
 	table := load(t, "")
 	for _, model := range table.Names() {
 		for budget := int64(1); budget < 40_000_000; budget = budget*3 + 7 {
-			n := table.MaxOutputFor(model, budget, 50_000)
+			n := table.MaxOutputFor(model, budget, footnote.Usage{CacheWrite5m: 25_000, CacheWrite1h: 20_000, Input: 5_000})
 			if n == 0 {
 				continue
 			}
-			if c := table.Cost(model, footnote.Usage{CacheWrite5m: 50_000, Output: n}); c.MicroUSD > budget {
+			if c := table.Cost(model, footnote.Usage{CacheWrite5m: 25_000, CacheWrite1h: 20_000, Input: 5_000, Output: n}); c.MicroUSD > budget {
 				t.Errorf("%s: %d tokens cost %d, budget %d", model, n, c.MicroUSD, budget)
 			}
 		}

@@ -92,13 +92,9 @@ func (b *builder) apply(ev footnote.Event) {
 	case footnote.Rewound:
 		b.rewound(body)
 	case footnote.RunStarted:
-		b.entries = append(b.entries, &entry{
-			seq: ev.Seq, run: ev.Run, running: true,
-			m: Message{ID: messageID(ev.Run), Role: "assistant", Parts: []Part{}, Metadata: &Metadata{
-				Conversation: b.opt.Conversation, Assistant: b.opened.Assistant, Model: b.opened.Model, Created: timeOf(ev.Time),
-			}},
-			tools: map[string]int{}, asks: map[string]int{}, by: map[string]string{},
-		})
+		b.begin(ev)
+	case footnote.Unreadable:
+		b.unreadable(ev, body)
 	case footnote.Feedback:
 		if e := b.answers[body.Seq]; e != nil {
 			e.m.Metadata.Feedback = &Feedback{Good: body.Good, Words: body.Words}
@@ -107,6 +103,47 @@ func (b *builder) apply(ev footnote.Event) {
 		if e := b.entryOf(ev.Run); e != nil {
 			b.run(e, ev)
 		}
+	}
+}
+
+// begin begins the message of a run.
+func (b *builder) begin(ev footnote.Event) *entry {
+	e := &entry{
+		seq: ev.Seq, run: ev.Run, running: true,
+		m: Message{ID: messageID(ev.Run), Role: "assistant", Parts: []Part{}, Metadata: &Metadata{
+			Conversation: b.opt.Conversation, Assistant: b.opened.Assistant, Model: b.opened.Model, Created: timeOf(ev.Time),
+		}},
+		tools: map[string]int{}, asks: map[string]int{}, by: map[string]string{},
+	}
+	b.entries = append(b.entries, e)
+	return e
+}
+
+// unreadable says where an event stood that cannot be read: within the message of its run,
+// or as a message of its own.
+func (b *builder) unreadable(ev footnote.Event, body footnote.Unreadable) {
+	words := "Event " + itoa(ev.Seq) + " of this conversation cannot be read."
+	e := b.entryOf(ev.Run)
+	switch {
+	case body.Kind == "run_started":
+		e = b.begin(ev)
+	case e == nil:
+		role := "assistant"
+		if body.Kind == "user_message" {
+			role = "user"
+		}
+		b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
+			ID: "unreadable_" + itoa(ev.Seq), Role: role, Metadata: &Metadata{Seq: ev.Seq, Created: timeOf(ev.Time)}, Parts: []Part{textPart("text", words)},
+		}})
+		return
+	}
+	e.begin(0)
+	e.m.Parts = append(e.m.Parts, textPart("text", words))
+	switch {
+	case footnote.Terminal(body):
+		e.end(0, 0, e.usage, e.cost)
+	case body.Kind == "run_parked":
+		e.running = false
 	}
 }
 

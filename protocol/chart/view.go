@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/footnotehq/footnote"
@@ -110,7 +111,21 @@ func (v *view) apply(ev footnote.Event) {
 		v.result(b)
 	case footnote.RunFailed:
 		v.answer(ev).Error = b.Message
+	case footnote.Unreadable:
+		v.unreadable(ev, b)
 	}
+}
+
+// unreadable says where an event stood that cannot be read.
+func (v *view) unreadable(ev footnote.Event, b footnote.Unreadable) {
+	id := strconv.FormatInt(ev.Seq, 10)
+	words := "Event " + id + " of this conversation cannot be read."
+	if b.Kind == "user_message" {
+		v.c.Messages = append(v.c.Messages, Message{ID: id, Role: "user", Content: words, Timestamp: stamp(ev.Time)})
+		return
+	}
+	m := v.answer(ev)
+	m.Content = strings.TrimSpace(m.Content + "\n\n" + words)
 }
 
 // answer is the message that answers the newest one.

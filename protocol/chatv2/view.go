@@ -96,6 +96,11 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 		if b.Millis > 0 {
 			e.Metadata = &Metadata{Duration: b.Millis}
 		}
+	case footnote.Unreadable:
+		e.Type, e.Content = typeAssistant, said(fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq))
+		if b.Kind == "user_message" {
+			e.Type = typeUser
+		}
 	default:
 		return dst
 	}

@@ -58,6 +58,7 @@ type Catalog struct {
 
 	mu      sync.RWMutex // guards below
 	uploads map[string]*upload
+	opening map[owner]chan struct{} // closed when the file ends that is being opened
 	closed  bool
 }
 
@@ -90,7 +91,7 @@ func New(o Options) (*Catalog, error) {
 	if o.Allows == nil {
 		o.Allows = func(footnote.Principal, string) bool { return true }
 	}
-	c := &Catalog{opts: o, uploads: map[string]*upload{}}
+	c := &Catalog{opts: o, uploads: map[string]*upload{}, opening: map[owner]chan struct{}{}}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	if o.Folder == "" {
 		return c, nil
@@ -164,21 +165,16 @@ func (c *Catalog) List(p footnote.Principal) []Entry {
 	return list
 }
 
-// Choose is the names of the sources that a conversation of p is to use: those that
-// were asked for, in their order; otherwise the configured ones, or where there are
-// none p's uploads. A name that is not p's to use is InvalidRequest.
+// Choose returns the names of the sources that a conversation of p is to use: those that
+// were asked for, in their order, or else all that p may use. A name that is not p's to
+// use is InvalidRequest.
 func (c *Catalog) Choose(p footnote.Principal, asked []string) ([]string, error) {
-	var all, own []string
+	var all []string
 	for _, e := range c.List(p) {
-		if all = append(all, e.Name); e.Uploaded {
-			own = append(own, e.Name)
-		}
+		all = append(all, e.Name)
 	}
-	switch fixed := all[:len(all)-len(own)]; {
-	case len(asked) == 0 && len(fixed) > 0:
-		return fixed, nil
-	case len(asked) == 0:
-		return own, nil
+	if len(asked) == 0 {
+		return all, nil
 	}
 	var names []string
 	for _, name := range asked {

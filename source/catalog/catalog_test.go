@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
@@ -136,7 +137,7 @@ func TestAnUploadIsItsOwnersAlone(t *testing.T) {
 func TestChoose(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Shared = false })
 	add(t, c, ada, "a.csv", "1")
-	for _, tc := range []struct{ asked, want string }{{"", "shop"}, {"a", "a"}, {"a shop a", "a shop"}} {
+	for _, tc := range []struct{ asked, want string }{{"", "shop a"}, {"a", "a"}, {"a shop a", "a shop"}} {
 		got, err := c.Choose(ada, strings.Fields(tc.asked))
 		if err != nil || strings.Join(got, " ") != tc.want {
 			t.Errorf("%q gives %v, %v; want %s", tc.asked, got, err, tc.want)
@@ -310,6 +311,56 @@ func TestRemoveClosesAndForgets(t *testing.T) {
 	}
 	if _, err := c.Source(e.Name); footnote.CodeOf(err) != footnote.NotFound {
 		t.Error(err)
+	}
+}
+
+// TestOneOfAnOwnerAtOnce holds that one file of each owner is opened at a time.
+func TestOneOfAnOwnerAtOnce(t *testing.T) {
+	begun, goOn := make(chan string), make(chan struct{})
+	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
+		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
+			begun <- name
+			<-goOn
+			return open(ctx, name, path, scratch)
+		}
+	})
+	done := make(chan error, 3)
+	send := func(p footnote.Principal, name string) {
+		_, err := c.Add(t.Context(), p, name, strings.NewReader("x"))
+		done <- err
+	}
+	go send(ada, "one.csv")
+	<-begun
+	go send(ada, "two.csv")
+	go send(bob, "three.csv")
+	if name := <-begun; !strings.HasPrefix(name, "three") {
+		t.Errorf("%s is opened beside another one of its owner", name)
+	}
+	goOn <- struct{}{}
+	goOn <- struct{}{}
+	if name := <-begun; !strings.HasPrefix(name, "two") {
+		t.Errorf("%s is opened last", name)
+	}
+	goOn <- struct{}{}
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestABusyServerIsNoFaultOfTheFile holds what is said when there is no memory to read
+// a file.
+func TestABusyServerIsNoFaultOfTheFile(t *testing.T) {
+	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
+		o.Open = func(context.Context, string, string, string) (source.Source, error) {
+			return nil, &footnote.Error{Code: footnote.RateLimited, Message: "database x: busy", RetryAfter: time.Second}
+		}
+	})
+	_, err := c.Add(t.Context(), ada, "a.csv", strings.NewReader("x"))
+	e, ok := errors.AsType[*footnote.Error](err)
+	if !ok || e.Code != footnote.RateLimited || e.RetryAfter != time.Second || strings.Contains(e.Message, "database x") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -174,6 +174,11 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 		return err
 	}
 	u.about.Bytes = n
+	done, err := c.turn(ctx, u.owner)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.opts.OpenTime)
 	defer cancel()
 	src, err := c.opts.Open(ctx, u.about.Name, filepath.Join(u.folder, u.about.File), filepath.Join(u.folder, "loaded"))
@@ -194,6 +199,42 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 		return unwritable(err)
 	}
 	return nil
+}
+
+// turnWait is how long a file waits for another one of its owner to be opened.
+const turnWait = time.Minute
+
+// turn waits until no other file of an owner is being opened: reading one may take much
+// memory, and others want to read theirs, too. The caller calls done.
+func (c *Catalog) turn(ctx context.Context, o owner) (done func(), err error) {
+	timer := time.NewTimer(turnWait)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		other := c.opening[o]
+		if other == nil {
+			mine := make(chan struct{})
+			c.opening[o] = mine
+			c.mu.Unlock()
+			return func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				delete(c.opening, o)
+				close(mine)
+			}, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-timer.C:
+			return nil, &footnote.Error{
+				Code: footnote.RateLimited, RetryAfter: 10 * time.Second,
+				Message: "Another of your files is still being read. Wait for it, then upload this one again.",
+			}
+		}
+	}
 }
 
 func (u *upload) describe(src source.Source, s source.Schema) {
@@ -249,6 +290,12 @@ func unwritable(err error) error {
 func (c *Catalog) unreadable(ctx context.Context, err error) error {
 	if errors.Is(err, source.ErrWritable) {
 		return err // no fault of the file
+	}
+	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Code == footnote.RateLimited {
+		return &footnote.Error{
+			Code: footnote.RateLimited, RetryAfter: e.RetryAfter, Err: err,
+			Message: "The server is busy reading other files. Upload this one again in a moment.",
+		}
 	}
 	if ctx.Err() != nil {
 		return footnote.Errorf(footnote.TooLarge, "The file could not be read within %s.", c.opts.OpenTime)

@@ -120,9 +120,13 @@ type Options struct {
 	// Grace is how long after its deadline, or after it was cancelled, a query
 	// may take to end before the child is killed. Default 1 second.
 	Grace time.Duration
+	// Wait is how long the start of a child waits for memory, or for a place in the
+	// pool. Default 30 s, or Limits.Time if that is more.
+	Wait time.Duration
 	// MaxFile limits the files a Serve child writes, in bytes. Default 64 MB.
 	MaxFile int64
-	// Pool bounds the children of the process; nil is a pool of this client alone.
+	// Pool bounds the children of the process, and the memory of all of them; nil is a
+	// pool of this client alone.
 	Pool *Pool
 	// TempDir is where private directories are made. Default os.TempDir().
 	TempDir string
@@ -158,6 +162,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace <= 0 {
 		o.Grace = time.Second
+	}
+	if o.Wait <= 0 {
+		o.Wait = max(o.Limits.Time, def.Time)
 	}
 	if o.MaxFile <= 0 {
 		o.MaxFile = 64 << 20

@@ -76,10 +76,13 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 }
 
 // ownTime is the limit of what the program asks for itself: a short limit for
-// queries must not keep a source from being opened.
+// queries must not keep a source from being opened, and thousands of tables take their
+// time to be described.
 func (c *Client) ownTime() time.Duration {
-	return max(c.opts.Limits.Time, source.DefaultLimits().Time)
+	return max(c.opts.Limits.Time, ownTime)
 }
+
+const ownTime = 90 * time.Second
 
 // Version implements source.Source.
 func (c *Client) Version(ctx context.Context) (string, error) {
@@ -181,12 +184,13 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 		}
 		p.retire()
 	}
-	if err := c.opts.Pool.take(ctx); err != nil {
+	need := Need(c.opts.Limits.Memory)
+	if err := c.room(ctx, need); err != nil {
 		return nil, err
 	}
 	c.swept.Do(func() { sweep(cmp.Or(c.opts.TempDir, os.TempDir())) })
 	p, err = startProcess(ctx, c.kind, c.config, stamp, c.opts)
-	c.opts.Pool.started(p)
+	c.opts.Pool.started(p, need)
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +198,18 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	c.cur = p
 	c.mu.Unlock()
 	return p, nil
+}
+
+// room waits for the memory and the place of one child.
+func (c *Client) room(ctx context.Context, need int64) error {
+	errWait := fmt.Errorf("the engine %s waited %s for memory", c.kind, c.opts.Wait)
+	wctx, stop := context.WithTimeoutCause(ctx, c.opts.Wait, errWait)
+	defer stop()
+	err := c.opts.Pool.budget.take(wctx, c.opts.Pool, need)
+	if errors.Is(err, errWait) {
+		return Crowded(err)
+	}
+	return err
 }
 
 // Query implements source.Source. An engine of our own has no log beside ours: that a
@@ -275,7 +291,7 @@ func (c *Client) query(ctx context.Context, q source.Query, attached []byte, lim
 	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	p, err := c.acquire(actx)
 	stop()
-	if errors.Is(err, errDeadline) {
+	if errors.Is(err, errDeadline) || footnote.CodeOf(err) == footnote.RateLimited && c.opts.Profile != Load {
 		return source.Summary{}, busy(limit)
 	}
 	if err != nil {
@@ -367,13 +383,29 @@ func (r *reading) run() (source.Summary, error) {
 		if f.kind == frameEnd {
 			return r.end(f)
 		}
-		if err := r.rows(f); err != nil {
+		if err := r.more(f); err != nil {
 			return r.stop(err)
 		}
 	}
 }
 
+var nonsense = &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
+
 var restarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
+
+// more takes what comes before the reply.
+func (r *reading) more(f frame) error {
+	if f.kind != framePart {
+		return r.rows(f)
+	}
+	if r.each != nil || len(r.result)+len(f.payload) > maxResult {
+		r.p.kill(&errVictim{restarted})
+		return nonsense
+	}
+	r.result = append(r.result, f.payload...)
+	r.p.write(appendFrame(nil, frameAck, r.id, nil))
+	return nil
+}
 
 // rows hands on a batch.
 func (r *reading) rows(f frame) error {
@@ -382,7 +414,7 @@ func (r *reading) rows(f frame) error {
 		row, rest, err := takeRow(b)
 		if err != nil || (r.m.rows > 0 && len(row) != r.width) || r.m.add(row) != nil {
 			r.p.kill(&errVictim{restarted})
-			return &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
+			return nonsense
 		}
 		b, r.width = rest, len(row)
 		if err := r.each(row); err != nil {
@@ -402,7 +434,13 @@ func (r *reading) end(f frame) (source.Summary, error) {
 		return source.Summary{}, fmt.Errorf("read the engine's reply: %w", err)
 	}
 	sum := r.partial()
-	sum.Columns, r.result = rep.Columns, rep.Result
+	sum.Columns = rep.Columns
+	if len(r.result) == 0 { // it came with the reply
+		r.result = rep.Result
+	}
+	for _, name := range rep.Tables {
+		sum.Tables = append(sum.Tables, clean(name))
+	}
 	switch {
 	case rep.Error != nil:
 		return sum, rep.Error.err()

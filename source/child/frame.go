@@ -24,6 +24,8 @@ const (
 	batchSize = 64 << 10
 	window    = 8 // batches a child may send ahead of the reader
 	maxWidth  = 4096
+	partSize  = 1 << 20   // bytes of a part of a result
+	maxResult = 128 << 20 // bytes of a result
 )
 
 // The kinds of frames.
@@ -37,6 +39,7 @@ const (
 	frameRows   = 'R' // a batch of rows, to be acknowledged
 	frameTail   = 'T' // the last batch, not to be acknowledged
 	frameEnd    = 'E' // reply as JSON
+	framePart   = 'P' // part of a result that does not fit a reply, to be acknowledged
 )
 
 type frame struct {
@@ -248,6 +251,7 @@ type request struct {
 // reply ends a request.
 type reply struct {
 	Columns   []footnote.Column `json:"columns,omitempty"`
+	Tables    []string          `json:"tables,omitempty"`
 	Rows      int               `json:"rows,omitempty"`
 	Limit     string            `json:"limit,omitempty"`
 	Elapsed   int64             `json:"elapsed,omitempty"` // nanoseconds

@@ -60,11 +60,15 @@ func cellTooLarge(size, limit int) *source.Error {
 }
 
 func timedOut(limit time.Duration) *source.Error {
-	return &source.Error{Kind: source.Limited, Reason: "The query took longer than " + limit.Round(10*time.Millisecond).String() +
+	return &source.Error{Kind: source.Limited, TimedOut: true, Reason: "The query took longer than " + limit.Round(10*time.Millisecond).String() +
 		" and was stopped. Read less: filter earlier, aggregate, or join on keys."}
 }
 
-func outOfMemory(limit int64) *source.Error {
+func outOfMemory(p Profile, limit int64) *source.Error {
+	if p == Load {
+		return &source.Error{Kind: source.Limited, Reason: "Reading needed more than " + bytesText(limit) +
+			" of memory and was stopped. Split the file, or save it as CSV or Parquet."}
+	}
 	return &source.Error{Kind: source.Limited, Reason: "The query needed more than " + bytesText(limit) +
 		" of memory and was stopped. Aggregate or filter before sorting and joining."}
 }

@@ -180,7 +180,7 @@ func (p *process) read(r *bufio.Reader, said chan<- hello) {
 		}
 		// A child that dies in the middle of a frame has not answered with nonsense.
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
-			p.kill(&source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."})
+			p.kill(nonsense)
 		}
 		break
 	}
@@ -213,7 +213,7 @@ func (p *process) deliver(f frame, said chan<- hello) error {
 			return errFrame // it says hello once
 		}
 	}
-	if f.kind != frameRows && f.kind != frameTail && f.kind != frameEnd {
+	if f.kind != frameRows && f.kind != frameTail && f.kind != frameEnd && f.kind != framePart {
 		return errFrame
 	}
 	p.mu.Lock()
@@ -235,7 +235,7 @@ func (p *process) explain(err error) error {
 	text := p.stderr.String()
 	for _, sign := range []string{"out of memory", "cannot allocate memory", "bad_alloc"} {
 		if strings.Contains(text, sign) {
-			return outOfMemory(p.opts.Limits.Memory)
+			return outOfMemory(p.opts.Profile, p.opts.Limits.Memory)
 		}
 	}
 	how := "it ended"
@@ -398,7 +398,7 @@ func (p *process) watch() {
 		}
 		p.mu.Unlock()
 		if rss, ok := resident(p.cmd.Process.Pid); ok && rss > p.base+p.opts.Limits.Memory {
-			p.kill(outOfMemory(p.opts.Limits.Memory))
+			p.kill(outOfMemory(p.opts.Profile, p.opts.Limits.Memory))
 		}
 	}
 }

@@ -191,6 +191,9 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 		tail, r = s.query(ctx, req, f)
 	} else {
 		r = s.call(ctx, f)
+		if len(r.Result) > partSize {
+			r = s.parts(ctx, req, f.id, r)
+		}
 	}
 	s.mu.Lock()
 	delete(s.requests, f.id)
@@ -200,6 +203,25 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 		data, _ = json.Marshal(reply{Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes, %v)", len(data), err)}})
 	}
 	s.write(appendFrame(tail, frameEnd, f.id, data))
+}
+
+// parts sends the result of a call in parts and returns the reply without it.
+func (s *server) parts(ctx context.Context, req *running, id uint32, r reply) reply {
+	if len(r.Result) > maxResult {
+		return reply{Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes)", len(r.Result))}}
+	}
+	for rest := []byte(r.Result); len(rest) > 0; {
+		select {
+		case <-req.credit:
+		case <-ctx.Done():
+			return reply{Cancelled: true}
+		}
+		n := min(len(rest), partSize)
+		s.write(appendFrame(nil, framePart, id, rest[:n]))
+		rest = rest[n:]
+	}
+	r.Result = nil
+	return r
 }
 
 func (s *server) call(ctx context.Context, f frame) reply {
@@ -254,11 +276,11 @@ func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte,
 	case errors.Is(context.Cause(ctx), errCancelled):
 		return nil, reply{Cancelled: true}
 	case err == nil || errors.Is(err, errEnough):
-		return out.tail(), reply{Columns: sum.Columns, Rows: sum.Rows, Limit: sum.Limit}
+		return out.tail(), reply{Columns: sum.Columns, Tables: sum.Tables, Rows: sum.Rows, Limit: sum.Limit}
 	case errors.Is(context.Cause(ctx), errDeadline):
-		return out.tail(), reply{TimedOut: true}
+		return out.tail(), reply{Tables: sum.Tables, TimedOut: true}
 	}
-	return out.tail(), reply{Error: toWire(err)}
+	return out.tail(), reply{Tables: sum.Tables, Error: toWire(err)}
 }
 
 // batch collects the rows of one query into frames.

@@ -48,6 +48,12 @@ type Options struct {
 	// Load bounds what is loaded; zero fields take 2 GB for a file, 50 million
 	// rows and 4,096 columns for a table.
 	Load tidy.Limits
+	// LoadMemory is what a child process that loads may use; default 1 GB.
+	LoadMemory int64
+	// LoadPool bounds the child processes that load, and LoadWait is how long one waits
+	// for its place and memory there; default Pool, and LoadTime.
+	LoadPool *child.Pool
+	LoadWait time.Duration
 	// LoadTime is how long loading may take; default 30 minutes.
 	LoadTime time.Duration
 	// Progress, when set, is called while files are loaded, and once at the end of

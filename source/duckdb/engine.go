@@ -202,7 +202,9 @@ func (e *engine) admitAndRun(ctx context.Context, g *gate, on querier, q source.
 			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("Argument %d is a %T.", i+1, a)}
 		}
 	}
-	return e.run(ctx, on, admitted.text, args, each)
+	sum, err := e.run(ctx, on, admitted.text, args, each)
+	sum.Tables = admitted.tables
+	return sum, err
 }
 
 // run runs an admitted text.

@@ -67,13 +67,15 @@ type gate struct {
 	// distinct gives the values of an expression over a relation, as text, for a
 	// PIVOT that names none. The statement passed the gate.
 	distinct func(ctx context.Context, sql string) ([]string, error)
+	reads    *[]string // where the walk notes what a statement reads; nil: nowhere
 }
 
 // admitted is a statement that passed.
 type admitted struct {
 	text   string
 	root   map[string]any
-	params int // arguments it takes
+	params int      // arguments it takes
+	tables []string // it reads
 }
 
 // admit lets one reading statement through, perhaps rewritten, or returns a
@@ -152,7 +154,10 @@ func (g *gate) one(ctx context.Context, sql string) (admitted, error) {
 	q.root, _ = statement["node"].(map[string]any)
 	params, _ := statement["named_param_map"].([]any)
 	q.params = len(params)
-	return q, g.walk(statement, nil)
+	walker := *g
+	walker.reads = &q.tables
+	err = walker.walk(statement, nil)
+	return q, err
 }
 
 var errShape = source.Refusef("The statement has a form this gate does not know.")
@@ -274,7 +279,7 @@ func (g *gate) node(m map[string]any, s *scope) error {
 	}
 	switch kind {
 	case "BASE_TABLE":
-		if err := g.relation(m, s); err != nil {
+		if err := g.read(m, s); err != nil {
 			return err
 		}
 	case "TABLE_FUNCTION":
@@ -348,6 +353,30 @@ func (g *gate) query(m map[string]any, s *scope) error {
 	return g.children(m, s, "cte_map", first)
 }
 
+// read checks a name in FROM, and notes it unless it is that of a common table
+// expression.
+func (g *gate) read(m map[string]any, s *scope) error {
+	if err := g.relation(m, s); err != nil {
+		return err
+	}
+	name, _ := m["table_name"].(string)
+	schema, _ := m["schema_name"].(string)
+	if g.reads == nil || (schema == "" || strings.EqualFold(schema, "recurring")) && s.has(lower(name)) {
+		return nil
+	}
+	declared := g.catalog.names[lower(name)]
+	switch {
+	case declared != "" && (schema == "" || strings.EqualFold(schema, "main") || strings.EqualFold(schema, g.catalog.database)):
+		name = declared
+	case schema != "":
+		name = schema + "." + name
+	}
+	if !slices.Contains(*g.reads, name) {
+		*g.reads = append(*g.reads, name)
+	}
+	return nil
+}
+
 // relation checks a name in FROM. A name that is not in the catalogue might be
 // that of a file.
 func (g *gate) relation(m map[string]any, s *scope) error {
@@ -416,7 +445,7 @@ func (g *gate) show(m map[string]any, s *scope) error {
 		return nil
 	}
 	schema, _ := m["schema_name"].(string)
-	return g.relation(map[string]any{"table_name": strings.Trim(name, `"`), "schema_name": schema, "catalog_name": m["catalog_name"]}, s)
+	return g.read(map[string]any{"table_name": strings.Trim(name, `"`), "schema_name": schema, "catalog_name": m["catalog_name"]}, s)
 }
 
 // function checks a call by name. Where the name comes from does not matter: the

@@ -67,7 +67,7 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 	l.names = make(map[string]bool)
 	params := url.Values{
 		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
-		"memory_limit": {strconv.FormatInt(l.memory*6/10>>20, 10) + "MiB"}, "threads": {strconv.Itoa(min(runtime.NumCPU(), 4))},
+		"memory_limit": {strconv.FormatInt(l.share()>>20, 10) + "MiB"}, "threads": {strconv.Itoa(l.threads())},
 		"preserve_insertion_order": {"true"},
 	}
 	connector, err := duckdb.NewConnector(l.plan.Output+"?"+params.Encode(), nil)
@@ -93,6 +93,9 @@ func loadError(f inputFile, err error) error {
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + ": " + e.Reason}
 	}
 	if d, ok := errors.AsType[*duckdb.Error](err); ok {
+		if d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "Out of Memory") {
+			return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: base + " needs too much memory to be read. Split it, or save it as CSV or Parquet.", Err: err}
+		}
 		text := strings.NewReplacer(f.Path, base, filepath.Dir(f.Path), "…", os.TempDir(), "…").Replace(d.Msg)
 		text, _, _ = strings.Cut(text, "\n")
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: fmt.Sprintf("%s cannot be read as %s: %s", base, strings.ToUpper(f.Format), text), Err: err}
@@ -304,6 +307,20 @@ func literalPath(path string) (plain string, remove func(), err error) {
 	return out.Name(), remove, out.Close()
 }
 
+// share is the part of the loader's memory that DuckDB may use.
+func (l *loader) share() int64 { return l.memory * 6 / 10 }
+
+func (l *loader) threads() int { return min(runtime.NumCPU(), 4) }
+
+// jsonBuffers returns the largest JSON object that is read from a file of size bytes, and
+// the number of threads that read it. DuckDB gives each thread a buffer of twice the
+// largest object, however small the file is; all of them together take at most half of
+// memory. An object can be as large as its file, up to 256 MB.
+func jsonBuffers(size, memory int64, threads int) (object int64, n int) {
+	object = min(max(size, 1<<20), memory/4, 256<<20)
+	return object, int(min(max(memory/2/(2*object), 1), int64(threads)))
+}
+
 // loadJSON loads an array of objects, one object for each line, or an object that
 // holds an array of objects.
 func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
@@ -313,8 +330,19 @@ func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 	}
 	defer remove()
 	name := l.unique(f.Table)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	object, threads := jsonBuffers(info.Size(), l.share(), l.threads())
+	if _, err := l.db.ExecContext(ctx, "SET threads = "+strconv.Itoa(threads)); err != nil {
+		return err
+	}
 	if _, err := l.db.ExecContext(ctx, "CREATE TABLE "+quote(name)+" AS SELECT * FROM read_json("+literal(path)+
-		", sample_size = -1, maximum_object_size = 268435456, map_inference_threshold = -1)"); err != nil {
+		", sample_size = -1, maximum_object_size = "+strconv.FormatInt(object, 10)+", map_inference_threshold = -1)"); err != nil {
+		return err
+	}
+	if _, err := l.db.ExecContext(ctx, "SET threads = "+strconv.Itoa(l.threads())); err != nil {
 		return err
 	}
 	comment, err := l.unwrap(ctx, name)

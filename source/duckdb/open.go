@@ -37,7 +37,7 @@ var system = []string{"/proc/self/cgroup", "/sys/fs/cgroup"}
 
 const (
 	maxFiles   = 500 // in a folder
-	loadMemory = 2 << 30
+	loadMemory = 1 << 30
 )
 
 // Source is an open set of files or a database: a source.Source.
@@ -81,6 +81,12 @@ func Open(ctx context.Context, name, address string, o Options) (source.Source, 
 	}
 	if o.Pool == nil {
 		o.Pool = child.NewPool(0)
+	}
+	if o.LoadPool == nil {
+		o.LoadPool = o.Pool
+	}
+	if o.LoadMemory <= 0 {
+		o.LoadMemory = loadMemory
 	}
 	rules, err := rowfilter.Parse(o.Filters)
 	if err != nil {
@@ -483,9 +489,10 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	if err := checkSizes(files, plan.Limits.Bytes); err != nil {
 		return err
 	}
-	c := child.New(Kind, config{Load: &plan, Memory: loadMemory}, child.Options{
-		Dialect: "duckdb", Profile: child.Load, Files: read, Read: system, Write: []string{temp}, Pool: s.opts.Pool, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
-		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: loadMemory},
+	c := child.New(Kind, config{Load: &plan, Memory: s.opts.LoadMemory}, child.Options{
+		Dialect: "duckdb", Profile: child.Load, Files: read, Read: system, Write: []string{temp},
+		Pool: s.opts.LoadPool, Wait: s.opts.LoadWait, TempDir: s.opts.TempDir, Logger: s.opts.Logger,
+		Limits: source.Limits{Time: s.opts.LoadTime, Rows: 1 << 40, Bytes: 1 << 50, Memory: s.opts.LoadMemory},
 	})
 	_, err = c.Query(ctx, source.Query{SQL: "load"}, s.progress())
 	if err = errors.Join(err, c.Close()); err != nil {

@@ -239,10 +239,16 @@ func (e *engine) tables(ctx context.Context) ([]source.Table, error) {
 }
 
 func (e *engine) columns(ctx context.Context, index map[string]*source.Table) error {
+	var room source.Room
 	return e.each(ctx, `SELECT schema_name, table_name, column_name, data_type, is_nullable, comment FROM duckdb_columns()
 		WHERE database_name = `+e.database()+` AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
 		if t := index[schemaOf(s[0])+"\x00"+s[1]]; t != nil {
-			t.Columns = append(t.Columns, source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]})
+			c := source.Column{Name: s[2], Type: s[3], Kind: kindOf(s[3]), Nullable: s[4] == "true", Comment: s[5]}
+			if !room.Fits(c) {
+				t.Comment = source.NotListed
+				return nil
+			}
+			t.Columns = append(t.Columns, c)
 		}
 		return nil
 	})

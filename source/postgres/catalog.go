@@ -22,32 +22,25 @@ const (
 
 // catalog is what the gate and the reader of rows must know of a database.
 type catalog struct {
-	read       time.Time
-	version    int // of the server, as server_version_num
-	role       string
-	super      []string // why READ ONLY does not hold for the role; empty when it does
-	remarks    []string
-	path       []string        // schemas that a name without one is looked for in
-	relations  []relation      // what may be read
-	readable   map[string]bool // schema.name of them
-	system     map[string]bool // names in pg_catalog
-	functions  map[string][]function
-	operators  map[string]bool // names of operators that call functions nobody knows
-	attributes map[string]bool // functions that may be written as row.name
-	types      map[uint32]pgType
-	personal   bool // the rows are not the same for everybody
-	guarded    bool // a table has row-level security
+	read      time.Time
+	version   int // of the server, as server_version_num
+	role      string
+	super     []string // why READ ONLY does not hold for the role; empty when it does
+	remarks   []string
+	path      []string        // schemas that a name without one is looked for in
+	relations []relation      // what may be read
+	readable  map[string]bool // schema.name of them
+	system    map[string]bool // names in pg_catalog
+	types     map[uint32]pgType
+	personal  bool // the rows are not the same for everybody
+	guarded   bool // a table has row-level security
 }
 
 type relation struct {
 	oid, schema, name, kind, comment string
 	visible, guarded, active         bool
+	outside                          bool // a part of it may be a foreign table
 	pages                            int64
-}
-
-type function struct {
-	schema, extension string
-	volatile          bool
 }
 
 type pgType struct {
@@ -111,15 +104,26 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	}
 	defer s.end()
 	c := &catalog{
-		read: time.Now(), readable: map[string]bool{}, system: map[string]bool{}, functions: map[string][]function{},
-		operators: map[string]bool{}, attributes: map[string]bool{}, types: map[uint32]pgType{},
+		read: time.Now(), path: s.path, readable: map[string]bool{}, system: map[string]bool{}, types: map[uint32]pgType{},
+	}
+	visible, err := s.rows(ctx, visibleSQL)
+	if err == nil {
+		err = s.pin(ctx)
+	}
+	if err != nil {
+		s.foul = true
+		return nil, e.away(ctx, err)
+	}
+	seen := make(map[string]bool, len(visible)) // by oid
+	for _, row := range visible {
+		seen[row[0]] = true
 	}
 	for _, part := range []struct {
 		sql  string
 		take func(row []string)
 	}{
 		{roleSQL, c.takeRole}, {relationsSQL, c.takeRelation}, {systemSQL, func(r []string) { c.system[r[0]] = true }},
-		{functionsSQL, c.takeFunction}, {operatorsSQL, c.takeOperator}, {typesSQL, c.takeType}, {personalSQL, c.takePersonal},
+		{typesSQL, c.takeType}, {personalSQL, c.takePersonal},
 	} {
 		rows, err := s.rows(ctx, part.sql)
 		if err != nil {
@@ -130,12 +134,14 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 			part.take(row)
 		}
 	}
-	c.judge(e.allowed)
+	for i := range c.relations {
+		c.relations[i].visible = seen[c.relations[i].oid]
+	}
 	return c, nil
 }
 
 const roleSQL = `SELECT current_setting('server_version_num'), r.rolname, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolreplication,
-	array_to_string(current_schemas(false), chr(31)), current_setting('temp_file_limit'),
+	current_setting('temp_file_limit'),
 	array_to_string(ARRAY(SELECT rolname FROM pg_roles m WHERE m.rolname IN ('pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program',
 		'pg_signal_backend', 'pg_checkpoint', 'pg_maintain', 'pg_write_all_data') AND pg_has_role(r.oid, m.oid, 'MEMBER') AND NOT r.rolsuper ORDER BY 1), ', ')
 	FROM pg_roles r WHERE r.rolname = current_user`
@@ -155,25 +161,30 @@ func (c *catalog) takeRole(r []string) {
 	if r[5] == "t" && r[2] != "t" {
 		c.super = append(c.super, "has REPLICATION")
 	}
-	if r[8] != "" {
-		c.super = append(c.super, "is a member of "+r[8])
+	if r[7] != "" {
+		c.super = append(c.super, "is a member of "+r[7])
 	}
-	c.path = strings.Split(r[6], sep)
-	if r[7] == "-1" {
+	if r[6] == "-1" {
 		c.remarks = append(c.remarks, "temp_file_limit is not set for the role, so a large sort may fill the server's disk: ALTER ROLE "+r[1]+" SET temp_file_limit = '1GB'")
 	}
 }
 
-const relationsSQL = `SELECT c.oid, n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid), c.relrowsecurity, row_security_active(c.oid), c.relpages,
-	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE')
+// visibleSQL runs with the search_path of the role: it is what is asked for.
+const visibleSQL = `SELECT c.oid FROM pg_catalog.pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid)`
+
+const relationsSQL = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity,
+	row_security_active(c.oid), c.relpages,
+	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE'),
+	c.relhassubclass AND EXISTS (SELECT FROM pg_foreign_table)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
 	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
 	ORDER BY 2, 3 LIMIT 5000`
 
 func (c *catalog) takeRelation(r []string) {
-	rel := relation{oid: r[0], schema: r[1], name: r[2], kind: r[3], visible: r[4] == "t", guarded: r[5] == "t", active: r[6] == "t", comment: r[8]}
-	rel.pages, _ = strconv.ParseInt(r[7], 10, 64)
+	rel := relation{oid: r[0], schema: r[1], name: r[2], kind: r[3], guarded: r[4] == "t", active: r[5] == "t",
+		comment: r[7], outside: r[9] == "t"}
+	rel.pages, _ = strconv.ParseInt(r[6], 10, 64)
 	c.relations = append(c.relations, rel)
 	c.readable[rel.schema+"."+rel.name] = true
 	if rel.guarded {
@@ -182,31 +193,12 @@ func (c *catalog) takeRelation(r []string) {
 	if rel.guarded && !rel.active {
 		c.super = append(c.super, fmt.Sprintf("is exempt from the row-level security of %s.%s: it owns the table. Use another role, or ALTER TABLE … FORCE ROW LEVEL SECURITY", rel.schema, rel.name))
 	}
-	if r[9] == "t" && len(c.remarks) < 3 {
+	if r[8] == "t" && len(c.remarks) < 3 {
 		c.remarks = append(c.remarks, fmt.Sprintf("the role owns %s.%s: better is one that may only SELECT", rel.schema, rel.name))
 	}
 }
 
 const systemSQL = `SELECT relname FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v')`
-
-const functionsSQL = `SELECT n.nspname, p.proname, coalesce(max(e.extname), ''), bool_or(p.provolatile = 'v'), bool_or(t.typtype = 'c')
-	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-	LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-	LEFT JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_type t ON t.oid = p.proargtypes[0]
-	WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') GROUP BY n.nspname, p.proname, d.refobjid`
-
-func (c *catalog) takeFunction(r []string) {
-	c.functions[r[1]] = append(c.functions[r[1]], function{schema: r[0], extension: r[2], volatile: r[3] == "t"})
-	if r[4] == "t" {
-		c.attributes[r[1]] = true
-	}
-}
-
-const operatorsSQL = `SELECT DISTINCT o.oprname, p.proname, n.nspname FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode JOIN pg_namespace n ON n.oid = p.pronamespace
-	WHERE n.nspname <> 'pg_catalog' OR p.provolatile = 'v'`
-
-// takeOperator notes the operators whose functions judge has to know.
-func (c *catalog) takeOperator(r []string) { c.operators[r[0]+sep+r[2]+sep+r[1]] = true }
 
 const typesSQL = `SELECT oid, typname, typtype, typelem, typbasetype, typcategory FROM pg_type WHERE typtype <> 'c'`
 
@@ -223,50 +215,6 @@ const personalSQL = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relrowsecurity)
 
 func (c *catalog) takePersonal(r []string) { c.personal = c.personal || r[0] == "t" }
 
-// safeExtensions are those whose functions, where they are not volatile, only
-// calculate. A value lists the functions where not all do.
-var safeExtensions = map[string]map[string]bool{
-	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil, "intarray": nil, "cube": nil, "earthdistance": nil,
-	"seg": nil, "isn": nil, "btree_gin": nil, "btree_gist": nil,
-	"timescaledb": set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
-	"postgis": set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby st_crosses st_distance st_distancesphere st_dwithin
-		st_envelope st_equals st_geohash st_geomfromtext st_intersection st_intersects st_isvalid st_length st_makepoint st_overlaps st_perimeter st_point st_setsrid
-		st_srid st_touches st_transform st_union st_within st_x st_y`),
-}
-
-func (f function) safe(name string) bool {
-	names, ok := safeExtensions[f.extension]
-	return ok && !f.volatile && (names == nil || names[name])
-}
-
-// judge keeps, of functions, operators and row.name, only what a query may not use.
-func (c *catalog) judge(allowed []string) {
-	bad := map[string]bool{}
-	for name, list := range c.functions {
-		left := list[:0]
-		for _, f := range list {
-			if f.safe(name) || slices.Contains(allowed, f.schema+"."+name) {
-				f.extension = "-" // may be called
-			} else {
-				bad[f.schema+"."+name] = true
-			}
-			left = append(left, f)
-		}
-		if !slices.ContainsFunc(left, func(f function) bool { return f.extension != "-" }) {
-			delete(c.attributes, name)
-		}
-		c.functions[name] = left
-	}
-	operators := map[string]bool{}
-	for key := range c.operators {
-		p := strings.Split(key, sep)
-		if p[1] == "pg_catalog" || bad[p[1]+"."+p[2]] {
-			operators[p[0]] = true
-		}
-	}
-	c.operators = operators
-}
-
 // Schema implements child.Engine.
 func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	cat, err := e.catalog(ctx, time.Now())
@@ -278,6 +226,10 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		return source.Schema{}, err
 	}
 	defer s.end()
+	if err := s.pin(ctx); err != nil {
+		s.foul = true
+		return source.Schema{}, e.away(ctx, err)
+	}
 	tables := make([]source.Table, 0, len(cat.relations))
 	index := map[string]*source.Table{}
 	full := map[string]string{} // oid → full name
@@ -339,7 +291,7 @@ func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table
 		return
 	}
 	for i, r := range cat.relations {
-		if cat.personal || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
+		if cat.personal || r.outside || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
 			continue
 		}
 		rows, err := s.rows(ctx, "SELECT count(*) FROM "+quote(r.schema)+"."+quote(r.name))

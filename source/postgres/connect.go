@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -43,8 +44,9 @@ type engine struct {
 	allowed []string // Options.Functions
 	version string   // the statement that gives the version of the data
 
-	mu  sync.Mutex // guards below
-	cat *catalog
+	mu          sync.Mutex // guards below
+	cat         *catalog
+	definitions map[string]facts // of views and types, by their text
 }
 
 // connect opens the pool and reads the catalogue.
@@ -121,8 +123,9 @@ func (e *engine) Close() error {
 type session struct {
 	conn *pgxpool.Conn
 	pc   *pgconn.PgConn
-	mark string // what each statement begins with: on whose behalf it runs
-	foul bool   // it is not to be used again
+	mark string   // what each statement begins with: on whose behalf it runs
+	foul bool     // it is not to be used again
+	path []string // schemas that a name without one is looked for in, pg_catalog among them
 }
 
 // begin starts a read-only transaction for whoever acts in ctx.
@@ -149,19 +152,41 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 }
 
 func (s *session) start(ctx context.Context, limit time.Duration, set [][2]string) error {
-	begin := fmt.Sprintf("%sBEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = %d", s.mark, (limit + time.Second).Milliseconds())
-	if _, err := s.pc.Exec(ctx, begin).ReadAll(); err != nil {
+	begin := fmt.Sprintf("%sBEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL statement_timeout = %d; %s",
+		s.mark, (limit + time.Second).Milliseconds(), pathSQL)
+	results, err := s.pc.Exec(ctx, begin).ReadAll()
+	if err != nil {
 		return err
+	}
+	if last := results[len(results)-1]; len(last.Rows) != 1 || json.Unmarshal(last.Rows[0][0], &s.path) != nil {
+		return errors.New("the database does not tell its search_path")
 	}
 	if len(set) == 0 {
 		return nil
 	}
 	calls, values := make([]string, len(set)), make([][]byte, 0, 2*len(set))
 	for i, kv := range set {
-		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
+		calls[i] = fmt.Sprintf("pg_catalog.set_config($%d, $%d, true)", 2*i+1, 2*i+2)
 		values = append(values, []byte(kv[0]), []byte(kv[1]))
 	}
 	return s.pc.ExecParams(ctx, s.mark+"SELECT "+strings.Join(calls, ", "), values, nil, nil, nil).Read().Err
+}
+
+// pathSQL and what else runs with the search_path of the role name the schema of all
+// they use: an object of the database could go by the name of one of Postgres's own.
+const pathSQL = `SELECT pg_catalog.array_to_json(pg_catalog.current_schemas(true))`
+
+// pinSQL is for statements of ours, in which then every name is Postgres's own;
+// unpinSQL is for those of others.
+const (
+	pinSQL   = `SET LOCAL search_path TO pg_catalog`
+	unpinSQL = `SET LOCAL search_path TO DEFAULT`
+)
+
+// pin is for a session that runs statements of ours only.
+func (s *session) pin(ctx context.Context) error {
+	_, err := s.pc.Exec(ctx, pinSQL).ReadAll()
+	return err
 }
 
 // end ends the transaction and makes the connection what it was. One that cannot be
@@ -267,6 +292,12 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer s.end()
+	if e.version == versionSQL {
+		if err := s.pin(ctx); err != nil {
+			s.foul = true
+			return "", e.away(ctx, err)
+		}
+	}
 	rows, err := s.rows(ctx, e.version)
 	if err != nil || len(rows) != 1 {
 		s.foul = true
@@ -288,4 +319,5 @@ const versionSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay
 	|| '-' || (SELECT coalesce(max(oid), 0) FROM pg_class) || '-' || (SELECT count(*) FROM pg_attribute) END`
 
 // shapeSQL changes with the tables and columns that there are.
-const shapeSQL = `(SELECT coalesce(max(oid)::bigint, 0) FROM pg_class), (SELECT count(*) FROM pg_attribute)`
+const shapeSQL = `(SELECT coalesce(max(oid)::bigint, 0) FROM pg_catalog.pg_class), (SELECT count(*)
+	FROM pg_catalog.pg_attribute)`

@@ -21,7 +21,33 @@ type facts struct {
 	Functions  []name   `json:"functions,omitempty"`
 	Operators  []name   `json:"operators,omitempty"`
 	Types      []name   `json:"types,omitempty"`
-	Attributes []string `json:"attributes,omitempty"` // what is asked of a row as row.attribute
+	Collations []name   `json:"collations,omitempty"`
+	// Attributes is what is asked of a row as row.attribute, which may call a function:
+	// the name of the row and that of the attribute.
+	Attributes []name `json:"attributes,omitempty"`
+	// Rows tells what the names of rows stand for.
+	Rows    map[string]rows `json:"rows,omitempty"`
+	Fields  []string        `json:"fields,omitempty"`  // what is asked of any value as (value).field, which may, too
+	Columns []string        `json:"columns,omitempty"` // names that may be those of columns
+	All     bool            `json:"all,omitempty"`     // every column of the relations may be used, and whole rows
+	User    bool            `json:"user,omitempty"`    // it asks for the name of the user, or of the database
+}
+
+// rows is what a name of rows stands for, in all places of a statement that give it.
+type rows struct {
+	Relations []name `json:"relations,omitempty"` // with the columns that they have
+	Joined    bool   `json:"joined,omitempty"`    // a join, or a relation whose columns get other names
+	Other     bool   `json:"other,omitempty"`     // a query or a function
+}
+
+// tables are the names of the relations that a statement reads, in order.
+func (f facts) tables() []string {
+	var names []string
+	for _, r := range f.Relations {
+		names = append(names, r.String())
+	}
+	slices.Sort(names) // the tree is walked in no order
+	return names
 }
 
 // name is a name in its parts: schema and name, or a name alone.
@@ -51,9 +77,9 @@ var badFields = map[string]string{
 	"pct_type":      "%TYPE is not allowed here.",
 }
 
-// shownValues are the functions without parentheses that tell nothing but the time.
+// shownValues are the functions without parentheses that tell nothing of the user.
 var shownValues = set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP SVFOP_CURRENT_TIMESTAMP_N
-	SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP SVFOP_LOCALTIMESTAMP_N`)
+	SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP SVFOP_LOCALTIMESTAMP_N SVFOP_CURRENT_SCHEMA`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -85,12 +111,19 @@ func look(tree []byte) facts {
 	}
 	w := &walker{}
 	w.root(doc.Stmts[0].Stmt)
+	for _, last := range w.whole {
+		w.f.All = w.f.All || w.rows[last]
+	}
 	return w.f
 }
 
 // walker collects the facts. It goes through every map and list of the tree,
 // whatever it is called: what it looks for is told by its fields.
-type walker struct{ f facts }
+type walker struct {
+	f     facts
+	rows  map[string]bool // names that stand for whole rows: of relations, and aliases
+	whole []string        // last parts of references, which may be one of them
+}
 
 func (w *walker) refuse(words string) {
 	if w.f.Refused == "" {
@@ -222,6 +255,25 @@ func (w *walker) with(clause object, outer map[string]bool) map[string]bool {
 
 // note looks at one object.
 func (w *walker) note(n object, scope map[string]bool) {
+	w.noteRelation(n, scope)
+	w.noteRows(n, scope)
+	w.noteNames(n)
+	w.noteOperators(n)
+	w.noteColumns(n)
+	if p, ok := n["ParamRef"].(object); ok {
+		if v, _ := p["number"].(json.Number); v != "" {
+			k, _ := v.Int64()
+			w.f.Params = max(w.f.Params, int(k))
+		}
+	}
+	if v, ok := n["SQLValueFunction"].(object); ok {
+		if op, _ := v["op"].(string); !shownValues[op] {
+			w.f.User = true
+		}
+	}
+}
+
+func (w *walker) noteRelation(n object, scope map[string]bool) {
 	if rel, ok := n["relname"].(string); ok {
 		schema, _ := n["schemaname"].(string)
 		if _, foreign := n["catalogname"]; foreign {
@@ -233,6 +285,57 @@ func (w *walker) note(n object, scope map[string]bool) {
 			addName(&w.f.Relations, name{rel})
 		}
 	}
+}
+
+// noteRows notes which rows have a name.
+func (w *walker) noteRows(n object, scope map[string]bool) {
+	named := func(v any, is func(r *rows, renamed bool)) bool {
+		alias, _ := v.(object)
+		s, ok := alias["aliasname"].(string)
+		if ok {
+			if w.f.Rows == nil {
+				w.f.Rows = map[string]rows{}
+			}
+			r := w.f.Rows[s]
+			is(&r, alias["colnames"] != nil)
+			w.f.Rows[s] = r
+		}
+		return ok
+	}
+	if rel, ok := n["relname"].(string); ok {
+		full := name{rel}
+		schema, _ := n["schemaname"].(string)
+		if schema != "" {
+			full = name{schema, rel}
+		}
+		is := func(r *rows, renamed bool) {
+			switch {
+			case schema == "" && scope[rel]:
+				r.Other = true
+			case renamed:
+				r.Joined = true
+			default:
+				addName(&r.Relations, full)
+			}
+		}
+		if !named(n["alias"], is) {
+			named(object{"aliasname": rel}, is)
+		}
+	}
+	if from, ok := n["JoinExpr"].(object); ok {
+		joined := func(r *rows, _ bool) { r.Joined = true }
+		named(from["alias"], joined)
+		named(from["join_using_alias"], joined)
+	}
+	for _, key := range []string{"RangeSubselect", "RangeFunction"} {
+		if from, ok := n[key].(object); ok {
+			named(from["alias"], func(r *rows, _ bool) { r.Other = true })
+		}
+	}
+}
+
+// noteNames notes what is called by its name.
+func (w *walker) noteNames(n object) {
 	if v, ok := n["funcname"]; ok {
 		addName(&w.f.Functions, parts(v))
 	}
@@ -242,33 +345,78 @@ func (w *walker) note(n object, scope map[string]bool) {
 	if v, ok := n["names"].([]any); ok {
 		addName(&w.f.Types, parts(v))
 	}
+	if v, ok := n["collname"].([]any); ok {
+		addName(&w.f.Collations, parts(v))
+	}
+	if i, ok := n["indirection"]; ok {
+		for _, p := range parts(i) {
+			add(&w.f.Fields, p)
+		}
+	}
+}
+
+// noteOperators notes the operators that a statement writes, and those that stand
+// behind its words.
+func (w *walker) noteOperators(n object) {
 	for _, key := range []string{"operName", "useOp"} {
 		if v, ok := n[key].([]any); ok {
 			addName(&w.f.Operators, parts(v))
 		}
 	}
+	equal := func() { addName(&w.f.Operators, name{"="}) }
 	if e, ok := n["A_Expr"].(object); ok {
-		addName(&w.f.Operators, parts(e["name"]))
+		if kind, _ := e["kind"].(string); strings.Contains(kind, "BETWEEN") {
+			for _, op := range []string{"<", "<=", ">", ">="} {
+				addName(&w.f.Operators, name{op})
+			}
+		} else {
+			addName(&w.f.Operators, parts(e["name"]))
+		}
 	}
+	if c, ok := n["CaseExpr"].(object); ok && c["arg"] != nil {
+		equal()
+	}
+	if l, ok := n["SubLink"].(object); ok && l["testexpr"] != nil && l["operName"] == nil { // IN
+		equal()
+	}
+	if j, ok := n["JoinExpr"].(object); ok && (j["usingClause"] != nil || j["isNatural"] != nil) {
+		equal()
+	}
+}
+
+// noteColumns notes the columns that a statement may read.
+func (w *walker) noteColumns(n object) {
+	row := func(key string) {
+		if s, ok := n[key].(string); ok {
+			if w.rows == nil {
+				w.rows = map[string]bool{}
+			}
+			w.rows[s] = true
+		}
+	}
+	row("relname")
+	row("aliasname")
 	if r, ok := n["ColumnRef"].(object); ok {
-		if p := parts(r["fields"]); len(p) > 1 {
-			add(&w.f.Attributes, p[len(p)-1])
+		p := parts(r["fields"])
+		if len(p) > 0 {
+			add(&w.f.Columns, p[len(p)-1])
+			w.whole = append(w.whole, p[len(p)-1])
+		}
+		if len(p) > 1 {
+			addName(&w.f.Attributes, p[len(p)-2:])
 		}
 	}
-	if i, ok := n["indirection"]; ok {
-		for _, p := range parts(i) {
-			add(&w.f.Attributes, p)
-		}
+	if _, star := n["A_Star"]; star {
+		w.f.All = true
 	}
-	if p, ok := n["ParamRef"].(object); ok {
-		if v, _ := p["number"].(json.Number); v != "" {
-			k, _ := v.Int64()
-			w.f.Params = max(w.f.Params, int(k))
+	for _, key := range []string{"RangeVar", "JoinExpr"} {
+		from, _ := n[key].(object)
+		alias, _ := from["alias"].(object)
+		if from["isNatural"] != nil || alias["colnames"] != nil { // names that are not the columns' own
+			w.f.All = true
 		}
-	}
-	if v, ok := n["SQLValueFunction"].(object); ok {
-		if op, _ := v["op"].(string); !shownValues[op] {
-			w.refuse("The name of the user, or of the database, is not data: it may not be asked for.")
+		for _, s := range parts(from["usingClause"]) {
+			add(&w.f.Columns, s)
 		}
 	}
 }

@@ -32,43 +32,49 @@ var builtin = func() map[string]bool {
 	return set(strings.Join(words, " "))
 }()
 
+// sizes are functions that tell how much is stored, which is also of the rows of
+// others: they may be called where no table has row-level security.
+var sizes = set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
+
+// counts are the columns of pg_class of which the same is true.
+var counts = []string{"reltuples", "relpages", "relallvisible", "relallfrozen"}
+
 // described are the system's own relations that tell of tables and columns only.
 var described = map[string]map[string]bool{
 	"information_schema": set("tables columns views key_column_usage table_constraints constraint_column_usage referential_constraints schemata"),
-	"pg_catalog":         set("pg_tables pg_views pg_namespace pg_attribute pg_type pg_enum pg_description pg_matviews"),
+	"pg_catalog": set(`pg_tables pg_views pg_namespace pg_class pg_attribute pg_type pg_enum pg_description pg_matviews
+		pg_constraint pg_index pg_indexes`),
 }
 
 // badTypes tell of the server's users and functions.
 var badTypes = set("regrole regproc regprocedure regoper regoperator aclitem refcursor")
 
-// admit is the gate for a statement with some arguments. It returns the catalogue that
-// the statement was judged by.
-func (e *engine) admit(ctx context.Context, text string, args int) (*catalog, error) {
+// admit is the gate for a statement with some arguments, up to what is looked up when
+// it runs (see judge). It returns what the statement holds, and the catalogue that it
+// was compared with.
+func (e *engine) admit(ctx context.Context, text string, args int) (facts, *catalog, error) {
 	if err := plain(text); err != nil {
-		return nil, err
+		return facts{}, nil, err
 	}
 	f, err := e.grammar.read(ctx, text)
 	if err != nil {
-		return nil, err
+		return f, nil, err
 	}
 	cat, err := e.catalog(ctx, time.Time{})
 	if err != nil {
-		return nil, err
+		return f, nil, err
 	}
 	if err = cat.check(f); err == nil && f.Params != args {
 		err = &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args)}
 	}
-	if err != nil {
-		if time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
-			return nil, err
-		}
-		// A table or function may be newer than the catalogue.
-		if cat, err = e.catalog(ctx, time.Now().Add(-staleFor)); err != nil {
-			return nil, err
-		}
-		return cat, cat.check(f)
+	if err == nil || time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
+		return f, cat, err
 	}
-	return cat, nil
+	// A table may be newer than the catalogue.
+	if cat, err = e.catalog(ctx, time.Now().Add(-staleFor)); err != nil {
+		return f, nil, err
+	}
+	return f, cat, cat.check(f)
 }
 
 // plain checks what needs no parser: size, encoding and nesting.
@@ -122,14 +128,12 @@ func (c *catalog) check(f facts) error {
 			return err
 		}
 	}
-	for _, n := range f.Functions {
-		if err := c.function(n); err != nil {
-			return err
-		}
+	if err := c.private(f); err != nil {
+		return err
 	}
-	for _, o := range f.Operators {
-		if len(o) > 0 && c.operators[o[len(o)-1]] {
-			return source.Refusef("The operator %s is not allowed: it is defined in the database, by a function that nobody has checked.", o)
+	for _, n := range slices.Concat(f.Functions, f.Operators, f.Collations) {
+		if len(n) > 2 {
+			return source.Refusef("%s is not allowed: a name is written as schema.name, without a database.", n)
 		}
 	}
 	for _, t := range f.Types {
@@ -137,10 +141,33 @@ func (c *catalog) check(f facts) error {
 			return source.Refusef("The type %s is not allowed.", t)
 		}
 	}
-	for _, a := range f.Attributes {
-		if c.attributes[a] {
-			return source.Refusef("%s is a function of the database and may not be called.", a)
+	return nil
+}
+
+// private refuses what tells of the user, and of rows that not everybody may see.
+func (c *catalog) private(f facts) error {
+	if f.User {
+		return source.Refusef("The name of the user, or of the database, is not data: it may not be asked for.")
+	}
+	if !c.guarded {
+		return nil
+	}
+	const why = "is not allowed here: the tables have row-level security, and it tells of rows of others."
+	for _, n := range f.Functions {
+		if len(n) > 0 && sizes[n[len(n)-1]] {
+			return source.Refusef("The function %s %s", n, why)
 		}
+	}
+	for _, a := range f.Fields {
+		if sizes[a] {
+			return source.Refusef("The function %s %s", a, why)
+		}
+	}
+	if slices.ContainsFunc(f.Relations, func(n name) bool { return n[len(n)-1] == "pg_class" }) &&
+		(f.All || slices.ContainsFunc(counts, func(column string) bool { return slices.Contains(f.Columns, column) })) {
+		return source.Refusef("Of pg_class, %s may not be read here, nor all columns at once: "+
+			"the tables have row-level security, and they tell of rows of others.",
+			strings.Join(counts, ", "))
 	}
 	return nil
 }
@@ -169,41 +196,4 @@ func (c *catalog) relation(n name) error {
 		return unknown
 	}
 	return nil
-}
-
-func (c *catalog) function(n name) error {
-	bad := source.Refusef("The function %s is not allowed.", n)
-	switch len(n) {
-	case 1:
-		for _, f := range c.functions[n[0]] {
-			if f.extension != "-" && slices.Contains(c.path, f.schema) {
-				if builtin[n[0]] {
-					return source.Refusef("%s is also a function of the database itself, which may not be called. Write pg_catalog.%s for Postgres's own.", n, n)
-				}
-				return source.Refusef("The function %s is the database's own, and not allowed: an operator can allow it in the configuration.", n)
-			}
-		}
-		if !builtin[n[0]] && !slices.ContainsFunc(c.functions[n[0]], func(f function) bool { return slices.Contains(c.path, f.schema) }) {
-			return bad
-		}
-		return nil
-	case 2:
-		if n[0] == "pg_catalog" && builtin[n[1]] {
-			return nil
-		}
-		found := false
-		for _, f := range c.functions[n[1]] {
-			if f.schema == n[0] {
-				if f.extension != "-" {
-					return bad
-				}
-				found = true
-			}
-		}
-		if !found {
-			return bad
-		}
-		return nil
-	}
-	return bad
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wasilibs/go-pgquery/parser"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/source"
 	"github.com/footnotehq/footnote/source/child"
 )
@@ -73,12 +74,16 @@ const (
 	parseTime = 10 * time.Second
 )
 
+// GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and
+// reading a definition of 256 KB takes 310 MB; under the race detector several times that.
+const GrammarMemory = 512 << 20 * raceTimes
+
 // NewGrammar makes a Grammar; its child is started by the first statement. The pool
 // may be nil.
 func NewGrammar(pool *child.Pool, log *slog.Logger) *Grammar {
 	return &Grammar{
 		client: child.New(Kind, nil, child.Options{
-			Dialect: "postgres", Pool: pool, Logger: log, Idle: 24 * time.Hour, Limits: source.Limits{Memory: 2 << 30},
+			Dialect: "postgres", Pool: pool, Logger: log, Idle: 24 * time.Hour, Limits: source.Limits{Memory: GrammarMemory},
 		}),
 		turn: make(chan struct{}, 1),
 	}
@@ -109,6 +114,8 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	switch {
 	case ctx.Err() != nil:
 		return facts{}, context.Cause(ctx)
+	case footnote.CodeOf(err) == footnote.RateLimited: // it had ended to make room, and there is none for another
+		return facts{}, err
 	case err != nil: // the child is gone, or does not answer and was ended
 		g.warm = false
 		return facts{}, source.Refusef("The statement is too deeply nested, or too large, to be read. Write it with fewer levels.")
@@ -116,9 +123,13 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	return f, nil
 }
 
-// heat starts a child and has it compile the parser. It goes on when the statement
-// that asked for it is given up: the next one needs it, too.
+// heat starts a child and has it compile the parser. To compile goes on when the
+// statement that asked for it is given up: the next one needs it, too. To wait for
+// memory does not.
 func (g *Grammar) heat(ctx context.Context) error {
+	if _, err := g.client.Status(ctx); err != nil {
+		return fmt.Errorf("start the parser of Postgres: %w", err)
+	}
 	hctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), warmTime)
 	defer cancel()
 	if err := g.client.Call(hctx, "warm", "", nil); err != nil {

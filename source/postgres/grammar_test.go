@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"os"
 	"reflect"
 	"slices"
@@ -40,15 +42,65 @@ func TestFacts(t *testing.T) {
 		Functions:  []name{{"s", "f"}, {"system"}, {"g"}, {"h"}},
 		Operators:  []name{{"pg_catalog", "+"}, {"<"}},
 		Types:      []name{{"p", "q"}},
-		Attributes: []string{"y", "z"},
+		Attributes: []name{{"x", "y"}},
+		Rows: map[string]rows{"a": {Other: true}, "later": {Relations: []name{{"later"}}}, "b": {Other: true},
+			"T t": {Relations: []name{{"T t"}}}, "w": {Relations: []name{{"v", "w"}}},
+			"inner1": {Relations: []name{{"inner1"}}}, "c": {Relations: []name{{"c"}}, Other: true}},
+		Fields:  []string{"z"},
+		Columns: []string{"r", "x", "y"},
+		All:     true,
 	}
 	for _, lists := range [][2]any{{&f.Relations, &want.Relations}, {&f.Functions, &want.Functions}, {&f.Operators, &want.Operators}, {&f.Types, &want.Types}} {
 		sortNames(lists[0].(*[]name))
 		sortNames(lists[1].(*[]name))
 	}
-	sortStrings(f.Attributes)
+	sortStrings(f.Columns)
 	if !reflect.DeepEqual(f, want) {
 		t.Errorf("facts\n%+v\nwant\n%+v", f, want)
+	}
+}
+
+// What a statement may read of its tables: columns by name, or all of them.
+func TestFactsOfColumns(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT a, t.b FROM t WHERE c > 1 ORDER BY d": "a b c d", "SELECT count(*) FROM t": "",
+		"SELECT * FROM t": "all", "SELECT t.* FROM t": "all", "TABLE t": "all",
+		"SELECT t FROM t": "all", "SELECT x FROM t x": "all", "SELECT s.x FROM s.x": "all",
+		"SELECT b FROM t AS x(a, b)": "all", "SELECT 1 FROM t NATURAL JOIN u": "all",
+		"SELECT 1 FROM t JOIN u USING (k)": "k", "SELECT k.a FROM t JOIN u USING (a) AS k": "a",
+		"SELECT b FROM (t JOIN u ON true) AS j(a, b)": "all",
+		"SELECT (SELECT y FROM u y) FROM t":           "all", "SELECT s.a FROM (SELECT a FROM t) AS s(a)": "a",
+		"WITH w AS (SELECT a FROM t) SELECT w.a FROM w": "a",
+	} {
+		f := read(t, sql)
+		sortStrings(f.Columns)
+		if got := strings.Join(f.Columns, " "); f.All != (want == "all") || !f.All && got != want {
+			t.Errorf("%s: columns %q, all %v, want %q", sql, got, f.All, want)
+		}
+	}
+}
+
+// The operators behind words are those that Postgres takes.
+func TestFactsOfOperators(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT a IN (1, 2)": "=", "SELECT a IN (SELECT 1)": "=", "SELECT CASE a WHEN 1 THEN 2 END": "=",
+		"SELECT CASE WHEN a THEN 2 END": "", "SELECT nullif(a, b)": "=",
+		"SELECT a IS DISTINCT FROM b": "=", "SELECT a BETWEEN 1 AND 2": "< <= > >=",
+		"SELECT a NOT BETWEEN SYMMETRIC 1 AND 2": "< <= > >=", "SELECT a LIKE b": "~~",
+		"SELECT a NOT ILIKE b": "!~~*", "SELECT a SIMILAR TO b": "~", "SELECT a > ANY (b)": ">",
+		"SELECT a <> ALL (SELECT 1)": "<>", "SELECT 1 FROM t JOIN u USING (k)": "=",
+		"SELECT 1 FROM t NATURAL JOIN u": "=", "SELECT -a": "-", "SELECT 1 ORDER BY 1 USING >": ">",
+		"SELECT (a, b) < (c, d)": "<",
+	} {
+		f := read(t, sql)
+		sortNames(&f.Operators)
+		var got []string
+		for _, o := range f.Operators {
+			got = append(got, o.String())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: operators %q, want %q", sql, got, want)
+		}
 	}
 }
 
@@ -61,6 +113,37 @@ func TestParserThatBroke(t *testing.T) {
 	}
 	if f := read(t, "SELECT 1"); f.Root != "SelectStmt" {
 		t.Errorf("after that SELECT 1 is %+v", f)
+	}
+}
+
+// A statement waits for memory no longer than its own time, and one whose parser ended to
+// make room gets another.
+func TestParserWithoutMemory(t *testing.T) {
+	need := child.Need(GrammarMemory)
+	budget := child.NewBudget(need)
+	g := NewGrammar(budget.Pool(1), nil)
+	defer g.Close()
+	if _, err := g.read(t.Context(), "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	release, err := budget.Reserve(t.Context(), need) // the idle parser ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	got := make(chan error)
+	go func() {
+		_, err := g.read(ctx, "SELECT 1")
+		got <- err
+	}()
+	cancel(gone)
+	if err := <-got; !errors.Is(err, gone) {
+		t.Errorf("a statement that was given up: %v", err)
+	}
+	release()
+	if f, err := g.read(t.Context(), "SELECT 1"); err != nil || f.Root != "SelectStmt" {
+		t.Errorf("with memory again: %+v, %v", f, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package postgres is a source over a Postgres database. It never writes: the gate
 // reads each statement with Postgres's own parser and lets one reading statement
-// through, whose every table, function and operator it knows; the statement runs by
+// through, whose every table, function, type and operator it knows, down to the functions
+// that run behind them; the statement runs by
 // the extended protocol, which carries one, inside a transaction that is READ ONLY,
 // on a connection whose transactions are by default; and a role that could get around
 // that is refused at the start.
@@ -29,8 +30,10 @@ import (
 type Options struct {
 	Limits      source.Limits // zero fields take source.DefaultLimits
 	Concurrency int           // queries, and connections, at once; default 4
-	// Functions are those of the database itself that queries may call, as
-	// schema.name, beside the harmless ones of Postgres and of known extensions.
+	// Functions are those of the database itself that queries may run, by name or behind
+	// a type, a cast, an operator or a view, as schema.name, beside the harmless ones of
+	// Postgres and of known extensions. A name without a schema is that of an extension:
+	// all its functions may run.
 	Functions []string
 	// VersionSQL gives one value that changes with the data, instead of the count of what
 	// was written; it runs as every query does, for nobody in particular.

@@ -18,7 +18,7 @@ import (
 
 // Query implements child.Engine.
 func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	cat, err := e.admit(ctx, q.SQL, len(q.Args))
+	f, cat, err := e.admit(ctx, q.SQL, len(q.Args))
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -35,7 +35,12 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 		return source.Summary{}, err
 	}
 	defer s.end()
-	return s.query(ctx, q.SQL, values, types, cat, each)
+	if err := e.judge(ctx, s, f, cat.version); err != nil {
+		return source.Summary{}, err
+	}
+	sum, err := s.query(ctx, q.SQL, values, types, cat, each)
+	sum.Tables = f.tables()
+	return sum, err
 }
 
 // query runs a statement, of which the extended protocol takes one only. It was
@@ -114,7 +119,10 @@ func explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case pg.Code == "57014":
-		return fault(source.Limited, "The query was stopped: "+text+".")
+		// The server's own limit of time is as long as ours; who stops a statement by hand
+		// does so before.
+		end, ok := ctx.Deadline()
+		return &source.Error{Kind: source.Limited, TimedOut: ok && time.Until(end) < time.Second, Reason: "The query was stopped: " + text + "."}
 	case pg.Code == "55P03":
 		return fault(source.Limited, "A table is locked by another program. Try again later.")
 	case strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "54"):

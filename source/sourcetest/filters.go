@@ -97,8 +97,8 @@ func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant in
 			if hit := strings.ReplaceAll(seen[0], "canary-globex-1-note-901", ""); strings.Contains(hit, canary) {
 				t.Errorf("pass %d, %s: it shows rows of others:\n%.600s", pass, st.Name, seen[0])
 			}
-			if len(st.Want) > 0 && !strings.HasPrefix(seen[0], st.Want[0]) || st.Rows != "" && !strings.HasSuffix(seen[0], " "+compact(st.Rows)) {
-				t.Errorf("pass %d, %s: %.600s, want %s", pass, st.Name, seen[0], compact(st.Rows))
+			if len(st.Want) > 0 && !strings.HasPrefix(seen[0], st.Want[0]) || st.Rows != "" && !strings.HasSuffix(seen[0], " "+Compact(st.Rows)) {
+				t.Errorf("pass %d, %s: %.600s, want %s", pass, st.Name, seen[0], Compact(st.Rows))
 			}
 		}
 	}
@@ -113,10 +113,10 @@ func sight(t *testing.T, src source.Source, p footnote.Principal, sql string, so
 	ctx := footnote.WithPrincipal(t.Context(), p)
 	r, sum, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: 10 * time.Second}})
 	if sorted {
-		slices.SortFunc(r.Rows, func(a, b []any) int { return strings.Compare(text([][]any{a}), text([][]any{b})) })
+		slices.SortFunc(r.Rows, func(a, b []any) int { return strings.Compare(Text([][]any{a}), Text([][]any{b})) })
 	}
 	if err == nil {
-		return Executed + fmt.Sprint(" ", sum.Columns, " ", sum.Rows, " ") + text(r.Rows)
+		return Executed + fmt.Sprint(" ", sum.Columns, " ", sum.Rows, " ") + Text(r.Rows)
 	}
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return bad.Kind + " " + bad.Reason
@@ -151,7 +151,7 @@ func filteredByWhom(t *testing.T, src source.Source) {
 		}
 	}
 	r, _, err := source.Collect(t.Context(), src, source.Query{SQL: all})
-	if err != nil || text(r.Rows) != `[[0,0,null]]` {
+	if err != nil || Text(r.Rows) != `[[0,0,null]]` {
 		t.Errorf("nobody sees %v, %v", r.Rows, err)
 	}
 }

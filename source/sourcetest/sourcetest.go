@@ -37,6 +37,7 @@ func Run(t *testing.T, engine string, open func(t testing.TB) (src source.Source
 	t.Run("Resources", s.resources)
 	t.Run("Limits", s.limits)
 	t.Run("Args", s.args)
+	t.Run("Tables", s.tables)
 	t.Run("Cancel", s.cancel)
 	t.Run("Busy", s.busy)
 	t.Run("Killed", s.killed)
@@ -84,8 +85,8 @@ func (s suite) statements(t *testing.T) {
 			if e, ok := errors.AsType[*source.Error](err); ok && len(strings.TrimSpace(e.Reason)) < 8 {
 				t.Errorf("pass %d, %s: the reason %q says nothing", pass, st.Name, e.Reason)
 			}
-			if st.Rows != "" && outcome == Executed && text(rows) != compact(st.Rows) {
-				t.Errorf("pass %d, %s: rows %s, want %s", pass, st.Name, text(rows), compact(st.Rows))
+			if st.Rows != "" && outcome == Executed && Text(rows) != Compact(st.Rows) {
+				t.Errorf("pass %d, %s: rows %s, want %s", pass, st.Name, Text(rows), Compact(st.Rows))
 			}
 		}
 		if after := snapshot(); after != before {
@@ -95,8 +96,8 @@ func (s suite) statements(t *testing.T) {
 	t.Logf("%d hostile and %d honest statements, 3 passes", len(hostile), len(honest))
 }
 
-// text writes rows as JSON.
-func text(rows [][]any) string {
+// Text writes rows as JSON.
+func Text(rows [][]any) string {
 	b := []byte{'['}
 	for i, row := range rows {
 		if i > 0 {
@@ -107,7 +108,8 @@ func text(rows [][]any) string {
 	return string(append(b, ']'))
 }
 
-func compact(js string) string {
+// Compact cuts the space out of JSON.
+func Compact(js string) string {
 	var out bytes.Buffer
 	inText := false
 	for i := range len(js) { // json.Compact, which keeps the spelling of numbers and text

@@ -29,8 +29,8 @@ SELECT {{repeat 3 "("}}1{{repeat 3 ")"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("parsed %#v, %v\nwant %#v", got, err, want)
 	}
-	if compact(want[3].Rows) != `[[1,"a b"]]` {
-		t.Fatalf("compact gave %s", compact(want[3].Rows))
+	if Compact(want[3].Rows) != `[[1,"a b"]]` {
+		t.Fatalf("compact gave %s", Compact(want[3].Rows))
 	}
 	for _, bad := range []string{"==== a\nx\n==== a\ny", "==== a | failed | odd\nx", "==== a\nx\n----\nnot json", "==== a || quoted\nx"} {
 		if _, err := parse(bad, nil); err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -27,6 +29,9 @@ type conn struct {
 	// denied is why the authorizer said no to the statement being prepared; the
 	// first reason is kept.
 	denied string
+	// reads are the tables that the authorizer allowed the statement being prepared to
+	// read, in order.
+	reads []string
 	// modules are the virtual table modules that may not be read by their name.
 	modules map[string]bool
 	// guard, when set, holds statements to the rows of who asks.
@@ -52,7 +57,7 @@ const (
 
 var connLimits = map[int32]int32{
 	sqlite3.SQLITE_LIMIT_LENGTH:              maxValue,
-	sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxSQL + 1024,
+	sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxValue, // of definitions, too; the gate has a lower one for statements
 	sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          500,
 	sqlite3.SQLITE_LIMIT_COMPOUND_SELECT:     50,
 	sqlite3.SQLITE_LIMIT_VDBE_OP:             100_000,
@@ -228,7 +233,7 @@ func (c *conn) prepare(sql string) (_ *stmt, tail string, err error) {
 		return nil, "", err
 	}
 	defer libc.Xfree(c.tls, text)
-	c.denied = ""
+	c.denied, c.reads = "", nil
 	rc := sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), 0, c.scratch, c.scratch+unsafe.Sizeof(uintptr(0)))
 	if rc != sqlite3.SQLITE_OK {
 		return nil, "", c.err(rc)
@@ -341,24 +346,34 @@ func (s *stmt) text(i int) string {
 
 // exec runs statements of this package's own.
 func (c *conn) exec(sql string) error {
+	_, err := c.try(sql)
+	return err
+}
+
+// try runs statements until one fails, and returns how many did not.
+func (c *conn) try(sql string) (done int, err error) {
 	for sql != "" && sql[0] != 0 { // SQLite sees nothing past a NUL
 		st, tail, err := c.prepare(sql)
 		if err != nil {
-			return err
+			return done, err
 		}
 		for more := st != nil; more; {
 			if more, err = st.step(); err != nil {
 				st.close()
-				return err
+				return done, err
 			}
 		}
 		if st != nil {
 			st.close()
 		}
 		sql = tail
+		done++
 	}
-	return nil
+	return done, nil
 }
+
+// autocommit reports whether the connection is in no transaction.
+func (c *conn) autocommit() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) != 0 }
 
 // all runs a statement of this package's own and returns its rows.
 func (c *conn) all(sql string, args ...any) (rows [][]any, err error) {
@@ -413,10 +428,25 @@ func authorizer(_ *libc.TLS, db uintptr, action int32, a1, a2, database, accesso
 		reason = c.judgeGuarded(action, libc.GoString(a1), libc.GoString(a2), libc.GoString(database), libc.GoString(accessor))
 	}
 	if reason == "" {
+		if action == sqlite3.SQLITE_READ {
+			c.noteRead(libc.GoString(a1))
+		}
 		return sqlite3.SQLITE_OK
 	}
 	if c.denied == "" {
 		c.denied = reason
 	}
 	return sqlite3.SQLITE_DENY
+}
+
+// noteRead notes a table that the statement being prepared reads. What is made for the
+// filters, and table-valued functions, are none.
+func (c *conn) noteRead(table string) {
+	if c.guard != nil && (c.guard.trusted || c.guard.secrets[table]) {
+		return
+	}
+	if table == "" || c.modules[lower(table)] || strings.HasPrefix(lower(table), "pragma_") || slices.Contains(c.reads, table) {
+		return
+	}
+	c.reads = append(c.reads, table)
 }

@@ -152,6 +152,16 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 // one statement, or one that SQLite does not call read-only, is refused here too.
 func (c *conn) query(q source.Query, each func(row []any) error) (source.Summary, error) {
 	st, tail, err := c.prepare(q.SQL)
+	reads := c.reads // what is prepared for it later, such as by full-text search, is not its own
+	sum, err := c.read(q, each, st, tail, err)
+	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
+		sum.Tables = reads
+	}
+	return sum, err
+}
+
+// read runs what prepare gave.
+func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail string, err error) (source.Summary, error) {
 	if err != nil {
 		if e, ok := errors.AsType[*sqliteError](err); ok && e.primary() == sqlite3.SQLITE_NOMEM {
 			// So SQLite says that a program has more steps than its limit.

@@ -89,21 +89,33 @@ func (e *engine) Probe(ctx context.Context) error {
 	return e.probeConn(ctx, false, list, target)
 }
 
-// probeConn tries statements on a new connection, without the gate.
-func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, target string) error {
+// probeConn tries statements without the gate. A connection on which nothing but
+// failures happened is as it was, and takes the next try: a new one reads the whole
+// schema, which costs a second where there are thousands of tables.
+func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, target string) (err error) {
 	level := "past the gate"
 	if !authorize {
 		level = "past the gate and the authorizer"
 	}
+	var c *conn
+	defer func() {
+		if c != nil {
+			c.close()
+		}
+	}()
 	for _, sql := range list {
-		c, err := dial(e.uri, authorize)
-		if err != nil {
-			return openError(err)
+		if c == nil {
+			if c, err = dial(e.uri, authorize); err != nil {
+				return openError(err)
+			}
 		}
 		stop := c.interruptOn(ctx)
-		err = c.exec(sql)
+		done, err := c.try(sql)
 		stop()
-		c.close()
+		if done > 0 || !c.autocommit() {
+			c.close()
+			c = nil
+		}
 		if err := e.refused(ctx, sql, err, target, level); err != nil {
 			return err
 		}

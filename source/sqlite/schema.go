@@ -56,9 +56,10 @@ func (c *conn) tables() ([]source.Table, error) {
 		return nil, err
 	}
 	var tables []source.Table
+	var room source.Room
 	for _, r := range rows {
 		t := source.Table{Name: text(r[0]), View: text(r[1]) == "view", Rows: -1}
-		if err := c.columnsOf(&t); err != nil {
+		if err := c.columnsOf(&t, &room); err != nil {
 			// A view over a table that is gone, or a virtual table without its
 			// module: neither can be read, and neither may hide the others.
 			continue
@@ -71,7 +72,7 @@ func (c *conn) tables() ([]source.Table, error) {
 	return tables, nil
 }
 
-func (c *conn) columnsOf(t *source.Table) error {
+func (c *conn) columnsOf(t *source.Table, room *source.Room) error {
 	rows, err := c.all(`SELECT name, type, "notnull", pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid`, t.Name)
 	if err != nil {
 		return err
@@ -83,6 +84,10 @@ func (c *conn) columnsOf(t *source.Table) error {
 		}
 		pk, _ := r[3].(int64)
 		col := source.Column{Name: text(r[0]), Type: text(r[1]), Kind: kindOf(text(r[1])), Nullable: r[2] == int64(0)}
+		if !room.Fits(col) {
+			t.Comment = source.NotListed
+			return nil
+		}
 		if pk > 0 {
 			keys[pk] = col.Name
 		}

@@ -57,7 +57,7 @@ func parse(url string) (*pgxpool.Config, error) {
 		}
 	}
 	if c.ConnConfig.ValidateConnect == nil {
-		// After a failover the URL's other host is the one to write to.
+		// After a failover the URL's other host is the one to write to; see servers.
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.ConnConfig.AfterConnect = prepareSession
@@ -70,11 +70,12 @@ func prepareSession(ctx context.Context, c *pgconn.PgConn) error {
 	return c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`).Close()
 }
 
-// dial opens one connection beside the pool.
+// dial opens one connection beside the pool, to a server that takes writes, where there
+// is one.
 func dial(ctx context.Context, url string) (*pgx.Conn, error) {
 	c, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.ConnectConfig(ctx, c.ConnConfig)
+	return connectAny(ctx, c.ConnConfig)
 }

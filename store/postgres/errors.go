@@ -22,7 +22,7 @@ const (
 	msgRefuses   = "The database that holds the conversations refuses this server: its user, password or rights are wrong."
 	msgMissing   = "The database that is to hold the conversations does not exist, or lacks what Footnote made in it."
 	msgFull      = "The disk of the database that holds the conversations is full. Nothing was lost."
-	msgReadOnly  = "The database that holds the conversations takes no writes."
+	msgReadOnly  = "The store is read-only for now; conversations can be read."
 	msgBusy      = "The database that holds the conversations is too busy."
 	msgCrowded   = "The database that holds the conversations takes no further connections."
 	msgDamaged   = "The database that holds the conversations reports damaged data."
@@ -55,12 +55,15 @@ func message(err error) (string, time.Duration) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", 0
 	}
+	if readOnly(err) {
+		return msgReadOnly, retryAfter
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return msgAway, retryAfter // the network, or a server that does not speak
 	}
 	switch e.Code {
-	case "25006", "0A000": // read-only: a standby, or told so
+	case "0A000": // a standby
 		return msgReadOnly, retryAfter
 	case "53100":
 		return msgFull, retryAfter
@@ -98,11 +101,4 @@ func Reason(err error) string {
 	}
 	tries := strings.Split(e.Error(), "\n") // a line for each, with TLS and without
 	return strings.TrimSpace(tries[len(tries)-1])
-}
-
-// readOnly reports whether the server at hand takes no writes, so that another one
-// should be looked for.
-func readOnly(err error) bool {
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Code == "25006"
 }

@@ -8,13 +8,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/internal/pgtest"
@@ -288,33 +287,6 @@ func testGone(t *testing.T, server *pgtest.Server) {
 	must(t, s.SetCursor(ctx, "x", 1))
 }
 
-// TestReadOnly makes the server refuse writes, as a standby does.
-func TestReadOnly(t *testing.T) {
-	target := pgtest.Database(t)
-	s := openAt(t, target, Options{})
-	ctx := t.Context()
-	must(t, s.Create(ctx, conversation("c")))
-	conn, err := pgx.Connect(ctx, target)
-	must(t, err)
-	defer conn.Close(ctx)
-	var name string
-	must(t, conn.QueryRow(ctx, "SELECT current_database()").Scan(&name))
-	set := func(mode string) {
-		_, err := conn.Exec(ctx, "ALTER DATABASE "+name+" SET default_transaction_read_only = "+mode)
-		must(t, err)
-		_, err = conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'footnote' AND datname = current_database()")
-		must(t, err)
-	}
-	set("on")
-	_, err = s.Append(ctx, store.Append{Stream: "c", Bodies: say("x")})
-	if footnote.CodeOf(err) != footnote.StorageUnavailable {
-		t.Errorf("append: %v", err)
-	}
-	set("off")
-	_, err = s.Append(ctx, store.Append{Stream: "c", Bodies: say("x")})
-	must(t, err)
-}
-
 // TestStoppedProcess has somebody keep the lock on positions in a transaction that
 // does not go on: he is thrown out, and the others write.
 func TestStoppedProcess(t *testing.T) {
@@ -358,3 +330,37 @@ func TestSecrets(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestAppendAgain: an append that is made again under its ID is found, also when the stream
+// has moved on and the lease was given back with it; another one is refused.
+func TestAppendAgain(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), Options{})
+	ctx := t.Context()
+	create := store.Append{ID: 41, Run: "r", Take: &footnote.Take{Owner: "me", TTL: time.Minute}, Bodies: say("one")}
+	first := ok(s.CreateAppend(ctx, conversation("c"), create))(t)
+	again := store.Append{ID: 42, Stream: "c", After: 1, Run: "r", Lease: 1, Release: true, Bodies: say("two")}
+	second := ok(s.Append(ctx, again))(t)
+	for range 2 {
+		if got := ok(s.CreateAppend(ctx, conversation("c"), create))(t); !reflect.DeepEqual(got, first) {
+			t.Errorf("made again it is %+v; want %+v", got, first)
+		}
+		if got := ok(s.Append(ctx, again))(t); !reflect.DeepEqual(got, second) {
+			t.Errorf("appended again it is %+v; want %+v", got, second)
+		}
+	}
+	again.ID = 43
+	if _, err := s.Append(ctx, again); footnote.CodeOf(err) != footnote.Conflict {
+		t.Errorf("another append: %v, want conflict", err)
+	}
+	if words := texts(t, s, "c"); len(words) != 2 {
+		t.Errorf("the stream has %q", words)
+	}
+}
+
+func ok(events []footnote.Event, err error) func(*testing.T) []footnote.Event {
+	return func(t *testing.T) []footnote.Event {
+		t.Helper()
+		must(t, err)
+		return events
+	}
+}

@@ -44,6 +44,7 @@ func Migrate(ctx context.Context, url string) (from, to int, err error) {
 	}
 	for to = from; err == nil && to < len(scripts); {
 		to, err = step(ctx, conn, scripts)
+		err = cannotMigrate(err, from, len(scripts))
 	}
 	return from, to, translate(ctx, "migrate", err)
 }
@@ -167,13 +168,14 @@ func Inspect(ctx context.Context, url string) (State, error) {
 	}
 	s.Want = len(scripts)
 	var number, fsync, commit string
-	var encrypted, mayCreate bool
+	var encrypted, mayCreate, takesNoWrites bool
 	var conns int
 	if err == nil {
 		err = conn.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
 			coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
 			has_database_privilege(current_database(), 'CREATE') OR to_regnamespace('footnote') IS NOT NULL,
-			current_setting('max_connections')::int`).Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns)
+			current_setting('max_connections')::int, current_setting('transaction_read_only')::bool`).
+			Scan(&number, &fsync, &commit, &encrypted, &mayCreate, &conns, &takesNoWrites)
 	}
 	if err == nil && !mayCreate {
 		err = footnote.Errorf(footnote.StorageUnavailable, "The user may not make the schema footnote in the database. Let an administrator run: CREATE SCHEMA footnote AUTHORIZATION the_user")
@@ -182,6 +184,9 @@ func Inspect(ctx context.Context, url string) (State, error) {
 		return s, translate(ctx, "inspect", err)
 	}
 	s.Server = "Postgres " + number + map[bool]string{true: ", encrypted", false: ", not encrypted"}[encrypted]
+	if takesNoWrites {
+		s.Warnings = append(s.Warnings, "the database is read-only: conversations can be read, and nothing can be written")
+	}
 	if fsync != "on" {
 		s.Warnings = append(s.Warnings, "fsync is "+fsync+": unless the disk takes care of it by itself, a crash loses conversations")
 	}

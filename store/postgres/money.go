@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +16,7 @@ import (
 )
 
 const (
-	reservationColumns = `id, org_id, user_id, stream, run, day, micro_usd, tokens, expires`
+	reservationColumns = `id, org_id, user_id, stream, run, day, micro_usd, tokens, lost_usd, lost_tokens, expires`
 
 	// Balances are locked in the order of their accounts, always in one statement of
 	// this kind, so that no transactions wait for each other.
@@ -41,7 +43,10 @@ const (
 		ON CONFLICT (org_id, user_id, stream, day) DO UPDATE SET micro_usd = a.micro_usd + excluded.micro_usd, tokens = a.tokens + excluded.tokens`
 
 	sqlReserve = `INSERT INTO footnote.reservations (` + reservationColumns + `)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::timestamptz[])`
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+			$9::bigint[], $10::bigint[], $11::timestamptz[])
+		ON CONFLICT (id) DO UPDATE SET day = excluded.day, micro_usd = excluded.micro_usd, tokens = excluded.tokens,
+			lost_usd = excluded.lost_usd, lost_tokens = excluded.lost_tokens, expires = excluded.expires`
 
 	sqlFound = `SELECT ` + reservationColumns + ` FROM footnote.reservations WHERE id = ANY($1)`
 
@@ -90,7 +95,7 @@ func readBalances(rows pgx.Rows) (map[store.Account]footnote.Balance, error) {
 }
 
 func scanReservation(row pgx.CollectableRow) (r footnote.Reservation, err error) {
-	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Expires)
+	err = row.Scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Lost.MicroUSD, &r.Lost.Tokens, &r.Expires)
 	r.Expires = r.Expires.UTC()
 	return r, err
 }
@@ -143,23 +148,37 @@ func (s *Store) serveHolds() {
 }
 
 // reserve grants or refuses reservations, one after the other. It may run twice: what
-// was made already is found by its id.
+// was made already is found by its id. Those that are there are locked before the
+// accounts, as an append does; then they are read again, because others may have been made
+// until the accounts were locked.
 func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) error {
 	var now time.Time
-	if err := tx.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
+	ids := make([]string, len(batch))
+	for i, h := range batch {
+		ids[i] = h.Item.asked.ID
+	}
+	touched := store.Changes{}
+	made := map[string]footnote.Reservation{}
+	b := &pgx.Batch{}
+	b.Queue(sqlNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
+	b.Queue(sqlToSettle, ids).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scanReservation)
+		for _, r := range found {
+			r.Amount = footnote.Amount{}
+			touched.Reserve(r)
+		}
+		return err
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
 	now = store.Micros(now)
-	ids := make([]string, len(batch))
-	touched := store.Changes{}
-	for i, h := range batch {
+	for _, h := range batch {
 		r := h.Item.asked
-		ids[i] = r.ID
-		touched.Reserve(store.Granted(r, footnote.Amount{}, now))
+		touched.Reserve(footnote.Reservation{Org: r.Org, User: r.User, Stream: r.Stream, Day: store.DayOf(now)})
 	}
-	made := map[string]footnote.Reservation{}
 	var balances map[store.Account]footnote.Balance
-	b := &pgx.Batch{}
+	b = &pgx.Batch{}
 	b.Queue(sqlChange, rowsOf(touched).args()...).Query(func(rows pgx.Rows) (err error) {
 		balances, err = readBalances(rows)
 		return err
@@ -180,50 +199,54 @@ func reserve(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold]) erro
 // grant writes what the balances, which are locked, allow.
 func grant(ctx context.Context, tx pgx.Tx, batch []*group.Request[*hold], balances map[store.Account]footnote.Balance, made map[string]footnote.Reservation, now time.Time) error {
 	changes := store.Changes{}
-	var news reservationRows
+	granted := map[string]footnote.Reservation{}
 	for _, q := range batch {
 		h := q.Item
-		var ok bool
-		if h.made, ok = made[h.asked.ID]; ok {
-			h.refused = nil
-			continue
-		}
 		of := map[footnote.Scope]footnote.Balance{}
 		for scope, a := range store.AccountsOf(h.asked.Org, h.asked.User, h.asked.Stream, store.DayOf(now)) {
 			of[scope] = footnote.Balance{Spent: balances[a].Spent, Reserved: balances[a].Reserved.Add(changes[a].Reserved)}
 		}
-		amount, err := store.Grant(h.asked, of)
-		if h.refused = err; err != nil {
+		held, found := made[h.asked.ID]
+		if h.made, h.refused = store.Grant(h.asked, held, of, now); h.refused != nil {
 			continue
 		}
-		h.made = store.Granted(h.asked, amount, now)
-		made[h.made.ID] = h.made
+		if found {
+			changes.Free(held)
+		}
+		made[h.made.ID], granted[h.made.ID] = h.made, h.made
 		changes.Reserve(h.made)
-		news.add(h.made)
 	}
-	if len(news.id) == 0 {
+	if len(granted) == 0 {
 		return nil
 	}
 	b := &pgx.Batch{}
 	b.Queue(sqlChange, rowsOf(changes).args()...)
-	b.Queue(sqlReserve, news.args()...)
+	b.Queue(sqlReserve, reservationRowsOf(granted).args()...)
 	return tx.SendBatch(ctx, b).Close()
 }
 
 type reservationRows struct {
-	id, org, user, stream, run, day []string
-	usd, tokens                     []int64
-	expires                         []time.Time
+	id, org, user, stream, run, day  []string
+	usd, tokens, lostUSD, lostTokens []int64
+	expires                          []time.Time
+}
+
+func reservationRowsOf(all map[string]footnote.Reservation) (r reservationRows) {
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		r.add(all[id])
+	}
+	return r
 }
 
 func (r *reservationRows) add(m footnote.Reservation) {
 	r.id, r.org, r.user, r.stream = append(r.id, m.ID), append(r.org, m.Org), append(r.user, m.User), append(r.stream, m.Stream)
 	r.run, r.day = append(r.run, m.Run), append(r.day, m.Day)
 	r.usd, r.tokens, r.expires = append(r.usd, m.Amount.MicroUSD), append(r.tokens, m.Amount.Tokens), append(r.expires, m.Expires)
+	r.lostUSD, r.lostTokens = append(r.lostUSD, m.Lost.MicroUSD), append(r.lostTokens, m.Lost.Tokens)
 }
 
-func (r *reservationRows) args() []any {
-	return []any{r.id, r.org, r.user, r.stream, r.run, r.day, r.usd, r.tokens, r.expires}
+func (r reservationRows) args() []any {
+	return []any{r.id, r.org, r.user, r.stream, r.run, r.day, r.usd, r.tokens, r.lostUSD, r.lostTokens, r.expires}
 }
 
 // Unreserve implements store.Store.
@@ -361,15 +384,21 @@ func (p *write) settleable(ctx context.Context, conn *pgx.Conn, found map[string
 // settlement is what the settling of writes changes.
 type settlement struct {
 	changes store.Changes
-	ids     []string // of the reservations that end
+	ids     []string                        // of the reservations that end
+	kept    map[string]footnote.Reservation // what is left of the others
 }
 
 func (st *settlement) add(p *write) {
 	for _, s := range p.a.Settle {
 		if r, ok := p.reserved[s.ID]; ok {
-			delete(p.reserved, s.ID) // the map of the whole batch: the first one frees it
-			st.changes.Free(r)
-			st.ids = append(st.ids, s.ID)
+			// The map is that of the whole batch: who settles next finds what is left.
+			if left, stays := st.changes.Settle(r, s); stays {
+				p.reserved[s.ID], st.kept[s.ID] = left, left
+			} else {
+				delete(p.reserved, s.ID)
+				delete(st.kept, s.ID)
+				st.ids = append(st.ids, s.ID)
+			}
 		}
 		st.changes.Spend(s, p.time)
 	}
@@ -379,6 +408,9 @@ func (st *settlement) add(p *write) {
 func (st *settlement) queue(b *pgx.Batch) {
 	if len(st.ids) > 0 {
 		b.Queue(sqlSettled, st.ids)
+	}
+	if len(st.kept) > 0 {
+		b.Queue(sqlReserve, reservationRowsOf(st.kept).args()...)
 	}
 	if len(st.changes) > 0 {
 		b.Queue(sqlChange, rowsOf(st.changes).args()...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/footnotehq/footnote"
@@ -25,6 +26,7 @@ const (
 	sqlImportStream = `INSERT INTO footnote.streams (id, kind, org_id, user_id, client_id, assistant, title, title_fold, last, run, run_state, deadline,
 			created_at, updated_at, write_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT DO NOTHING RETURNING n`
+	sqlLead       = `SELECT CASE WHEN NOT current_setting('transaction_read_only')::bool THEN pg_try_advisory_lock($1) END`
 	sqlImportBlob = `INSERT INTO footnote.blobs (stream, digest, data) VALUES ($1, $2, $3)`
 )
 
@@ -126,13 +128,13 @@ func importEvents(ctx context.Context, tx pgx.Tx, n int64, st store.Stream, even
 		if last++; ev.Seq != last {
 			return fmt.Errorf("event %d follows %d", ev.Seq, last-1)
 		}
-		kind, body, err := footnote.EncodeBody(ev.Body)
+		kind, body, err := footnote.EncodeStored(ev.Body)
 		if err != nil {
 			return err
 		}
 		page.stream, page.seq, page.write = append(page.stream, n), append(page.seq, ev.Seq), append(page.write, nil)
 		page.time, page.run, page.kind = append(page.time, ev.Time), append(page.run, ev.Run), append(page.kind, kind)
-		page.body = append(page.body, strings.ToValidUTF8(string(body), "\uFFFD"))
+		page.body = append(page.body, strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "\uFFFD"))
 		if size += len(body); len(page.seq) >= importPage || size >= importBytes {
 			if err := send(); err != nil {
 				return err
@@ -167,7 +169,9 @@ func (s *Store) DeleteAt(ctx context.Context, id string, last int64) error {
 }
 
 // Lead reports whether this process has a task of all servers to itself, and keeps it
-// until release is called or the connection is lost. It does not wait for it.
+// until release is called or the connection is lost. It does not wait for it. Nobody
+// leads while the store is read-only: a lock on a standby means nothing to the others,
+// and what a task has done could not be noted.
 func (s *Store) Lead(ctx context.Context, task string) (release func(), ok bool, err error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, false, err
@@ -181,7 +185,12 @@ func (s *Store) Lead(ctx context.Context, task string) (release func(), ok bool,
 	if err != nil {
 		return nil, false, translate(ctx, "lead "+task, err)
 	}
-	if err = c.QueryRow(limited, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok); err != nil || !ok {
+	var locked *bool // NULL when the store is read-only
+	err = c.QueryRow(limited, sqlLead, key).Scan(&locked)
+	if err == nil && locked == nil {
+		err = pgconn.ErrReadOnlyConnection
+	}
+	if err != nil || !*locked {
 		c.Release()
 		return nil, false, translate(ctx, "lead "+task, err)
 	}

@@ -47,14 +47,18 @@ type Options struct {
 	// Patience is how long a write may take in all whose commit was lost sight of.
 	// Default 9 s.
 	Patience time.Duration
+	// Damaged, when set, is told of each event that cannot be read, once.
+	Damaged func(stream string, seq int64, reason string)
 }
 
 // Store is a store.Store in one database.
 type Store struct {
 	log      *slog.Logger
 	patience time.Duration
+	damage   store.Damage
 	connect  *pgx.ConnConfig // of the writer
 	pool     *pgxpool.Pool
+	servers  *servers // that the pool connects to
 
 	queue      *group.Queue[*write]
 	holds      *group.Queue[*hold]
@@ -70,7 +74,8 @@ var _ store.Store = (*Store)(nil)
 
 // Open opens the log in the database at a URL, and brings it to the newest version.
 // The error is StorageUnavailable when the database cannot be used, or was written
-// by a newer version. ctx bounds opening only. No error holds the URL's password.
+// by a newer version. A read-only database of this version is opened for reading, and
+// written to once it can be. ctx bounds opening only. No error holds the URL's password.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if _, _, err := Migrate(ctx, url); err != nil {
 		return nil, err
@@ -103,17 +108,16 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s := &Store{log: opts.Logger, patience: opts.Patience, connect: c.ConnConfig.Copy(),
 		queue: group.New[*write](maxBatch), holds: group.New[*hold](maxBatch)}
+	s.damage.Report = opts.Damaged
+	s.servers = &servers{log: opts.Logger, reset: func() { s.pool.Reset() }}
+	s.servers.use(c)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
 		return nil, translate(ctx, "open", err)
 	}
 	s.closing, s.giveUp = context.WithCancel(context.Background())
 	w := &writer{s: s}
-	err = w.reconnect(ctx)
-	if err == nil {
-		var now time.Time
-		if err = w.conn.QueryRow(ctx, sqlNow).Scan(&now); err == nil {
-			s.heard(now)
-		}
+	if err = w.reconnect(ctx); err == nil || readOnly(err) {
+		err = s.readClock(ctx)
 	}
 	if err != nil {
 		w.drop()
@@ -124,6 +128,18 @@ func open(ctx context.Context, url string, opts Options) (*Store, error) {
 	s.background.Go(w.serve)
 	s.background.Go(s.serveHolds)
 	return s, nil
+}
+
+// readClock reads the database's clock.
+func (s *Store) readClock(ctx context.Context) error {
+	return s.do(ctx, "read the clock", func(ctx context.Context, c *pgxpool.Conn) error {
+		var now time.Time
+		if err := c.QueryRow(ctx, sqlNow).Scan(&now); err != nil {
+			return err
+		}
+		s.heard(now)
+		return nil
+	})
 }
 
 // Close ends the store after the writes that were accepted. It may be called twice;
@@ -154,8 +170,9 @@ func (s *Store) usable(ctx context.Context) error {
 // errSlow is why a call ends that the database does not answer.
 var errSlow = errors.New("the database does not answer")
 
-// do runs f on a connection of the pool, with a deadline. f may run twice: again
-// when its connection turns out to be lost, so it must not mind.
+// do runs f on a connection of the pool, with a deadline. f may run again when its
+// connection turns out to be lost, or to be one to a server that refuses writes, so it
+// must not mind.
 func (s *Store) do(ctx context.Context, doing string, f func(ctx context.Context, c *pgxpool.Conn) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -168,17 +185,23 @@ func (s *Store) doAnyway(ctx context.Context, doing string, f func(ctx context.C
 	limited, cancel := context.WithTimeoutCause(ctx, callTime, errSlow)
 	defer cancel()
 	var err error
-	for range 2 {
-		lost := false
+	for range 3 {
+		lost, connected := false, false
 		err = s.pool.AcquireFunc(limited, func(c *pgxpool.Conn) error {
+			connected = true
 			err := f(limited, c)
-			lost = err != nil && limited.Err() == nil && (c.Conn().IsClosed() || readOnly(err))
+			lost = err != nil && limited.Err() == nil && (c.Conn().IsClosed() || readOnly(err) && !marked(c.Conn()))
 			return err
 		})
-		if !lost {
-			break
+		switch {
+		case lost:
+			s.pool.Reset() // the others are lost as well
+			continue
+		case !connected && readOnly(err):
+			s.servers.noneTakesWrites()
+			continue
 		}
-		s.pool.Reset() // the others are lost as well
+		break
 	}
 	if err == nil {
 		return nil

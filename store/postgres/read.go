@@ -147,8 +147,12 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]sto
 // the caller works on one.
 func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
-		for first := true; ; first = false {
-			page, bad, err := s.page(ctx, stream, after, first)
+		after := after // the loop may run twice
+		for {
+			page, err := s.page(ctx, stream, after)
+			if damaged(err) {
+				page, err = s.pageByRow(ctx, stream, after)
+			}
 			if err != nil {
 				yield(footnote.Event{}, err)
 				return
@@ -158,10 +162,6 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 					return
 				}
 			}
-			if bad != nil {
-				yield(footnote.Event{}, bad)
-				return
-			}
 			if len(page) == 0 {
 				return
 			}
@@ -170,13 +170,13 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 	}
 }
 
-// page reads the next events. bad is why the one after them cannot be read.
-func (s *Store) page(ctx context.Context, stream string, after int64, first bool) (page []footnote.Event, bad, err error) {
+// page reads the next events.
+func (s *Store) page(ctx context.Context, stream string, after int64) (page []footnote.Event, err error) {
 	if err := s.usable(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !text(stream) {
-		return nil, nil, store.ErrNoStream(stream)
+		return nil, store.ErrNoStream(stream)
 	}
 	exists := true
 	err = s.do(ctx, "read "+stream, func(ctx context.Context, c *pgxpool.Conn) error {
@@ -184,7 +184,7 @@ func (s *Store) page(ctx context.Context, stream string, after int64, first bool
 		if err != nil {
 			return err
 		}
-		if page, bad, err = collect(rows, stream); err != nil || len(page) > 0 || bad != nil {
+		if page, err = s.collect(rows, stream, max(after, 0)); err != nil || len(page) > 0 {
 			return err
 		}
 		return c.QueryRow(ctx, sqlExists, stream).Scan(&exists)
@@ -192,25 +192,24 @@ func (s *Store) page(ctx context.Context, stream string, after int64, first bool
 	if err == nil && !exists {
 		err = store.ErrNoStream(stream)
 	}
-	return page, bad, err
+	return page, err
 }
 
-func collect(rows pgx.Rows, stream string) (page []footnote.Event, bad, err error) {
+func (s *Store) collect(rows pgx.Rows, stream string, last int64) (page []footnote.Event, err error) {
 	defer rows.Close()
 	var kind string
 	var body pgtype.DriverBytes // the row's own, good until the next one
 	for rows.Next() {
 		ev := footnote.Event{Stream: stream}
 		if err := rows.Scan(&ev.Seq, &ev.Time, &ev.Run, &kind, &body); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		ev.Time = ev.Time.UTC()
-		if ev.Body, err = footnote.DecodeBody(kind, body); err != nil {
-			return page, err, nil
-		}
-		page = append(page, ev)
+		ev.Body = s.damage.Body(stream, ev.Seq, kind, body)
+		page = append(s.damage.Gap(page, stream, last, ev.Seq), ev)
+		last = ev.Seq
 	}
-	return page, nil, rows.Err()
+	return page, rows.Err()
 }
 
 // Blob implements store.Store.
@@ -235,10 +234,15 @@ func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) (dat
 		}
 		return store.ErrNoBlob(d)
 	})
-	if !exists {
-		err = store.ErrNoStream(stream)
+	switch {
+	case !exists:
+		return nil, store.ErrNoStream(stream)
+	case damaged(err):
+		return nil, s.damage.LostBlob(stream, d, err.Error())
+	case err != nil:
+		return nil, err
 	}
-	return data, err
+	return s.damage.Blob(stream, d, data)
 }
 
 // Tail implements store.Store.
@@ -259,13 +263,14 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) (events []stor
 				return err
 			}
 			p.Time = p.Time.UTC()
-			if p.Body, err = footnote.DecodeBody(kind, body); err != nil {
-				return err
-			}
+			p.Body = s.damage.Body(p.Stream, p.Seq, kind, body)
 			events = append(events, p)
 		}
 		return rows.Err()
 	})
+	if damaged(err) {
+		return s.tailByRow(ctx, after, limit)
+	}
 	return events, err
 }
 

@@ -25,7 +25,7 @@ type write struct {
 	change store.Change
 	size   int   // bytes of bodies and blobs
 	id     int64 // by which it is recognised; random
-	unsure bool  // an earlier attempt may have been committed
+	unsure bool  // an earlier attempt, perhaps of an earlier call, may have been committed
 
 	// What the transaction finds out.
 	n       int64 // the stream's number in the tables
@@ -42,7 +42,10 @@ func newWrite(st *store.Stream, a store.Append) (*write, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &write{make: st, a: a, kinds: kinds, change: store.ChangeOf(a.Run, a.Bodies), id: rand.Int64()}
+	p := &write{make: st, a: a, kinds: kinds, change: store.ChangeOf(a.Run, a.Bodies), id: a.ID, unsure: a.ID != 0}
+	if p.id == 0 {
+		p.id = rand.Int64()
+	}
 	for _, b := range data {
 		// Text holds no invalid UTF-8; the reader of such a string sees U+FFFD anyway.
 		p.data = append(p.data, strings.ToValidUTF8(string(b), "\uFFFD"))
@@ -83,7 +86,8 @@ func (s *Store) CreateAppend(ctx context.Context, st store.Stream, a store.Appen
 }
 
 // Append implements store.Store. An error StorageUnavailable after the connection
-// was lost for longer than the store's patience may hide that the events are there.
+// was lost for longer than the store's patience may hide that the events are there:
+// the same append, made again with its ID, finds them.
 func (s *Store) Append(ctx context.Context, a store.Append) ([]footnote.Event, error) {
 	if err := store.CheckAppend(a); err != nil {
 		return nil, err
@@ -135,7 +139,8 @@ const (
 		WHERE s.n = u.n`
 
 	sqlBlobs = `INSERT INTO footnote.blobs (stream, digest, data)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[]) ON CONFLICT DO NOTHING`
+		SELECT DISTINCT ON (s, d) s, d, b FROM unnest($1::bigint[], $2::text[], $3::bytea[]) AS new (s, d, b)
+		ON CONFLICT (stream, digest) DO UPDATE SET data = excluded.data WHERE blobs.data <> excluded.data`
 
 	// The lock on positions is within the statement: it is taken when all of the
 	// statement has arrived, and COMMIT comes with it, so that no process that is
@@ -301,7 +306,7 @@ func perform(ctx context.Context, conn *pgx.Conn, writes []*write) error {
 	var heads headRows
 	var blobs blobRows
 	var events eventRows
-	money := settlement{changes: store.Changes{}}
+	money := settlement{changes: store.Changes{}, kept: map[string]footnote.Reservation{}}
 	todo := false
 	for _, p := range writes {
 		if p.refused != nil || p.done {

@@ -131,12 +131,15 @@ func (w *writer) transact(ctx context.Context, writes []*write) error {
 
 // decide is the first half of a transaction, on a new connection when there is none,
 // or when it turns out that the one at hand was lost while nothing was going on, as
-// when the server was restarted.
+// when the server was restarted, or that its server has begun to refuse writes.
 func (w *writer) decide(ctx context.Context, writes []*write) error {
 	if w.conn != nil {
 		err := decide(ctx, w.conn, writes)
-		if err == nil || !w.conn.IsClosed() || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || !w.conn.IsClosed() && !readOnly(err) {
 			return err
+		}
+		if readOnly(err) {
+			w.s.pool.Reset() // its connections may be to the same server
 		}
 	}
 	if err := w.reconnect(ctx); err != nil {
@@ -166,8 +169,10 @@ func (w *writer) reconnect(ctx context.Context) (err error) {
 	w.conn, err = pgx.ConnectConfig(ctx, w.s.connect)
 	if err != nil {
 		w.conn = nil
+		return err
 	}
-	return err
+	w.s.servers.takesWrites()
+	return nil
 }
 
 func (w *writer) drop() {

@@ -23,6 +23,7 @@ import (
 type smallDisk struct {
 	dir        string
 	fill, free func()
+	mounted    bool
 }
 
 // newSmallDisk mounts a file system of 8 MB. Where that is not permitted, it
@@ -49,7 +50,8 @@ func newSmallDisk(t *testing.T) smallDisk {
 				}
 				must(t, f.Close())
 			},
-			free: func() { must(t, os.Remove(ballast)) },
+			free:    func() { must(t, os.Remove(ballast)) },
+			mounted: true,
 		}
 	}
 	signal.Ignore(syscall.SIGXFSZ) // the write then fails with EFBIG
@@ -65,6 +67,27 @@ func newSmallDisk(t *testing.T) smallDisk {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestPingOnAFullDisk: a full disk is noticed by the next Ping, although something was
+// written a moment before and small writes would still go through.
+func TestPingOnAFullDisk(t *testing.T) {
+	disk := newSmallDisk(t)
+	if !disk.mounted {
+		return // a limit on files is met by writing only
+	}
+	s, err := Open(t.Context(), filepath.Join(disk.dir, "footnote.db"), Options{})
+	must(t, err)
+	defer s.Close()
+	for n := range int64(3) {
+		must(t, s.SetCursor(t.Context(), "x", n))
+		must(t, s.Ping(t.Context()))
+		disk.fill()
+		if err := s.Ping(t.Context()); footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("ping on a full disk: %v", err)
+		}
+		disk.free()
+	}
+}
 
 func TestDiskFull(t *testing.T) {
 	disk := newSmallDisk(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-const reservationColumns = `id, org, user, stream, run, day, micro_usd, tokens, expires`
+const reservationColumns = `id, org, user, stream, run, day, micro_usd, tokens, lost_usd, lost_tokens, expires`
 
 func moneyQueries(q *statements) []query {
 	return []query{
@@ -20,7 +20,7 @@ func moneyQueries(q *statements) []query {
 		{&q.changeBalances, changeBalances(accountsTogether)},
 		{&q.deleteBalance, `DELETE FROM accounts WHERE org = ? AND user = ? AND stream = ? AND day = ?`},
 		{&q.reservation, `SELECT ` + reservationColumns + ` FROM reservations WHERE id = ?`},
-		{&q.reserve, `INSERT INTO reservations (` + reservationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&q.reserve, `INSERT OR REPLACE INTO reservations (` + reservationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&q.unreserve, `DELETE FROM reservations WHERE id = ?`},
 	}
 }
@@ -50,7 +50,7 @@ func moneyReads(q *reads) []query {
 
 func scanReservation(scan func(...any) error) (r footnote.Reservation, err error) {
 	var expires int64
-	err = scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &expires)
+	err = scan(&r.ID, &r.Org, &r.User, &r.Stream, &r.Run, &r.Day, &r.Amount.MicroUSD, &r.Amount.Tokens, &r.Lost.MicroUSD, &r.Lost.Tokens, &expires)
 	r.Expires = time.UnixMicro(expires).UTC()
 	return r, err
 }
@@ -111,17 +111,28 @@ func (w *writer) forget(ctx context.Context, org, user, stream string) error {
 	return err
 }
 
-// free takes a reservation away, if it is there.
-func (w *writer) free(ctx context.Context, id string) error {
-	r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, id).Scan)
+// put writes a reservation.
+func (w *writer) put(ctx context.Context, r footnote.Reservation) error {
+	_, err := w.stmts.reserve.ExecContext(ctx, r.ID, r.Org, r.User, r.Stream, r.Run, r.Day,
+		r.Amount.MicroUSD, r.Amount.Tokens, r.Lost.MicroUSD, r.Lost.Tokens, r.Expires.UnixMicro())
+	return err
+}
+
+// settle takes what was spent out of a reservation, if that is there, and ends it or
+// keeps the rest.
+func (w *writer) settle(ctx context.Context, s footnote.Settle) error {
+	r, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, s.ID).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	w.owed.Free(r)
-	_, err = w.stmts.unreserve.ExecContext(ctx, id)
+	left, stays := w.owed.Settle(r, s)
+	if stays {
+		return w.put(ctx, left)
+	}
+	_, err = w.stmts.unreserve.ExecContext(ctx, s.ID)
 	return err
 }
 
@@ -146,7 +157,7 @@ func (p *pending) settleable(ctx context.Context, w *writer) error {
 func (p *pending) settle(ctx context.Context, w *writer) error {
 	for _, s := range p.a.Settle {
 		if s.ID != "" {
-			if err := w.free(ctx, s.ID); err != nil {
+			if err := w.settle(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -171,25 +182,30 @@ func (s *Store) Reserve(ctx context.Context, r footnote.Reserve) (made footnote.
 }
 
 func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time) (footnote.Reservation, error) {
-	made, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, r.ID).Scan)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return made, err
+	held, err := scanReservation(w.stmts.reservation.QueryRowContext(ctx, r.ID).Scan)
+	found := err == nil
+	if !found && !errors.Is(err, sql.ErrNoRows) {
+		return held, err
+	}
+	if !found {
+		held = footnote.Reservation{}
 	}
 	if err := w.pay(ctx); err != nil {
-		return made, err
+		return held, err
 	}
 	balances, err := balancesOf(ctx, w.stmts.balance, r.Org, r.User, r.Stream, now)
 	if err != nil {
-		return made, err
+		return held, err
 	}
-	amount, err := store.Grant(r, balances)
+	made, err := store.Grant(r, held, balances, now)
 	if err != nil {
+		return held, err
+	}
+	if err := w.put(ctx, made); err != nil {
 		return made, err
 	}
-	made = store.Granted(r, amount, now)
-	if _, err := w.stmts.reserve.ExecContext(ctx, made.ID, made.Org, made.User, made.Stream, made.Run, made.Day,
-		made.Amount.MicroUSD, made.Amount.Tokens, made.Expires.UnixMicro()); err != nil {
-		return made, err
+	if found {
+		w.owed.Free(held)
 	}
 	w.owed.Reserve(made)
 	return made, nil
@@ -198,7 +214,7 @@ func (w *writer) reserve(ctx context.Context, r footnote.Reserve, now time.Time)
 // Unreserve implements store.Store.
 func (s *Store) Unreserve(ctx context.Context, id string) error {
 	return s.do(ctx, "give back a reservation", &request{exec: func(ctx context.Context, w *writer) error {
-		return w.free(ctx, id)
+		return w.settle(ctx, footnote.Settle{ID: id})
 	}})
 }
 

@@ -109,7 +109,7 @@ func (w *writer) importEvents(ctx context.Context, n int64, st store.Stream, eve
 		if last++; ev.Seq != last {
 			return fmt.Errorf("event %d follows %d", ev.Seq, last-1)
 		}
-		kind, body, err := footnote.EncodeBody(ev.Body)
+		kind, body, err := footnote.EncodeStored(ev.Body)
 		if err != nil {
 			return err
 		}

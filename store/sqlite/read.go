@@ -182,6 +182,7 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time, limit int) ([]sto
 // the caller works on one.
 func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
+		after := after // the loop may run twice
 		page := make([]footnote.Event, 0, 16)
 		for {
 			if err := s.usable(ctx); err != nil {
@@ -191,6 +192,9 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 			var more bool
 			var err error
 			page, more, err = s.page(ctx, page[:0], stream, after)
+			if damaged(err) {
+				page, more, err = s.pageByRow(ctx, page[:0], stream, after)
+			}
 			for _, ev := range page {
 				if !yield(ev, nil) {
 					return
@@ -209,14 +213,13 @@ func (s *Store) Events(ctx context.Context, stream string, after int64) iter.Seq
 }
 
 // page reads the next events into page, and reports whether there can be more.
-// An event that cannot be read comes as an error after the ones before it.
 func (s *Store) page(ctx context.Context, page []footnote.Event, stream string, after int64) (_ []footnote.Event, more bool, err error) {
 	rows, err := s.reads.events.QueryContext(ctx, stream, after, pageEvents)
 	if err != nil {
 		return page, false, err
 	}
 	defer rows.Close()
-	size := 0
+	size, last := 0, max(after, 0)
 	var body sql.RawBytes
 	for rows.Next() {
 		var micros int64
@@ -226,10 +229,9 @@ func (s *Store) page(ctx context.Context, page []footnote.Event, stream string, 
 			return page, false, err
 		}
 		ev.Time = timeOf(micros)
-		if ev.Body, err = footnote.DecodeBody(kind, body); err != nil {
-			return page, false, err
-		}
-		page = append(page, ev)
+		ev.Body = s.damage.Body(stream, ev.Seq, kind, body)
+		page = append(s.damage.Gap(page, stream, last, ev.Seq), ev)
+		last = ev.Seq
 		if size += len(body); size >= pageBytes {
 			return page, true, nil
 		}
@@ -238,7 +240,7 @@ func (s *Store) page(ctx context.Context, page []footnote.Event, stream string, 
 		return page, false, err
 	}
 	if len(page) > 0 {
-		return page, len(page) == pageEvents, nil
+		return page, len(page) >= pageEvents, nil
 	}
 	rows.Close() // its connection serves the next query
 	return page, false, s.mustExist(ctx, stream)
@@ -267,7 +269,13 @@ func (s *Store) Blob(ctx context.Context, stream string, d footnote.Digest) ([]b
 			return nil, store.ErrNoBlob(d)
 		}
 	}
-	return data, translate(ctx, "read a blob of "+stream, err)
+	if damaged(err) {
+		err = s.damage.LostBlob(stream, d, err.Error())
+	}
+	if err != nil {
+		return nil, translate(ctx, "read a blob of "+stream, err)
+	}
+	return s.damage.Blob(stream, d, data)
 }
 
 // Tail implements store.Store.
@@ -280,6 +288,9 @@ func (s *Store) Tail(ctx context.Context, after int64, limit int) ([]store.Posit
 		return events, nil
 	}
 	events, err := s.tail(ctx, after, limit)
+	if damaged(err) {
+		events, err = s.tailByRow(ctx, after, limit)
+	}
 	return events, translate(ctx, "read the tail", err)
 }
 
@@ -299,9 +310,7 @@ func (s *Store) tail(ctx context.Context, after int64, limit int) ([]store.Posit
 			return nil, err
 		}
 		p.Time = timeOf(micros)
-		if p.Body, err = footnote.DecodeBody(kind, body); err != nil {
-			return nil, err
-		}
+		p.Body = s.damage.Body(p.Stream, p.Seq, kind, body)
 		events = append(events, p)
 	}
 	return events, rows.Err()

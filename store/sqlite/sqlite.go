@@ -42,8 +42,13 @@ type Options struct {
 	Readers int
 	// Wait is how long Open waits for another process that has the file. Default 0.
 	Wait time.Duration
+	// Compact rewrites the file, so that it is as small as it can be and gives space
+	// back from then on.
+	Compact bool
 	// Waiting, when set, is called once if Open has to wait.
 	Waiting func()
+	// Damaged, when set, is told of each event that cannot be read, once.
+	Damaged func(stream string, seq int64, reason string)
 }
 
 // Store is a store.Store on one file.
@@ -54,6 +59,7 @@ type Store struct {
 	lock   *os.File
 	leases lease.Table
 	recent recent
+	damage store.Damage
 
 	write  *sql.DB // one connection, the writer's
 	read   *sql.DB
@@ -86,6 +92,7 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 		return nil, err
 	}
 	s := &Store{now: opts.Now, path: path, queue: make(chan *request, maxBatch), stopped: make(chan struct{})}
+	s.damage.Report = opts.Damaged
 	defer func() {
 		if err != nil {
 			err = translate(ctx, "open "+path, err)
@@ -99,7 +106,7 @@ func Open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 		return nil, err
 	}
 	s.write.SetMaxOpenConns(1)
-	if s.writer, err = newWriter(ctx, s); err != nil {
+	if s.writer, err = newWriter(ctx, s, opts.Compact); err != nil {
 		return nil, err
 	}
 	if s.read, err = sql.Open("sqlite", dsn(path, readPragmas)); err != nil {
@@ -147,7 +154,8 @@ func (s *Store) openFile(ctx context.Context, opts Options) error {
 
 var (
 	// secure_delete: what is deleted is overwritten, not only forgotten.
-	writePragmas = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(ON)",
+	// auto_vacuum: before anything is written to a new file, or it has no effect.
+	writePragmas = []string{"busy_timeout(5000)", "auto_vacuum(2)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(ON)",
 		"journal_size_limit(67108864)", "cache_size(-32000)", "temp_store(MEMORY)"}
 	readPragmas = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8000)", "temp_store(MEMORY)"}
 )

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type statements struct {
 	insertBlob, insertRef                                   *sql.Stmt
 	setCursor, ping                                         *sql.Stmt
 	deleteBlobs, deleteRefs, deleteEvents, deleteStream     *sql.Stmt
+	dropRef, dropBlob                                       *sql.Stmt
 
 	balance, changeBalance, changeBalances, deleteBalance, reservation, reserve, unreserve *sql.Stmt
 
@@ -52,7 +54,8 @@ func writeQueries(q *statements) []query {
 		{&q.advance, `UPDATE streams SET last = last + ?, updated = ? WHERE n = ? AND last = ?`},
 		{&q.advanceRun, `UPDATE streams SET last = last + ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ? AND last = ?`},
 		{&q.setTitle, `UPDATE streams SET title = ?, title_fold = ? WHERE n = ?`},
-		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT DO NOTHING`},
+		{&q.insertBlob, `INSERT INTO blobs (digest, data) VALUES (?, ?)
+			ON CONFLICT (digest) DO UPDATE SET data = excluded.data WHERE data <> excluded.data`},
 		{&q.insertRef, `INSERT OR IGNORE INTO blob_refs (stream, blob) SELECT ?, n FROM blobs WHERE digest = ?`},
 		{&q.setCursor, `INSERT INTO cursors (name, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position`},
 		{&q.ping, `UPDATE ping SET at = ?`},
@@ -62,6 +65,8 @@ func writeQueries(q *statements) []query {
 		{&q.deleteRefs, `DELETE FROM blob_refs WHERE stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.deleteEvents, `DELETE FROM events WHERE stream = (SELECT n FROM streams WHERE id = ?)`},
 		{&q.deleteStream, `DELETE FROM streams WHERE id = ?`},
+		{&q.dropRef, sqlDropRef},
+		{&q.dropBlob, sqlDropBlob},
 	}
 	for i := range q.insertEvents {
 		rows := strings.Repeat(", (?, ?, ?, ?, ?, ?)", i+1)[2:]
@@ -320,23 +325,15 @@ func (p *pending) insert(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// putBlobs gives the stream its blobs. Most of them, such as the prompt, are there
-// already: then only the reference is new.
+// putBlobs gives the stream its blobs. Most of them, such as the prompt, are there already:
+// then only the reference is new, unless what is there is damaged and is mended.
 func (p *pending) putBlobs(ctx context.Context, w *writer) error {
 	for d, data := range p.a.Blobs {
-		res, err := w.stmts.insertRef.ExecContext(ctx, p.head.n, d)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil {
-			return err
-		} else if n > 0 {
-			continue
-		}
 		if data == nil {
 			data = []byte{} // empty, not NULL
 		}
-		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil {
+		// A blob on a malformed page cannot be compared; what refers to it can still be kept.
+		if _, err := w.stmts.insertBlob.ExecContext(ctx, d, data); err != nil && !damaged(err) {
 			return err
 		}
 		if _, err := w.stmts.insertRef.ExecContext(ctx, p.head.n, d); err != nil {
@@ -390,7 +387,7 @@ func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 			s.leases.Drop(id)
 			s.recent.drop(id)
 			delete(s.writer.heads, id)
-			s.writer.deleted = true // runs in the writer's goroutine
+			s.writer.deleted, s.writer.spare = true, true // runs in the writer's goroutine
 		},
 	})
 }
@@ -429,11 +426,15 @@ func (s *Store) SetCursor(ctx context.Context, name string, position int64) erro
 	}})
 }
 
-// Ping implements store.Store: it writes, unless something was written within the
-// last second.
+// Ping implements store.Store: it looks at the space on the disk, because small writes
+// may go through for some time after that is full, and it writes, unless something was
+// written within the last second.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.writable(ctx); err != nil {
 		return err
+	}
+	if err := checkSpace(filepath.Dir(s.path)); err != nil {
+		return translate(ctx, "ping", err)
 	}
 	now := s.now()
 	if age := now.UnixNano() - s.committed.Load(); age >= 0 && age < int64(time.Second) {

@@ -81,14 +81,18 @@ type writer struct {
 	args    []any           // of one statement
 	owed    store.Changes   // to balances, by the transaction; see pay
 	deleted bool            // since the last time the WAL was emptied
+	spare   bool            // there may be free pages to give back
 }
 
-func newWriter(ctx context.Context, s *Store) (*writer, error) {
-	w := &writer{s: s, heads: map[string]head{}, owed: store.Changes{}}
+func newWriter(ctx context.Context, s *Store, compact bool) (*writer, error) {
+	w := &writer{s: s, heads: map[string]head{}, owed: store.Changes{}, spare: true}
 	if err := w.connect(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	if err := migrate(ctx, w.conn); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	if err := w.compact(ctx, compact); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	if err := w.stmts.prepare(ctx, w.conn); err != nil {
@@ -132,7 +136,7 @@ func (w *writer) close() error {
 // serve writes what comes out of the queue until it is closed and empty.
 func (w *writer) serve(queue <-chan *request) {
 	batch := make([]*request, 0, maxBatch)
-	for r := range queue {
+	for r := w.next(queue); r != nil; r = w.next(queue) {
 		batch = batch[:0]
 		batch = take(batch, r)
 	fill:
@@ -153,6 +157,19 @@ func (w *writer) serve(queue <-chan *request) {
 		}
 		clear(batch)
 	}
+}
+
+// next waits for a request and gives space back meanwhile; nil when there are no more.
+func (w *writer) next(queue <-chan *request) *request {
+	for w.spare {
+		select {
+		case r := <-queue:
+			return r
+		default:
+			w.giveBack()
+		}
+	}
+	return <-queue
 }
 
 // take adds a request whose caller still waits.

@@ -323,3 +323,71 @@ func testBlobs(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "blob", got, small)
 }
+
+// testDropBlobs holds that a stream gives up blobs without its events, and that others
+// keep theirs.
+func testDropBlobs(t *testing.T, s store.Store) {
+	one, two := []byte("one"), make([]byte, 2<<20)
+	put := func(st store.Stream, blobs ...[]byte) {
+		t.Helper()
+		a := store.Append{Bodies: say("x"), Blobs: map[footnote.Digest][]byte{}}
+		for _, b := range blobs {
+			a.Blobs[store.DigestOf(b)] = b
+		}
+		_, err := s.CreateAppend(begin(t), st, a)
+		must(t, err)
+	}
+	put(conversation("c"), one, two)
+	put(conversation("d"), one)
+	put(conversation("empty"))
+	other := conversation("e")
+	other.Kind = "document"
+	put(other, two)
+
+	sizes, err := s.Blobs(begin(t), "c")
+	must(t, err)
+	equal(t, "sizes", sizes, map[footnote.Digest]int64{store.DigestOf(one): 3, store.DigestOf(two): 2 << 20})
+	sizes, err = s.Blobs(begin(t), "empty")
+	must(t, err)
+	equal(t, "sizes of none", len(sizes), 0)
+	_, err = s.Blobs(begin(t), "nowhere")
+	wantCode(t, err, footnote.NotFound)
+	holdings := func(kind string) map[string]int64 {
+		t.Helper()
+		list, err := s.Holdings(begin(t), "acme", kind)
+		must(t, err)
+		m := map[string]int64{}
+		for i, h := range list {
+			m[h.Stream] = h.Bytes
+			if i > 0 && h.Updated.Before(list[i-1].Updated) {
+				t.Errorf("holdings are in disorder: %v", list)
+			}
+		}
+		return m
+	}
+	equal(t, "holdings", holdings(store.Conversation), map[string]int64{"c": 2<<20 + 3, "d": 3})
+	equal(t, "holdings of documents", holdings("document"), map[string]int64{"e": 2 << 20})
+	none, err := s.Holdings(begin(t), "nobody", store.Conversation)
+	must(t, err)
+	equal(t, "holdings of nobody", len(none), 0)
+
+	must(t, s.DropBlobs(begin(t), "c", []footnote.Digest{store.DigestOf(one), store.DigestOf(two), store.DigestOf([]byte("never"))}))
+	wantCode(t, s.DropBlobs(begin(t), "nowhere", []footnote.Digest{store.DigestOf(one)}), footnote.NotFound)
+	for _, data := range [][]byte{one, two} {
+		_, err = s.Blob(begin(t), "c", store.DigestOf(data))
+		wantCode(t, err, footnote.NotFound)
+	}
+	data, err := s.Blob(begin(t), "d", store.DigestOf(one))
+	must(t, err)
+	equal(t, "shared blob", string(data), "one")
+	data, err = s.Blob(begin(t), "e", store.DigestOf(two))
+	must(t, err)
+	equal(t, "shared blob", len(data), 2<<20)
+	equal(t, "events", len(read(t, s, "c", 0)), 1)
+	equal(t, "holdings", holdings(store.Conversation), map[string]int64{"d": 3})
+	// What was dropped can come again.
+	_, err = s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("y"), Blobs: map[footnote.Digest][]byte{store.DigestOf(one): one}})
+	must(t, err)
+	_, err = s.Blob(begin(t), "c", store.DigestOf(one))
+	must(t, err)
+}

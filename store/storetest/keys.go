@@ -22,7 +22,7 @@ func testKeys(t *testing.T, s store.Store) {
 	ctx := begin(t)
 	soon := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	ann := keyOf("k1", "acme", "ann")
-	ann.Roles, ann.Attributes, ann.Expires = []string{"admin", "é'\"\\"}, map[string]string{"region": "eu\n", "": ""}, soon
+	ann.Roles, ann.Attributes, ann.Expires = []string{"admin", "é'\"\\"}, map[string]string{"region": "eu, 'west'", "": ""}, soon
 	delete(ann.Attributes, "")
 	must(t, s.AddKey(ctx, ann))
 	must(t, s.AddKey(ctx, keyOf("k2", "other", "bob")))

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,7 +58,8 @@ func testReserve(t *testing.T, s store.Store) {
 	equal(t, "amount", r.Amount, footnote.Amount{MicroUSD: 300, Tokens: 20})
 	again, err := s.Reserve(begin(t), wish("r1", usd(5)))
 	must(t, err)
-	equal(t, "the same again", again, r)
+	equal(t, "it does not shrink", again.Amount, r.Amount)
+	r = again
 	everywhere(t, s, footnote.Balance{Reserved: r.Amount})
 	open, err := s.Reserved(begin(t), "c")
 	must(t, err)
@@ -163,7 +166,10 @@ func testCeilings(t *testing.T, s store.Store) {
 		{most: footnote.Amount{MicroUSD: 5, Tokens: 5}, ceiling: footnote.Ceiling{Scope: footnote.PerUser, Most: footnote.Amount{Tokens: 10}}, refused: "tokens"},
 	} {
 		w := wish(fmt.Sprint("r", i), c.most)
-		if w.Whole = c.whole; c.ceiling.Scope != "" {
+		if c.whole {
+			w.Enough = c.most
+		}
+		if c.ceiling.Scope != "" {
 			w.Ceilings = []footnote.Ceiling{{Scope: footnote.PerUser, Most: usd(dollar)}, c.ceiling}
 			if c.ceiling.Scope == footnote.PerUser {
 				w.Ceilings = w.Ceilings[1:]
@@ -184,6 +190,8 @@ func testCeilings(t *testing.T, s store.Store) {
 	for _, bad := range []footnote.Reserve{
 		{}, {ID: "r", Org: "acme", TTL: time.Hour}, {ID: "r", Org: "acme", User: "ann"}, {ID: "r\x00", Org: "acme", User: "ann", TTL: time.Hour},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Most: usd(-1)},
+		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Enough: usd(-1)},
+		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Lost: usd(-1)},
 		{ID: "r", Org: "acme", User: "ann", TTL: time.Hour, Ceilings: []footnote.Ceiling{{Scope: footnote.PerConversation}}},
 	} {
 		_, err := s.Reserve(begin(t), bad)
@@ -193,6 +201,125 @@ func testCeilings(t *testing.T, s store.Store) {
 		_, err := s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad}})
 		wantCode(t, err, footnote.InvalidRequest)
 	}
+}
+
+// testGrowing follows the reservation of a run: it grows to what its next call wants, is
+// kept when a call is settled, and ends with the run.
+func testGrowing(t *testing.T, s store.Store) {
+	create(t, s, "c")
+	cent := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(100)}
+	reserve := func(id string, most, enough, lost int64) (footnote.Reservation, error) {
+		w := wish(id, usd(most), cent)
+		w.Enough, w.Lost = usd(enough), usd(lost)
+		return s.Reserve(begin(t), w)
+	}
+	refused := func(id string, most, enough int64, want footnote.OverLimit) {
+		t.Helper()
+		_, err := reserve(id, most, enough, 0)
+		wantCode(t, err, footnote.BudgetExceeded)
+		e, ok := errors.AsType[*footnote.Error](err)
+		if !ok || e.Limit == nil {
+			t.Fatalf("%v", err)
+		}
+		want.Name, want.Unit, want.Limit = string(footnote.PerUserDay), "usd", 0.0001
+		equal(t, "refusal", *e.Limit, want)
+	}
+	keep := func(after, spent int64) {
+		t.Helper()
+		a := settled("run", after, usd(spent))
+		a.Settle[0].Keep = true
+		_, err := s.Append(begin(t), a)
+		must(t, err)
+	}
+	r, err := reserve("run", 60, 40, 70)
+	must(t, err)
+	equal(t, "granted and lost", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(60), usd(60)})
+	_, err = reserve("other", 60, 20, 0) // gets what is left
+	must(t, err)
+	refused("third", 50, 10, footnote.OverLimit{Reserved: 0.0001, Passing: true})
+	refused("third", 200, 101, footnote.OverLimit{Left: 0.0001, Reserved: 0.0001})
+
+	keep(0, 15)
+	open, err := s.Reserved(begin(t), "c")
+	must(t, err)
+	equal(t, "reservations", len(open), 2)
+	for _, r := range open {
+		if r.ID == "run" {
+			equal(t, "what is left of it", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), {}})
+		}
+	}
+	everywhere(t, s, footnote.Balance{Spent: usd(15), Reserved: usd(85)})
+	r, err = reserve("run", 80, 45, 5) // there is no room, but it holds enough
+	must(t, err)
+	equal(t, "held and lost", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), usd(5)})
+	refused("run", 80, 46, footnote.OverLimit{Left: 0.000045, Reserved: 0.00004, Passing: true})
+	must(t, s.Unreserve(begin(t), "other"))
+	r, err = reserve("run", 80, 46, 5)
+	must(t, err)
+	equal(t, "grown", r.Amount, usd(80))
+	keep(1, 90) // more than it holds
+	everywhere(t, s, footnote.Balance{Spent: usd(105)})
+	refused("run", 10, 1, footnote.OverLimit{})
+	_, err = s.Append(begin(t), settled("run", 2, footnote.Amount{}))
+	must(t, err)
+	open, err = s.Reserved(begin(t), "c")
+	must(t, err)
+	equal(t, "reservations of a run that is over", len(open), 0)
+	everywhere(t, s, footnote.Balance{Spent: usd(105)})
+
+	// One append can hold the last step and the end of a run.
+	w := wish("both", usd(50))
+	_, err = s.Reserve(begin(t), w)
+	must(t, err)
+	a := settled("both", 3, usd(20))
+	a.Settle[0].Keep = true
+	a.Settle = append(a.Settle, footnote.Settle{ID: "both", Org: "acme", User: "ann", Stream: "c"})
+	_, err = s.Append(begin(t), a)
+	must(t, err)
+	everywhere(t, s, footnote.Balance{Spent: usd(125)})
+}
+
+// testGrowRace has runs of several steps share one dollar, side by side: what they spend
+// is no more than that, and nothing stays reserved.
+func testGrowRace(t *testing.T, s store.Store) {
+	const each, enough = 60_000, 20_000
+	ceiling := footnote.Ceiling{Scope: footnote.PerUserDay, Most: usd(dollar)}
+	var wg sync.WaitGroup
+	var spent, begun atomic.Int64
+	for i := range 60 {
+		wg.Go(func() {
+			st := conversation(fmt.Sprint("c", i))
+			if err := s.Create(begin(t), st); err != nil {
+				t.Error(err)
+				return
+			}
+			w := wish("r"+st.ID, usd(each), ceiling)
+			w.Stream, w.Enough = st.ID, usd(enough)
+			for step := range int64(3) {
+				r, err := s.Reserve(begin(t), w)
+				if err != nil {
+					if step > 0 || footnote.CodeOf(err) != footnote.BudgetExceeded {
+						t.Errorf("step %d: %v", step, err)
+					}
+					return
+				}
+				begun.Add(1)
+				use := r.Amount.MicroUSD / (3 - step)
+				_, err = s.Append(begin(t), store.Append{Stream: st.ID, After: step, Bodies: say("used"), Settle: []footnote.Settle{
+					{ID: r.ID, Org: st.Org, User: st.User, Stream: st.ID, Spent: usd(use), Keep: step < 2}}})
+				if err != nil {
+					t.Error(err)
+				}
+				spent.Add(use)
+				w.Enough = usd(1) // it holds that
+			}
+		})
+	}
+	wg.Wait()
+	if spent.Load() > dollar || begun.Load() < 16 {
+		t.Errorf("%d of a dollar were spent in %d steps", spent.Load(), begun.Load())
+	}
+	equal(t, "balance", balances(t, s, "acme", "ann", "")[footnote.PerUserDay], footnote.Balance{Spent: usd(spent.Load())})
 }
 
 func testOverdue(t *testing.T, s store.Store) {

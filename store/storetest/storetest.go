@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"heads", testHeads},
 		{"unfinished", testUnfinished},
 		{"blobs", testBlobs},
+		{"dropped blobs", testDropBlobs},
 		{"list", testList},
 		{"list search", testListSearch},
 		{"list cursor", testListCursor},
@@ -60,7 +61,9 @@ func Run(t *testing.T, open func(testing.TB) store.Store) {
 		{"reserve and settle", testReserve},
 		{"ceilings", testCeilings},
 		{"overdue", testOverdue},
+		{"growing reservations", testGrowing},
 		{"reserve race", testReserveRace},
+		{"grow race", testGrowRace},
 		{"running", testRunning},
 		{"ping and close", testClose},
 	} {

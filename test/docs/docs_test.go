@@ -218,11 +218,19 @@ func TestLiteLLM(t *testing.T) {
 	if err := yaml.Unmarshal(data, &conf); err != nil {
 		t.Fatal(err)
 	}
-	if len(conf.Models) == 0 {
-		t.Fatal("no models")
+	var names []string
+	for _, m := range conf.Models {
+		names = append(names, m.Name)
+	}
+	if want := []string{"analyst", "claude-da/analyst"}; !slices.Equal(names, want) {
+		t.Errorf("models = %q, want %q", names, want)
 	}
 	for _, m := range conf.Models {
-		if m.Name == "" || m.Params.Model != "openai/analyst" || m.Params.Base != "http://127.0.0.1:8787/v1" || m.Params.Key == "" {
+		// A variable FOOTNOTE_… would be a setting of the server, too, or stop it.
+		if strings.Contains(m.Params.Key, "FOOTNOTE_API") || strings.HasPrefix(m.Params.Key, "os.environ/FOOTNOTE_") {
+			t.Errorf("%s: api_key is %s, which the server reads, too", m.Name, m.Params.Key)
+		}
+		if m.Params.Model != "openai/"+m.Name || m.Params.Base != "http://127.0.0.1:8787/v1" || m.Params.Key == "" {
 			t.Errorf("%+v does not lead to the analyst", m)
 		}
 	}

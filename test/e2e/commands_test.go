@@ -373,7 +373,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir(), keys, "FOOTNOTE_SOURCES=shop="+shopDB)
-	o := command(t, settings, "", "doctor")
+	o := command(t, settings, "", "doctor", "--online")
 	for _, part := range []string{"model          ok", "4 tables", "read-only: every way to write was refused", "confined: ", "MB free", "cache          ok", "in memory, 64 MB", "conversations are kept for ever"} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the table lacks %q:\n%s", part, o.stdout)
@@ -392,7 +392,7 @@ func TestDoctor(t *testing.T) {
 		if want == "max_turns" {
 			code = 2 // a setting is wrong
 		}
-		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
+		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor", "--online"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
 			t.Errorf("%s: exit code %d\n%s", wrong, o.code, o.stdout)
 		}
 	}

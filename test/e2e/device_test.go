@@ -14,11 +14,23 @@ import (
 // opened opens a conversation through the app's own API.
 func (p *process) opened(t *testing.T, text string) (id string) {
 	t.Helper()
-	status, body := p.sendJSON(t, "/api/conversations", map[string]any{"text": text})
-	var got struct{ Conversation string }
-	if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusAccepted {
-		t.Fatalf("%d %s: %v", status, body, err)
+	return p.openedWith(t, map[string]any{"text": text})
+}
+
+// openedWith opens a conversation with a body of its own.
+func (p *process) openedWith(t *testing.T, with map[string]any) (id string) {
+	t.Helper()
+	status, body := p.sendJSON(t, "/api/conversations", with)
+	if status != http.StatusAccepted {
+		t.Fatalf("%d %s", status, body)
 	}
+	return conversationOf(body)
+}
+
+// conversationOf is the id of a conversation that was opened.
+func conversationOf(body string) string {
+	var got struct{ Conversation string }
+	_ = json.Unmarshal([]byte(body), &got) // none is the empty one, which is not found
 	return got.Conversation
 }
 

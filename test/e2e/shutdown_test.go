@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -87,7 +89,8 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 			h.release()
 			asked.Wait()
 			for i, r := range replies {
-				if r.err != nil || r.status != http.StatusOK || r.code != "" || !strings.HasSuffix(r.text, "after the signal.") || r.finish != "stop" {
+				if r.err != nil || r.status != http.StatusOK || r.code != "" || r.finish != "stop" ||
+					!strings.HasSuffix(r.text, "after the signal.") {
 					t.Errorf("answer %d: %+v", i, r)
 				}
 			}
@@ -145,4 +148,56 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	})
 	p.signal(t, syscall.SIGTERM)
 	p.wait(t, 5*time.Second) // it would drain for a minute
+}
+
+// TestShutdownWithConnections: whatever clients do with their connections when the server
+// is told to end, it ends in seconds, in order.
+func TestShutdownWithConnections(t *testing.T) {
+	t.Parallel()
+	const upload = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n" +
+		"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+	const follow = "GET /api/conversations/CONVERSATION/events?follow=true HTTP/1.1\r\nHost: localhost\r\n" +
+		"Accept: text/event-stream\r\n\r\n"
+	for name, c := range map[string]struct {
+		sends  string
+		hears  bool // the client waits for an answer before the signal
+		signal syscall.Signal
+	}{
+		"nothing sent":                {"", false, syscall.SIGTERM},
+		"nothing sent, interrupt":     {"", false, syscall.SIGINT},
+		"in the middle of headers":    {"GET /healthz HTTP/1.1\r\nHost: local", false, syscall.SIGTERM},
+		"idle":                        {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", true, syscall.SIGTERM},
+		"idle, then half of a header": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he", true, syscall.SIGTERM},
+		"follows":                     {follow, true, syscall.SIGTERM},
+		"uploads slowly":              {upload, false, syscall.SIGTERM},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, settings := imitate(t, auto(t))
+			p := serve(t, settings...)
+			sends := strings.ReplaceAll(c.sends, "CONVERSATION", p.answered(t, question{text: "fake: say Hello."}).conversation)
+			for range 5 {
+				conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := io.WriteString(conn, sends); err != nil {
+					t.Fatal(err)
+				}
+				if c.hears {
+					if _, err := conn.Read(make([]byte, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			p.get(t, "/healthz", "") // what was sent before has arrived
+			begun := time.Now()
+			p.signal(t, c.signal)
+			if code := p.wait(t, patience); code != 0 {
+				t.Errorf("exit code %d\n%s", code, p.stderr)
+			}
+			t.Logf("ended after %v", time.Since(begun))
+		})
+	}
 }

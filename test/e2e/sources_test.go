@@ -215,7 +215,7 @@ func TestOneOfTwoSourcesVanishes(t *testing.T) {
 				t.Errorf("the source that is away: %q", r.text)
 			}
 			replace(good)
-			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") || strings.Contains(system(), "cannot be reached") {
+			if r := p.answered(t, question{text: "How many staff?"}); !strings.Contains(r.text, "846") || strings.Contains(system(), "Source hr (sqlite SQL, cannot be reached") {
 				t.Errorf("the source that is back: %q", r.text)
 			}
 		})

@@ -158,7 +158,7 @@ func TestWrongSettings(t *testing.T) {
 		{"FOOTNOTE_RUN_TIMEOUT=1h", "run_timeout"},
 		{"FOOTNOTE_LISTEN=0.0.0.0:0", "api_keys"},
 		{"FOOTNOTE_LISTEN=here", "listen"},
-		{"FOOTNOTE_UPSTREAM=anthropic", "api_key"},
+		{"FOOTNOTE_UPSTREAM=anthropic", "model_key"},
 		{"FOOTNOTE_UPSTREAM=elsewhere", "upstream"},
 		{"FOOTNOTE_SOURCES=/tmp/x.db", "sources"},
 		{"FOOTNOTE_SOURCES=a=x.db,a=y.db", "two sources"},

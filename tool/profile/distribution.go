@@ -21,7 +21,7 @@ type distributionInput struct {
 	Column  string  `json:"column" jsonschema:"Name of the column."`
 	Table   string  `json:"table,omitempty" jsonschema:"Name of the table or view. It may be left out when the source has only one."`
 	Limit   float64 `json:"limit,omitempty" jsonschema:"How many values or buckets to return. Default 10."`
-	Source  string  `json:"source,omitempty" jsonschema:"Name of the source that has the table. Left out: the conversation's first source."`
+	Source  string  `json:"source,omitempty" jsonschema:"Name of the source that has the table. Required when the conversation has several sources."`
 }
 
 type distribution struct{ Options }

@@ -35,7 +35,7 @@ type statsInput struct {
 	Thought string `json:"thought,omitempty" jsonschema:"Why the statistics are needed, in one short sentence. The user sees it."`
 	Column  string `json:"column" jsonschema:"Name of the column."`
 	Table   string `json:"table,omitempty" jsonschema:"Name of the table or view. It may be left out when the source has only one."`
-	Source  string `json:"source,omitempty" jsonschema:"Name of the source that has the table. Left out: the conversation's first source."`
+	Source  string `json:"source,omitempty" jsonschema:"Name of the source that has the table. Required when the conversation has several sources."`
 }
 
 type stats struct{ Options }

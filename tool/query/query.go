@@ -41,7 +41,7 @@ func New(o Options) []agent.Tool {
 type runInput struct {
 	Thought string `json:"thought,omitempty" jsonschema:"Why this query is needed, in one short sentence. The user sees it."`
 	SQL     string `json:"sql" jsonschema:"One read-only SQL statement in the source's dialect. Use the exact names of tables and columns."`
-	Source  string `json:"source,omitempty" jsonschema:"Name of the source to query. Left out: the conversation's first source."`
+	Source  string `json:"source,omitempty" jsonschema:"Name of the source to query. Required when the conversation has several sources."`
 }
 
 type runQuery struct{ Options }

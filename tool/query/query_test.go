@@ -221,8 +221,27 @@ func TestOneOfSeveralSourcesIsAway(t *testing.T) {
 			t.Errorf("%s(%s) = %+v, %v; want a failure with %q", c.tool, c.input, out, err, c.want)
 		}
 	}
-	if out := run(t, sources, "run_query", `{"sql":"SELECT 1"}`, "shop", "broken", "gone"); out.IsError {
+	if out := run(t, sources, "run_query", `{"sql":"SELECT 1","source":"shop"}`, "shop", "broken", "gone"); out.IsError {
 		t.Errorf("the source that is there: %s", out.Content)
+	}
+}
+
+// TestNoSourceIsChosenSilently holds that a call which could mean several sources is an
+// error that names them.
+func TestNoSourceIsChosenSilently(t *testing.T) {
+	sources := tooltest.Sources{"shop": tooltest.Shop(t), "sales": tooltest.Shop(t)}
+	const want = "This conversation has several sources: say in source which one is meant. The sources are: shop, sales."
+	for tool, input := range map[string]string{"run_query": `{"sql":"SELECT 1"}`, "describe_table": `{"table":"orders"}`} {
+		out, err := call(t, sources, tool, input, "shop", "sales")
+		if err != nil || !out.IsError || out.Content != want || out.Rows != nil {
+			t.Errorf("%s = %+v, %v", tool, out, err)
+		}
+		if out := run(t, sources, tool, input, "sales"); out.IsError {
+			t.Errorf("%s with one source: %s", tool, out.Content)
+		}
+	}
+	if out := run(t, sources, "list_tables", `{}`, "shop", "sales"); out.IsError || !strings.Contains(out.Content, `"source":"sales"`) {
+		t.Errorf("list_tables lists all: %s", out.Content)
 	}
 }
 

@@ -166,7 +166,7 @@ func listRows(lists []listedSource) *footnote.Result {
 type describeInput struct {
 	Thought string `json:"thought,omitempty" jsonschema:"Why the description is needed, in one short sentence. The user sees it."`
 	Table   string `json:"table" jsonschema:"Name of the table or view, as list_tables or the schema gives it."`
-	Source  string `json:"source,omitempty" jsonschema:"Name of the source that has the table. Left out: the conversation's first source."`
+	Source  string `json:"source,omitempty" jsonschema:"Name of the source that has the table. Required when the conversation has several sources."`
 }
 
 type describeTable struct{ Options }

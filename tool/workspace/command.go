@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/sandbox"
 	"github.com/footnotehq/footnote/tool/schema"
@@ -17,6 +18,8 @@ import (
 const (
 	mostOutput  = 30_000
 	mostCommand = 100_000
+	scanTime    = time.Minute // to copy the files and to find what has changed, at most
+	memoryWait  = 30 * time.Second
 )
 
 type bashInput struct {
@@ -35,19 +38,13 @@ func (t bash) Spec() agent.Spec {
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
 		InputSchema: bashSchema,
 		Side:        agent.Server,
-		Timeout:     t.w.opts.Time + 10*time.Second, // the sandbox keeps the time; this is behind it
+		Timeout:     memoryWait + t.w.opts.Time + scanTime, // the sandbox keeps the time; this is behind it
 	}
 }
 
 var bashSchema = schema.For[bashInput](schema.Integer("timeout", 1, 3_600_000))
 
 func (t bash) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
-	select {
-	case t.w.commands <- struct{}{}:
-		defer func() { <-t.w.commands }()
-	case <-ctx.Done():
-		return agent.Output{}, context.Cause(ctx)
-	}
 	return t.w.use(ctx, call, func(s *space) (agent.Output, error) {
 		in, err := decode[bashInput](call)
 		if err != nil {
@@ -68,21 +65,78 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 	if asked := time.Duration(in.Timeout) * time.Millisecond; asked > 0 {
 		limits.Time = min(limits.Time, asked)
 	}
-	res, err := sandbox.Run(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
+	res, err := s.w.command(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
 	// Whatever became of it, what it did to the files is recorded.
-	changes, syncErr := s.sync(ctx, call.Name, call.ID)
+	rctx, stop := lasting(ctx)
+	defer stop()
+	changes, syncErr := s.sync(rctx, call.Name, call.ID)
 	if err = errors.Join(err, syncErr); err != nil {
-		if ctx.Err() == nil && errors.Is(err, sandbox.ErrUnavailable) {
-			s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err", err)
-			return agent.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; do not try again."), nil
-		}
-		return agent.Output{}, err
+		return s.notRun(ctx, err)
 	}
 	return agent.Output{
 		Content: said(res, limits, changes),
 		IsError: res.Exit != 0 || res.Ended != "",
 		Detail:  commandDetail(in, res, changes),
 	}, nil
+}
+
+// notRun returns what becomes of a command that failed by no fault of its own.
+func (s *space) notRun(ctx context.Context, err error) (agent.Output, error) {
+	refused, isRefused := errors.AsType[*noMemory](err)
+	switch {
+	case ctx.Err() == nil && isRefused:
+		return agent.Fail("The command was not run: " + refused.Error()), nil
+	case ctx.Err() == nil && errors.Is(err, sandbox.ErrUnavailable):
+		s.w.opts.Logger.Error("a command could not be confined and was not run", "conversation", s.conversation, "err", err)
+		return agent.Fail("The command was not run: the sandbox could not be set up. This is a fault of the server; do not try again."), nil
+	case errors.Is(err, sandbox.ErrNoSpace):
+		return agent.Output{}, &footnote.Error{
+			Code: footnote.StorageUnavailable, Message: "The disk is full: not all that the command changed could be kept.", Err: err,
+		}
+	}
+	return agent.Output{}, err
+}
+
+// noMemory is the error of a command for which there was no memory.
+type noMemory struct{ err error }
+
+func (e *noMemory) Unwrap() error { return e.err }
+
+func (e *noMemory) Error() string {
+	if footnote.CodeOf(e.err) == footnote.InvalidRequest { // there never will be
+		return footnote.MessageOf(e.err)
+	}
+	return "the server has no memory left for it, because other commands, files and queries use it. Try again in a moment."
+}
+
+// reserve waits for the memory of a command.
+func (w *Workspaces) reserve(ctx context.Context, l sandbox.Limits) (release func(), err error) {
+	if w.opts.Reserve == nil {
+		return func() {}, nil
+	}
+	wctx, stop := context.WithTimeout(ctx, memoryWait)
+	defer stop()
+	if release, err = w.opts.Reserve(wctx, Need(l.Memory, l.Disk)); err != nil {
+		return nil, &noMemory{err}
+	}
+	return release, nil
+}
+
+// command runs a command when there are a place and memory for it. They are held for no
+// longer than the command takes: what has changed is looked for afterwards.
+func (w *Workspaces) command(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	select {
+	case w.commands <- struct{}{}:
+		defer func() { <-w.commands }()
+	case <-ctx.Done():
+		return sandbox.Result{}, context.Cause(ctx)
+	}
+	release, err := w.reserve(ctx, c.Limits)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	defer release()
+	return sandbox.Run(ctx, c)
 }
 
 // said is what the model reads of a command.
@@ -102,8 +156,14 @@ func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
 	default:
 		fmt.Fprintf(&b, "(ended: %s)\n", because(res.Ended, l))
 	}
-	if res.Full {
+	switch {
+	case res.Full:
 		b.WriteString("(the workspace is full: the command could read its files and remove them, and nothing else)\n")
+	case res.Filled && res.Ended != sandbox.ByDisk:
+		fmt.Fprintf(&b, "(the workspace is full: its files may have %s together; delete some)\n", bytesText(l.Disk))
+	}
+	if res.TooDeep > 0 {
+		fmt.Fprintf(&b, "(%d folders were not kept: they lie too deep)\n", res.TooDeep)
 	}
 	if len(changes) > 0 {
 		b.WriteString("(" + summary(changes) + ")\n")
@@ -115,7 +175,7 @@ func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
 func output(res sandbox.Result) string {
 	text := func(b []byte) string {
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
-		return visible(strings.ReplaceAll(s, "\r\n", "\n"))
+		return shown(strings.ReplaceAll(s, "\r\n", "\n"))
 	}
 	if res.Dropped == 0 {
 		return text(res.Output)
@@ -153,7 +213,7 @@ func summary(changes []change) string {
 			list = append(list[:10:10], fmt.Sprintf("%d more", n-10))
 		}
 		if len(list) > 0 {
-			parts = append(parts, op.word+" "+visible(strings.Join(list, ", ")))
+			parts = append(parts, op.word+" "+shown(strings.Join(list, ", ")))
 		}
 	}
 	return strings.Join(parts, "; ")

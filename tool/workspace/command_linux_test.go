@@ -1,15 +1,21 @@
 package workspace_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
@@ -92,6 +98,127 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
+// Files that only seem large cost nothing: neither to run commands beside them, nor to
+// look for what has changed.
+func TestSparseFilesAreNotRead(t *testing.T) {
+	b := newBench(t, func(o *workspace.Options) { o.Time = time.Minute })
+	b.ok("Bash", in{"command": "for i in $(seq 110); do truncate -s 64M big$i; done; for i in $(seq 2000); do truncate -s 1M small$i; done; truncate -s 30K tiny"})
+	h := b.history()
+	if len(h) != 2111 {
+		t.Fatalf("%d changes are recorded", len(h))
+	}
+	kept := 0
+	for _, c := range h {
+		if c.Kept {
+			kept++
+		}
+	}
+	if kept != 1 {
+		t.Errorf("%d files are kept, want the tiny one", kept)
+	}
+	var before, after syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
+		t.Fatal(err)
+	}
+	b.ok("Bash", in{"command": "touch -c -d yesterday *; printf x | dd of=big7 bs=1 seek=1000000 conv=notrunc 2>/dev/null"})
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
+		t.Fatal(err)
+	}
+	// To hash the 9 GB that these files seem to have takes more than ten times as long.
+	if took := time.Duration(after.Utime.Nano() - before.Utime.Nano()); took > 3*time.Second {
+		t.Errorf("the processor was busy for %v", took)
+	}
+	if h = b.history()[2111:]; len(h) != 1 || h[0].Path != "big7" || h[0].Before == h[0].After {
+		t.Errorf("changes = %+v", h)
+	}
+}
+
+// A command waits for a place, but not for what another conversation's changes take to
+// be recorded.
+func TestPlacesAreGivenBackFirst(t *testing.T) {
+	slow := &slowLog{Store: store.NewMem(), entered: make(chan struct{}, 1), leave: make(chan struct{})}
+	b := newBench(t, func(o *workspace.Options) { o.Log, o.Places = slow, 1 })
+	run := func(conversation, command string) agent.Output {
+		for _, tool := range b.spaces.Tools() {
+			if tool.Spec().Name == "Bash" {
+				input, err := json.Marshal(in{"command": command})
+				if err != nil {
+					t.Error(err)
+				}
+				out, err := tool.Call(t.Context(), agent.Call{ID: "c", Name: "Bash", Input: input, Conversation: conversation, Principal: footnote.Principal{Org: "o", User: conversation}})
+				if err != nil {
+					t.Errorf("%s: %v", command, err)
+				}
+				return out
+			}
+		}
+		return agent.Output{}
+	}
+	done := make(chan agent.Output, 1)
+	go func() { done <- run("slow", "echo x >f") }()
+	<-slow.entered
+	if out := run("other", "echo y"); out.Content != "y\n" {
+		t.Errorf("the other conversation's command gave %q", out.Content)
+	}
+	close(slow.leave)
+	if out := <-done; out.Content != "(no output)\n(created f)\n" {
+		t.Errorf("the slow one gave %q", out.Content)
+	}
+}
+
+// A command takes its memory of what the process has for all it starts, gives it back,
+// and says so when there is none.
+func TestMemoryOfCommands(t *testing.T) {
+	const most = 512<<20 + 256<<20 + 80<<20
+	var reserved int64
+	var refusal error
+	b := newBench(t, func(o *workspace.Options) {
+		o.Reserve = func(_ context.Context, bytes int64) (func(), error) {
+			if refusal != nil {
+				return nil, refusal
+			}
+			reserved += bytes
+			if reserved != most {
+				t.Errorf("%d bytes are reserved, not %d", reserved, most)
+			}
+			return func() { reserved -= bytes }, nil
+		}
+	})
+	b.ok("Bash", in{"command": "echo x >f"})
+	if reserved != 0 {
+		t.Errorf("%d bytes were not given back", reserved)
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{context.DeadlineExceeded, "Try again in a moment."},
+		{footnote.Errorf(footnote.RateLimited, "busy"), "Try again in a moment."},
+		{footnote.Errorf(footnote.InvalidRequest, "Raise limits.child_memory."), "Raise limits.child_memory."},
+	} {
+		refusal = test.err
+		out := b.call("Bash", in{"command": "echo y >f"})
+		if !out.IsError || !strings.HasPrefix(out.Content, "The command was not run: ") || !strings.HasSuffix(out.Content, test.want) {
+			t.Errorf("%v: %q", test.err, out.Content)
+		}
+	}
+	if got := b.ok("Read", in{"file_path": "f"}); !strings.Contains(got, "x") {
+		t.Errorf("f = %q", got)
+	}
+}
+
+// slowLog takes its time to make streams.
+type slowLog struct {
+	store.Store
+	entered, leave chan struct{}
+}
+
+func (l *slowLog) CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error) {
+	l.entered <- struct{}{}
+	<-l.leave
+	return l.Store.CreateAppend(ctx, s, a)
+}
+
 // Links that a command makes lead the other tools nowhere.
 func TestLinksMadeByCommands(t *testing.T) {
 	b := newBench(t)
@@ -99,8 +226,8 @@ func TestLinksMadeByCommands(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("canary\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.ok("Bash", in{"command": "ln -s " + outside + " a; ln -s ../../secret.txt b; ln -s / root; mkfifo pipe; echo x >f; ln f g; mkdir -p sub && cd sub && ln -s ../../.. up"})
-	for _, name := range []string{"a", "b", "root" + outside, "pipe", "f", "g", "sub/up/secret.txt", "root/etc/passwd"} {
+	b.ok("Bash", in{"command": "ln -s " + outside + " a; ln -s ../../secret.txt b; ln -s / root; echo x >f; ln f g; mkdir -p sub && cd sub && ln -s ../../.. up"})
+	for _, name := range []string{"a", "b", "root" + outside, "f", "g", "sub/up/secret.txt", "root/etc/passwd"} {
 		for tool, input := range map[string]in{"Read": {"file_path": name}, "Write": {"file_path": name, "content": "x"}, "Edit": {"file_path": name, "old_string": "canary", "new_string": "x"}} {
 			if out := b.call(tool, input); !out.IsError || strings.Contains(out.Content, "canary") {
 				t.Errorf("%s(%s) = %s", tool, name, out.Content)
@@ -142,4 +269,60 @@ func TestConfine(t *testing.T) {
 	if err := errors.Unwrap(workspace.Confine(t.Context(), "/proc/nowhere")); err == nil {
 		t.Error("a folder that cannot be made was accepted")
 	}
+}
+
+// What a command did is recorded as its doing also when nobody waits for it any more;
+// looking for what others did ends with the run.
+func TestRecordsOfCancelledCommands(t *testing.T) {
+	gone := errors.New("gone")
+	t.Run("after the command", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b := newBench(t, func(o *workspace.Options) {
+			o.Reserve = func(context.Context, int64) (func(), error) {
+				return func() { cancel(gone) }, nil // it has ended, and its record is next
+			}
+		})
+		if _, err := b.callIn(ctx, "Bash", in{"command": "echo x >f; echo y >g"}); err != nil && !errors.Is(err, gone) {
+			t.Fatal(err)
+		}
+		all := b.history()
+		if len(all) != 2 || all[0].Tool != "Bash" || all[1].Tool != "Bash" {
+			t.Errorf("recorded: %+v", all)
+		}
+	})
+	t.Run("before the command", func(t *testing.T) {
+		log := &leavingLog{Store: store.NewMem()}
+		b := newBench(t, func(o *workspace.Options) { o.Log = log })
+		b.log = log
+		b.ok("Bash", in{"command": "echo 1 >a"})
+		for i := range 600 {
+			b.put(fmt.Sprintf("f%d", i), "x")
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		log.leave = func() { cancel(gone) }
+		if _, err := b.callIn(ctx, "Bash", in{"command": "echo 2 >a"}); !errors.Is(err, gone) {
+			t.Errorf("Bash = %v", err)
+		}
+		if all := b.history(); len(all) >= 601 {
+			t.Errorf("all %d changes are recorded for nobody", len(all))
+		}
+		b.ok("Bash", in{"command": "true"}) // what was not looked at is not lost
+		if all := b.history(); len(all) != 601 {
+			t.Errorf("%d changes are recorded, want 601", len(all))
+		}
+	})
+}
+
+// leavingLog calls leave when something has been appended.
+type leavingLog struct {
+	store.Store
+	leave func()
+}
+
+func (l *leavingLog) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	events, err := l.Store.Append(ctx, a)
+	if l.leave != nil {
+		l.leave()
+	}
+	return events, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
 	"github.com/footnotehq/footnote/internal/udiff"
+	"github.com/footnotehq/footnote/internal/visible"
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
@@ -123,7 +124,7 @@ func numbered(text string, offset, limit int) (out string, first, last, all int)
 			line = c + "… (the line is longer)"
 		}
 		if full = b.Len()+len(line) > mostShown && last >= offset; !full {
-			fmt.Fprintf(&b, "%6d\t%s\n", n, visible(line))
+			fmt.Fprintf(&b, "%6d\t%s\n", n, shown(line))
 			last = n
 		}
 	}
@@ -237,7 +238,9 @@ func (s *space) change(ctx context.Context, call agent.Call, rel string, data []
 	if err := s.put(rel, data); err != nil {
 		return agent.Output{}, err
 	}
-	changes, err := s.record(ctx, call.Name, call.ID, []string{rel})
+	rctx, stop := lasting(ctx)
+	defer stop()
+	changes, err := s.record(rctx, call.Name, call.ID, []string{rel})
 	if err != nil {
 		return agent.Output{}, err
 	}
@@ -252,7 +255,7 @@ func (s *space) change(ctx context.Context, call agent.Call, rel string, data []
 	}
 	content := fmt.Sprintf("%s %s (+%d −%d lines, %s).", verb, rel, d.Added, d.Removed, bytesText(d.Size))
 	if diff := changes[0].Diff; diff != "" && exists {
-		content += "\n\n" + shortened(visible(diff), diffForModel)
+		content += "\n\n" + shortened(shown(diff), diffForModel)
 	}
 	return agent.Output{Content: content, Detail: d.json()}, nil
 }
@@ -402,23 +405,6 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// visible shows characters that would hide or reorder a text, or end it for a
-// store, as their code points.
-func visible(s string) string {
-	hidden := func(r rune) bool {
-		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
-			r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
-	}
-	if strings.IndexFunc(s, hidden) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+// shown is a text with what would hide or reorder it, or move the place where a
+// terminal writes, as code points.
+func shown(s string) string { return strings.ReplaceAll(visible.Text(s), "\r", "<U+000D>") }

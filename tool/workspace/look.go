@@ -74,7 +74,7 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	if digest != "" {
 		data, err := w.opts.Log.Blob(ctx, StreamOf(conversation), digest)
 		if footnote.CodeOf(err) == footnote.NotFound {
-			return nil, missing
+			return nil, w.notKept(ctx, conversation, digest)
 		}
 		return data, err
 	}

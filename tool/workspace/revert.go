@@ -15,7 +15,7 @@ import (
 // the rules of Write and is recorded as a change of its own, so it can be reverted,
 // too. The model must read the file again before it changes it.
 //
-// The error's code is NotFound when the file's history has no such content,
+// The error's code is NotFound when the file's history has no such content, or has it no more,
 // InvalidRequest when the file cannot be written, and Conflict while a command works
 // in the workspace.
 func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversation, path, digest string) error {
@@ -56,7 +56,9 @@ func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest st
 		if err := s.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return agent.Output{}, writing(rel, err)
 		}
-		_, err := s.record(ctx, call.Name, "", []string{rel})
+		rctx, stop := lasting(ctx)
+		defer stop()
+		_, err := s.record(rctx, call.Name, "", []string{rel})
 		return agent.Output{}, err
 	})
 	if err == nil && out.IsError {
@@ -84,7 +86,7 @@ func (w *Workspaces) past(ctx context.Context, conversation, rel, digest string)
 		}
 		data, err := w.opts.Log.Blob(ctx, stream, digest)
 		if footnote.CodeOf(err) == footnote.NotFound {
-			break // too large to be kept
+			return nil, errNotKept
 		}
 		return data, err
 	}

@@ -74,7 +74,7 @@ func globbed(in globInput, files []found) agent.Output {
 			fmt.Fprintf(&b, "… and %d more. Use a narrower pattern.\n", len(files)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%s (%s)\n", visible(f.name), bytesText(f.info.Size()))
+		fmt.Fprintf(&b, "%s (%s)\n", shown(f.name), bytesText(f.info.Size()))
 	}
 	return agent.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), mostGlobbed)])}
 }
@@ -331,7 +331,7 @@ func (h *hits) add(line string) {
 		return
 	}
 	h.shown++
-	h.b.WriteString(visible(line) + "\n")
+	h.b.WriteString(shown(line) + "\n")
 }
 
 func (h *hits) text(pattern string) string {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/sparse"
 	"github.com/footnotehq/footnote/internal/udiff"
 )
 
@@ -34,6 +36,7 @@ type space struct {
 	exists bool  // the stream does
 	last   int64 // sequence of its last event
 	files  map[string]known
+	kept   history
 	seen   map[string]footnote.Digest // what the model has read or written
 	// continued says that the stream had events when it was loaded: what the model
 	// had seen before is not known, but what it did is.
@@ -47,6 +50,12 @@ type known struct {
 	kept    bool
 	outside bool // as something left it that the model does not know of
 	changed time.Time
+	inode   uint64
+}
+
+// is reports whether a file is, as far as can be told without reading it, as it was.
+func (k known) is(info fs.FileInfo) bool {
+	return k.size == info.Size() && k.inode == inode(info) && k.changed.Equal(stamp(info))
 }
 
 // open makes the folder where it is missing, reads the stream the first time, and
@@ -101,6 +110,7 @@ func (s *space) refresh(ctx context.Context) error {
 // load reads the stream.
 func (s *space) load(ctx context.Context) error {
 	s.files, s.seen, s.last, s.exists = map[string]known{}, map[string]footnote.Digest{}, 0, false
+	s.kept = history{order: map[footnote.Digest]int64{}}
 	for ev, err := range s.w.opts.Log.Events(ctx, s.stream(), 0) {
 		if footnote.CodeOf(err) == footnote.NotFound {
 			break
@@ -110,7 +120,7 @@ func (s *space) load(ctx context.Context) error {
 		}
 		s.exists, s.last = true, ev.Seq
 		if b, ok := ev.Body.(footnote.WorkspaceChanged); ok {
-			s.apply(b)
+			s.apply(b, ev.Seq)
 		}
 	}
 	s.loaded, s.continued = true, s.exists
@@ -119,7 +129,11 @@ func (s *space) load(ctx context.Context) error {
 
 func (s *space) stream() string { return StreamOf(s.conversation) }
 
-func (s *space) apply(b footnote.WorkspaceChanged) {
+func (s *space) apply(b footnote.WorkspaceChanged, seq int64) {
+	s.kept.diffs += int64(len(b.Diff))
+	if b.Kept {
+		s.kept.order[b.After] = seq
+	}
 	if b.Op == opDelete {
 		delete(s.files, b.Path)
 		return
@@ -150,6 +164,9 @@ func (s *space) restore(ctx context.Context) error {
 			continue
 		}
 		data, err := s.w.opts.Log.Blob(ctx, s.stream(), k.digest)
+		if footnote.CodeOf(err) == footnote.NotFound {
+			continue // it was dropped
+		}
 		if err != nil {
 			return err
 		}
@@ -195,7 +212,9 @@ func (s *space) furnish(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = s.sync(ctx, byTemplate, "")
+	rctx, stop := lasting(ctx)
+	defer stop()
+	_, err = s.sync(rctx, byTemplate, "")
 	return err
 }
 
@@ -274,8 +293,11 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 	var names []string
 	there := map[string]bool{}
 	err := walk(s.root, func(name string, info fs.FileInfo) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		there[name] = true
-		if k, ok := s.files[name]; !ok || k.size != info.Size() || !k.changed.Equal(stamp(info)) {
+		if k, ok := s.files[name]; !ok || !k.is(info) {
 			names = append(names, name)
 		}
 		return nil
@@ -294,24 +316,51 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 	return s.record(ctx, tool, callID, names)
 }
 
+// recordTime is how long recording what was done may go on after its run has ended.
+const recordTime = 10 * time.Second
+
+// lasting returns a context that ends recordTime after ctx: what a call has done to files
+// is recorded as its doing also when nobody waits for it any more. stop must be called.
+func lasting(ctx context.Context) (_ context.Context, stop func()) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unlink := context.AfterFunc(ctx, func() {
+		late := time.NewTimer(recordTime)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			cancel(context.Cause(ctx))
+		case <-out.Done():
+		}
+	})
+	return out, func() { unlink(); cancel(nil) }
+}
+
 // batchBytes is how much content one append carries.
 const batchBytes = 16 << 20
 
 // record writes what has become of files to the stream. Files that are as the
-// stream said are left out.
+// stream said are left out. When ctx ends, what was found so far is written, the rest is
+// found the next time, and the error is ctx's cause.
 func (s *space) record(ctx context.Context, tool, callID string, names []string) ([]change, error) {
 	var changes []change
 	var batch []footnote.Body
 	blobs, size := map[footnote.Digest][]byte{}, 0
+	room := s.newRoom()
 	flush := func() error {
 		if err := s.append(ctx, batch, blobs); err != nil {
+			return err
+		}
+		if err := s.bound(ctx, blobs); err != nil {
 			return err
 		}
 		batch, blobs, size = nil, map[footnote.Digest][]byte{}, 0
 		return nil
 	}
 	for _, name := range names {
-		c, data, err := s.compare(ctx, name)
+		if ctx.Err() != nil {
+			return nil, errors.Join(context.Cause(ctx), flush())
+		}
+		c, data, err := s.compare(ctx, name, room)
 		if err != nil {
 			return nil, err
 		}
@@ -323,6 +372,7 @@ func (s *space) record(ctx context.Context, tool, callID string, names []string)
 			k.outside = unseen(tool)
 			s.files[name] = k
 		}
+		s.kept.diffs += int64(len(c.Diff))
 		changes = append(changes, *c)
 		batch = append(batch, c.WorkspaceChanged)
 		if c.Kept {
@@ -339,38 +389,69 @@ func (s *space) record(ctx context.Context, tool, callID string, names []string)
 }
 
 // compare tells what has become of one file; nil when it is as the stream said.
-func (s *space) compare(ctx context.Context, name string) (*change, []byte, error) {
+func (s *space) compare(ctx context.Context, name string, room *room) (*change, []byte, error) {
 	k, had := s.files[name]
-	data, info, err := s.content(name)
+	now, data, err := s.look(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !had {
 			return nil, nil, nil
 		}
 		delete(s.files, name)
 		c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opDelete, Before: k.digest}}
-		if before, ok := s.before(ctx, k); ok {
-			c.diff(string(before), "", true, false, true)
+		if before, ok := s.before(ctx, k, room, k.size); ok {
+			c.diff(string(before), "", true, false, room)
 		}
 		return c, nil, nil
 	}
 	if err != nil {
 		return nil, nil, nil // not a file that is followed: a link, or one with a second name
 	}
-	now := known{digest: digestOf(data), size: info.Size(), kept: len(data) <= mostKept, changed: stamp(info)}
 	if had && k.digest == now.digest {
-		k.changed = now.changed
+		k.changed, k.inode = now.changed, now.inode
 		s.files[name] = k
 		return nil, nil, nil
 	}
+	now.kept = data != nil && room.keep(len(data))
 	s.files[name] = now
 	c := &change{WorkspaceChanged: footnote.WorkspaceChanged{Path: name, Op: opCreate, After: now.digest, Size: now.size, Kept: now.kept}}
 	if had {
 		c.Op, c.Before = opWrite, k.digest
 	}
-	if before, ok := s.before(ctx, k); ok || !had {
-		c.diff(string(before), string(data), had, true, false)
+	if data == nil {
+		return c, nil, nil
+	}
+	if before, ok := s.before(ctx, k, room, k.size+now.size); ok || !had {
+		c.diff(string(before), string(data), had, false, room)
 	}
 	return c, data, nil
+}
+
+// look reads a file that is followed. Of one that can be kept the content comes, too;
+// that of a larger one, or of one that is mostly holes, is never in memory.
+func (s *space) look(name string) (known, []byte, error) {
+	f, info, err := openFile(s.root, name)
+	if err != nil {
+		return known{}, nil, err
+	}
+	defer f.Close()
+	now := known{size: info.Size(), changed: stamp(info), inode: inode(info)}
+	holes := now.size > mostHole && sparse.HasHoles(f, now.size)
+	if now.size <= mostKept && !holes {
+		data, err := io.ReadAll(io.LimitReader(f, mostKept))
+		if data == nil {
+			data = []byte{}
+		}
+		now.digest, now.size = digestOf(data), int64(len(data))
+		return now, data, err
+	}
+	if holes {
+		now.digest, err = digestOfData(f, now.size)
+		return now, nil, err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, io.LimitReader(f, min(now.size, mostRead)))
+	now.digest = digestText(sum)
+	return now, nil, err
 }
 
 // content is the content of a file that is followed, up to a size.
@@ -384,8 +465,46 @@ func (s *space) content(name string) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-func (s *space) before(ctx context.Context, k known) ([]byte, bool) {
-	if !k.kept {
+// What the changes of one call may cost together. Beyond it a change is recorded with
+// its digests, and without its content or its difference.
+const (
+	mostDiffing = 8 << 20 // bytes that differences are made of
+	mostDiffs   = 1 << 20 // bytes of differences, while those of all calls are within Options.History
+	leastDiffs  = mostDiff
+	longestDiff = 2 * time.Second
+)
+
+// room is what is left of it.
+type room struct {
+	content, diffing, diffs int
+	until                   time.Time
+}
+
+func (s *space) newRoom() *room {
+	diffs := max(leastDiffs, min(mostDiffs, s.w.opts.History-s.kept.diffs))
+	return &room{content: int(s.w.opts.History / 4), diffing: mostDiffing, diffs: int(diffs), until: time.Now().Add(longestDiff)}
+}
+
+func (r *room) keep(n int) bool {
+	if n > r.content {
+		return false
+	}
+	r.content -= n
+	return true
+}
+
+// diff reports whether a difference of so many bytes can still be made.
+func (r *room) diff(n int64) bool {
+	if n > mostDiffed || n > int64(r.diffing) || r.diffs <= 0 || time.Now().After(r.until) {
+		return false
+	}
+	r.diffing -= int(n)
+	return true
+}
+
+// before is what a file held, when a difference of so many bytes can be made.
+func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byte, bool) {
+	if !room.diff(n) || !k.kept {
 		return nil, false
 	}
 	data, err := s.w.opts.Log.Blob(ctx, s.stream(), k.digest)
@@ -396,15 +515,16 @@ func (s *space) before(ctx context.Context, k known) ([]byte, bool) {
 const mostDiff = 64 << 10
 
 // diff notes how the text changed, where both sides are text and not too long.
-func (c *change) diff(old, new string, had, has, deleted bool) {
+func (c *change) diff(old, new string, had, deleted bool, room *room) {
 	if len(old)+len(new) > mostDiffed || binary([]byte(old)) || binary([]byte(new)) {
 		return
 	}
 	c.hunks = udiff.Hunks(old, new)
 	text := udiff.Unified(c.Path, !had, deleted, c.hunks)
-	if len(text) > mostDiff {
-		text = clip(text, mostDiff) + "\n… (the diff goes on)\n"
+	if most := min(mostDiff, room.diffs); len(text) > most {
+		text = clip(text, most) + "\n… (the diff goes on)\n"
 	}
+	room.diffs -= len(text)
 	c.Diff = text
 }
 

@@ -13,3 +13,11 @@ func stamp(info fs.FileInfo) time.Time {
 	}
 	return info.ModTime()
 }
+
+// inode tells a file from one that has taken its name.
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}

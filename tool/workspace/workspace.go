@@ -41,6 +41,9 @@ type Log interface {
 	Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error)
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
+	Blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error)
+	DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error
+	Holdings(ctx context.Context, org, kind string) ([]footnote.Holding, error)
 	Delete(ctx context.Context, id string) error
 }
 
@@ -57,7 +60,17 @@ type Options struct {
 	Time     time.Duration // of a command; default 2 min
 	Memory   int64         // of a command, in bytes; default 512 MB
 	Size     int64         // of a workspace, in bytes; default 256 MB
-	Logger   *slog.Logger
+	Places   int           // for commands, at a time; default 4
+	// Reserve, when set, takes the memory of a command (see Need) of what the process
+	// gives to all it starts, and waits for it until ctx ends. The command gives it back
+	// with release.
+	Reserve func(ctx context.Context, bytes int64) (release func(), err error)
+	// History bounds the contents that are kept of a workspace's files, in bytes, those
+	// that they had before included; default 64 MB.
+	History int64
+	// OrgHistory bounds those of all workspaces of an organisation; default 1 GB.
+	OrgHistory int64
+	Logger     *slog.Logger
 }
 
 // Workspaces are the workspaces of all conversations. They may be used by several
@@ -70,12 +83,13 @@ type Workspaces struct {
 
 	mu     sync.Mutex // guards below
 	spaces map[string]*space
+	orgs   map[string]*orgHistory
 }
 
 // Bounds that no setting changes.
 const (
 	mostSpaces   = 256      // workspaces whose state is in memory
-	mostCommands = 4        // commands at a time, of all conversations
+	mostCommands = 4        // commands at a time, of all conversations, by default
 	mostFiles    = 5_000    // files of a workspace that are followed
 	mostKept     = 1 << 20  // bytes of a file whose contents are kept in the log
 	mostText     = 4 << 20  // bytes of a file that Edit and Write change
@@ -97,6 +111,15 @@ func Open(o Options) (*Workspaces, error) {
 	if o.Size <= 0 {
 		o.Size = 256 << 20
 	}
+	if o.Places <= 0 {
+		o.Places = mostCommands
+	}
+	if o.History <= 0 {
+		o.History = 64 << 20
+	}
+	if o.OrgHistory <= 0 {
+		o.OrgHistory = 1 << 30
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -113,7 +136,7 @@ func Open(o Options) (*Workspaces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
-	w := &Workspaces{opts: o, root: root, commands: make(chan struct{}, mostCommands), spaces: map[string]*space{}}
+	w := &Workspaces{opts: o, root: root, commands: make(chan struct{}, o.Places), spaces: map[string]*space{}, orgs: map[string]*orgHistory{}}
 	if o.Shared {
 		if err := w.settleIn(); err != nil {
 			return nil, errors.Join(err, root.Close())
@@ -121,6 +144,10 @@ func Open(o Options) (*Workspaces, error) {
 	}
 	return w, nil
 }
+
+// Need returns the memory that a command takes, when its processes may have so much and
+// its workspace, which lies in memory meanwhile, that size.
+func Need(memory, size int64) int64 { return memory + size + sandbox.Scratch }
 
 // Confine proves that commands can be confined on this system; hidden are files and
 // folders that no command may see. The error says for people what is missing.
@@ -160,7 +187,9 @@ func folderOf(conversation string) string {
 func (w *Workspaces) path(folder string) string { return filepath.Join(w.opts.Folder, folder) }
 
 // StreamOf is the stream of a conversation's workspace.
-func StreamOf(conversation string) string { return "workspace_" + folderOf(conversation) }
+func StreamOf(conversation string) string { return streamPrefix + folderOf(conversation) }
+
+const streamPrefix = "workspace_"
 
 func digestOf(data []byte) footnote.Digest {
 	sum := sha256.Sum256(data)

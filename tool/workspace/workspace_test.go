@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ type bench struct {
 	spaces *workspace.Workspaces
 	dir    string // of the conversation
 	calls  int
+	in     string // the conversation of calls; empty: conversation
 }
 
 const conversation = "conv-1"
@@ -63,6 +65,15 @@ func (b *bench) start(change ...func(*workspace.Options)) {
 
 func (b *bench) call(name string, input map[string]any) agent.Output {
 	b.t.Helper()
+	out, err := b.callIn(b.t.Context(), name, input)
+	if err != nil {
+		b.t.Fatalf("%s(%v) = %v", name, input, err)
+	}
+	return out
+}
+
+func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (agent.Output, error) {
+	b.t.Helper()
 	data, err := json.Marshal(input)
 	if err != nil {
 		b.t.Fatal(err)
@@ -75,19 +86,16 @@ func (b *bench) call(name string, input map[string]any) agent.Output {
 			b.t.Fatalf("%s does not accept %s: %v", name, data, err)
 		}
 		b.calls++
-		out, err := tool.Call(b.t.Context(), agent.Call{
-			ID: fmt.Sprintf("call_%d", b.calls), Name: name, Input: data, Conversation: conversation, Principal: footnote.Principal{Org: "o", User: "u"},
+		out, err := tool.Call(ctx, agent.Call{
+			ID: fmt.Sprintf("call_%d", b.calls), Name: name, Input: data, Conversation: cmp.Or(b.in, conversation), Principal: footnote.Principal{Org: "o", User: "u"},
 		})
-		if err != nil {
-			b.t.Fatalf("%s(%s) = %v", name, data, err)
-		}
 		if len(out.Detail) > 0 && !json.Valid(out.Detail) || len(out.Detail) > 256<<10 {
 			b.t.Errorf("%s: detail is not JSON or has %d bytes", name, len(out.Detail))
 		}
-		return out
+		return out, err
 	}
 	b.t.Fatalf("no tool %s", name)
-	return agent.Output{}
+	return agent.Output{}, nil
 }
 
 // ok is call for what must succeed, and fails for what must not.

@@ -22,6 +22,7 @@ function csv() {
 }
 
 const sales = { name: "sales.csv", mimeType: "text/csv", buffer: csv() };
+const few = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from("id,region,customer,amount\n1,North,Kanarie1x,2.5\n2,South,Kanarie2x,3.5\n") };
 const requests = [];
 let server;
 before(async () => {
@@ -36,15 +37,30 @@ async function openFile(page, file) {
   const chosen = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "File", exact: true }).click();
   await page.getByRole("menuitem", { name: /Open in this browser/ }).or(page.getByRole("menuitemradio", { name: /Open in this browser/ })).click();
-  await (await chosen).setFiles(file);
+  await (await chosen).setFiles(file, { timeout: 60_000 });
 }
 
 const files = (page) => page.getByRole("region", { name: "Files in this browser" });
 const ready = (page, words) => files(page).getByText(words).waitFor({ timeout: 60_000 });
 
-async function allow(page, words) {
-  await files(page).getByRole("button", { name: /The model sees/ }).click();
-  await page.getByRole("menuitemradio", { name: words }).click();
+const asked = (page) => page.getByRole("region", { name: "Cells to send" });
+
+/** Asks, and answers each question about cells with one button until the answer is
+ *  there. Gives the cells that were shown before they went. */
+async function askAnd(page, question, button) {
+  await page.getByRole("textbox", { name: "Your question" }).fill(question);
+  await page.getByRole("button", { name: "Send" }).click();
+  const shown = [];
+  const turn = page.getByRole("article", { name: `Question: ${question}` }).last();
+  const end = turn.getByRole("button", { name: /Copy the answer|Answer again/ }).first();
+  for (;;) {
+    await asked(page).or(end).first().waitFor({ timeout: 60_000 });
+    if (!(await asked(page).isVisible())) return shown;
+    const title = await asked(page).innerText();
+    shown.push(...(await asked(page).getByRole("cell").allInnerTexts()), ...(await asked(page).getByRole("columnheader").allInnerTexts()));
+    await asked(page).getByRole("button", { name: button }).click({ timeout: 60_000 });
+    await page.waitForFunction((t) => document.querySelector("[aria-label='Cells to send']")?.innerText !== t, title, { timeout: 60_000 });
+  }
 }
 
 /** Everything that the program has kept or said. */
@@ -56,6 +72,13 @@ async function kept() {
   return all;
 }
 
+/** All that the page sends from now on. */
+function record(page) {
+  let all = "";
+  page.on("request", (r) => (all += `${r.url()} ${JSON.stringify(r.headers())} ${r.postData() ?? ""}\n`));
+  return () => all;
+}
+
 const canaries = (text) => new Set(text.match(/Kanarie\d+x/g) ?? []).size;
 
 test("200,000 rows are asked and charted, and the answer survives a reload", async () => {
@@ -63,7 +86,7 @@ test("200,000 rows are asked and charted, and the answer survives a reload", asy
   await openFile(page, sales);
   await ready(page, "200,000 rows");
   await shot(page, "local-home");
-  await ask(page, "Sales by region");
+  await askAnd(page, "Sales by region", /^Send \d+ cells$/);
   const table = page.getByRole("tab", { name: "Table" });
   await table.click();
   await page.getByRole("gridcell", { name: "North" }).or(page.getByRole("cell", { name: "North" })).first().waitFor();
@@ -84,13 +107,22 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   const page = await open(server.url, { allow: [/Content Security Policy/, /Refused to connect/, /policy/] });
   await openFile(page, sales);
   await ready(page, "200,000 rows");
-  await allow(page, "No cells");
   requests.length = 0;
-  await ask(page, "Give me all of it");
+  const leaves = record(page);
+  // Nothing goes while the page asks, and a no is a no for all that follows.
+  await page.getByRole("textbox", { name: "Your question" }).fill("Give me all of it");
+  await page.getByRole("button", { name: "Send" }).click();
+  await asked(page).getByRole("table").waitFor({ timeout: 60_000 });
+  assert.equal(canaries(leaves()), 0, "the page sent values before it was allowed to");
+  await shot(page, "local-asks");
+  await asked(page).getByLabel("Do not ask again in this conversation").check();
+  await asked(page).getByRole("button", { name: "Send none" }).click();
+  await answered(page, "Give me all of it");
   await page.getByText("That is all of it.").first().waitFor();
   const sent = requests.join("\n");
   assert.ok(sent.includes("CREATE TABLE"), "the model was told the names");
   assert.equal(canaries(sent), 0, "the model was sent values");
+  assert.equal(canaries(leaves()), 0, "the page sent values");
   assert.equal(canaries(await kept()), 0, "the server kept values");
   // The statements that change something were refused, and nothing was changed.
   assert.match(sent, /Only statements that read can be run here/);
@@ -101,13 +133,14 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   await page.done();
 });
 
-test("as many cells as are allowed, and no more", async () => {
+test("exactly the cells that were shown are sent, and no more", async () => {
   const page = await open(server.url, { allow: [/Content Security Policy/, /Refused to connect/, /policy/] });
   await openFile(page, sales);
   await ready(page, "200,000 rows");
-  await allow(page, "50 cells");
   requests.length = 0;
-  await ask(page, "Give me all of it again");
+  const leaves = record(page);
+  const shown = canaries((await askAnd(page, "Give me all of it again", /^Send \d+ cells?$/)).join("\n"));
+  assert.equal(canaries(leaves()), shown, "what was shown is not what was sent");
   await page.getByText("That is all of it.").first().waitFor();
   const sent = requests.join("\n");
   const seen = canaries(sent);
@@ -128,7 +161,7 @@ test("a query that is stopped ends, and the next one works", async () => {
   await page.getByRole("button", { name: "Stop" }).click();
   const turn = page.getByRole("article", { name: "Question: A slow one" });
   await turn.getByText(/[Ss]topped/).first().waitFor();
-  await ask(page, "Sales by region");
+  await askAnd(page, "Sales by region", "Send none");
   await page.getByText("The regions are compared in the chart.").first().waitFor();
   await page.done();
 });
@@ -166,10 +199,11 @@ test("the sandbox reaches nothing", async () => {
             new Promise((resolve) => {
               const w = new Worker(`/assets/${script}`, { type: "module" });
               const end = (v) => (w.terminate(), resolve(v));
-              w.onmessage = (e) => end(JSON.stringify(e.data));
+              w.onmessage = (e) => e.data.ready || end(JSON.stringify(e.data));
               w.onerror = () => end("error");
               setTimeout(() => end("still running"), 3000);
-              w.postMessage({ code: `${code}; return [{ reached: 1 }]`, source: 0, steps: [{ columns: ["a"], rows: [[1]] }] });
+              w.postMessage({ code: `${code}; return [{ reached: 1 }]` });
+              w.postMessage({ source: 0, steps: [{ columns: ["a"], rows: [[1]] }] });
             }),
         ),
       ),
@@ -183,8 +217,9 @@ test("the sandbox reaches nothing", async () => {
     (script) =>
       new Promise((resolve) => {
         const w = new Worker(`/assets/${script}`, { type: "module" });
-        w.onmessage = (e) => resolve(e.data);
-        w.postMessage({ code: "return data.map((r) => ({ twice: r.a * 2, all: allSteps.length }))", source: 1, steps: [{ columns: ["a"], rows: [] }, { columns: ["a"], rows: [[21]] }] });
+        w.onmessage = (e) => e.data.ready || resolve(e.data);
+        w.postMessage({ code: "return data.map((r) => ({ twice: r.a * 2, all: allSteps.length }))" });
+        w.postMessage({ source: 1, steps: [{ columns: ["a"], rows: [] }, { columns: ["a"], rows: [[21]] }] });
       }),
     script,
   );
@@ -243,5 +278,90 @@ test("files of all kinds", async () => {
   assert.deepEqual(await columns("book.xlsx"), ["Name varchar", "Day date", "Amount double", "Paid boolean"]);
   assert.deepEqual(await columns("snappy.parquet"), ["id bigint", "name varchar", "day date", "amount double"]);
   await shot(page, "local-kinds");
+  await page.done();
+});
+
+test("a choice holds for its conversation, can be changed, and is asked anew in the next", async () => {
+  const page = await open(server.url);
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  await files(page).getByText(/id, region, customer, amount, sold at. No cells/).waitFor();
+  await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
+  await page.getByRole("button", { name: "Send" }).click();
+  // By keyboard alone, and after a reload: the question is still there.
+  await asked(page).waitFor({ timeout: 60_000 });
+  await page.reload();
+  await asked(page).getByLabel("Do not ask again in this conversation").focus({ timeout: 60_000 });
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await answered(page, "Sales by region");
+  await files(page).getByRole("button", { name: "Cells: up to 50" }).click();
+  await page.getByRole("menuitemradio", { name: /Send none/ }).click();
+  const leaves = record(page);
+  await ask(page, "Sales by region once more");
+  assert.match(leaves(), /"rows":\[\]/);
+  await page.getByRole("link", { name: "New question" }).first().click();
+  await openFile(page, few); // the reload forgot that questions are about files
+  await ready(page, "2 rows");
+  await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region anew");
+  await page.getByRole("button", { name: "Send" }).click();
+  await asked(page).getByRole("button", { name: "Send none" }).click({ timeout: 60_000 });
+  await answered(page, "Sales by region anew");
+  await page.done();
+});
+
+test("a question about cells is answered in any tab, and put away by a new question", async () => {
+  const page = await open(server.url);
+  const leaves = record(page);
+  await openFile(page, few);
+  await ready(page, "2 rows");
+  await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText(/for you to choose below which cells to send/).waitFor({ timeout: 60_000 });
+  const other = await open(page.url(), { context: page.context() });
+  await asked(other).getByLabel("Do not ask again in this conversation").check({ timeout: 60_000 });
+  await asked(other).getByRole("button", { name: "Send none" }).click();
+  await answered(page, "Sales by region");
+  await answered(other, "Sales by region");
+  assert.equal(await asked(page).count(), 0);
+  // What is chosen in one tab holds in the other.
+  await files(page).getByRole("button", { name: "Cells: none" }).click();
+  await page.getByRole("menuitemradio", { name: /Ask before each send/ }).click();
+  await files(other).getByRole("button", { name: "Cells: ask first" }).waitFor();
+  await other.done();
+  const field = page.getByRole("textbox", { name: "Your question" });
+  await field.fill("Sales by region once more");
+  await field.press("Enter");
+  await asked(page).waitFor({ timeout: 60_000 });
+  // From the empty question field the upward arrow leads to the card.
+  await field.press("ArrowUp");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Cells to send");
+  await field.fill("Sales by region instead");
+  await field.press("Enter");
+  await answered(page, "Sales by region instead");
+  assert.equal(await asked(page).count(), 0);
+  assert.doesNotMatch(leaves(), /North|South/);
+  await page.done();
+});
+
+test("a transform that takes too long is told in our own words", async () => {
+  const page = await open(server.url);
+  await openFile(page, sales);
+  await ready(page, "200,000 rows");
+  requests.length = 0;
+  await askAnd(page, "An endless transform", "Send none");
+  const sent = requests.join("\n");
+  assert.match(sent, /The transform was stopped after 10 s\. Compute less, or aggregate the rows in SQL first\./);
+  assert.match(sent, /SyntaxError: missing \) after argument list/);
+  assert.match(sent, /There is no table nothing; there are sales\./);
+  assert.match(sent, /TypeError: Cannot read properties of undefined \(reading 'toFixed'\)/);
+  assert.match(sent, /Binder Error: the statement failed while it read rows/);
+  assert.equal(canaries(sent), 0, "an error has values in it");
+  const turn = page.getByRole("article", { name: "Question: An endless transform" });
+  await turn.getByRole("button", { name: /queries/ }).click();
+  await turn.getByRole("button", { name: /Loop for ever/ }).click();
+  await page.getByText("The transform was stopped after 10 s.").first().waitFor();
   await page.done();
 });

@@ -6,7 +6,7 @@ import { useAnalysis } from './useAnalysis.js';
 export function Page() {
   const [data, setData] = useState(null);
   const [says, setSays] = useState('');
-  const [cells, setCells] = useState(50);
+  const [cells, setCells] = useState(0); // none, until the person says otherwise
   const [question, setQuestion] = useState('');
   const tools = useMemo(
     () => ({

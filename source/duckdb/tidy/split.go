@@ -8,6 +8,7 @@ import (
 
 const (
 	maxRecord = 16 << 20
+	maxFields = 100_000
 	maxQuoted = 256 << 10 // a quote that closes only further away is not a quote
 	// A quote that does not close is looked for in vain, and every field may begin
 	// one. When such searches have read wasteBase bytes and eight times the file,
@@ -15,6 +16,8 @@ const (
 	wasteBase = 32 << 20
 	fewQuoted = 256
 )
+
+var errFields = errorf("A row has more than %d cells. Is the separator right?", maxFields)
 
 var errRecord = errorf("A row is longer than 16 MB. Is the separator right, and is every quote closed?")
 
@@ -34,6 +37,8 @@ type splitter struct {
 	scratch []byte   // quoted fields without their doubled quotes
 	blanks  int      // blank lines before the last record
 
+	wide bool // the record has more than maxFields
+
 	read            int64 // bytes of earlier records
 	wasted, pending int64 // bytes read for quotes that did not close: in earlier records, in this one
 }
@@ -48,6 +53,9 @@ func (s *splitter) next() ([][]byte, error) {
 	s.blanks = 0
 	for {
 		n, ok := s.parse(s.buf[s.start:s.end])
+		if s.wide {
+			return nil, errFields
+		}
 		if !ok {
 			if err := s.fill(); err != nil {
 				return nil, err
@@ -118,6 +126,10 @@ func (s *splitter) parse(b []byte) (n int, ok bool) {
 				return 0, false
 			}
 			field = b[i:j]
+		}
+		if len(s.fields) == maxFields {
+			s.wide = true
+			return 0, false
 		}
 		s.fields = append(s.fields, field)
 		if j == len(b) {

@@ -36,7 +36,11 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 	case info.Size() > limits.Bytes:
 		return nil, errorf("The workbook has %d MB; the limit is %d MB.", info.Size()>>20, limits.Bytes>>20)
 	}
-	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: 2 * limits.Bytes, UnzipXMLSizeLimit: min(64<<20, 2*limits.Bytes)})
+	if err := inspect(ctx, path, info.Size(), limits); err != nil {
+		return nil, err
+	}
+	most := unpacked(info.Size(), limits)
+	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: most, UnzipXMLSizeLimit: min(maxInMemory, most)})
 	if err != nil {
 		return nil, workbookError(err)
 	}
@@ -46,9 +50,10 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 		date1904 = *props.Date1904
 	}
 	var sheets []Sheet
+	left := most // of all sheets together: one long text may stand in every cell
 	for i, name := range f.GetSheetList() {
 		out := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
-		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits}
+		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits, left: &left}
 		n, err := s.write(ctx, out)
 		if err != nil {
 			return nil, err
@@ -78,7 +83,12 @@ type sheetWriter struct {
 	name     string
 	date1904 bool
 	limits   Limits
+	left     *int64 // bytes that may be written
 }
+
+// maxInMemory is the size beyond which a sheet, and the texts of all cells, are read
+// from a temporary file.
+const maxInMemory = 8 << 20
 
 // write copies the rows. They are read twice at once, as they are shown and as
 // they are stored: only both together tell a date from a number.
@@ -97,9 +107,15 @@ func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err er
 	if err != nil {
 		return 0, err
 	}
-	w := csv.NewWriter(out)
+	most := &bounded{w: out, left: *s.left}
+	w := csv.NewWriter(most)
 	defer func() {
 		w.Flush()
+		*s.left = most.left
+		if errors.Is(err, errUnpacks) || errors.Is(w.Error(), errUnpacks) {
+			err = errors.Join(errUnpacks, out.Close())
+			return
+		}
 		err = errors.Join(err, w.Error(), out.Close())
 	}()
 	for n := int64(0); shown.Next() && stored.Next(); n++ {

@@ -81,14 +81,17 @@ func away(call agent.Call, err error) *Fault {
 }
 
 // Name returns the name of the source that a call means: the one it wants when
-// that belongs to the conversation, and the first when it names none. The error is
-// a Fault.
+// that belongs to the conversation, and the only one when it names none. The error is
+// a Fault: no source is chosen for a call that could mean several.
 func Name(call agent.Call, want string) (string, error) {
 	if len(call.Sources) == 0 {
 		return "", faultf("", "This conversation has no data source.")
 	}
-	if want == "" {
+	switch {
+	case want == "" && len(call.Sources) == 1:
 		return call.Sources[0], nil
+	case want == "":
+		return "", faultf("", "This conversation has several sources: say in source which one is meant. The sources are: %s.", strings.Join(call.Sources, ", "))
 	}
 	for _, name := range call.Sources {
 		if strings.EqualFold(name, want) {

@@ -310,8 +310,6 @@ SELECT * FROM pg_settings
 SELECT prosrc FROM pg_proc
 ==== pg_stats
 SELECT * FROM pg_stats
-==== pg_class
-SELECT relname, reltuples FROM pg_class
 ==== pg_hba
 SELECT * FROM pg_hba_file_rules
 ==== pg_stat_activity as a name in a with elsewhere

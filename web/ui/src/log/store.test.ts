@@ -81,3 +81,19 @@ test("a silent line is given up", async () => {
   expect(asked).toHaveLength(2);
   stop();
 });
+
+test("a log that was restored from a backup is read anew", async () => {
+  const asked: string[] = [];
+  const events = recorded("months");
+  vi.stubGlobal("fetch", async (url: string) => {
+    asked.push(new URL(url, "http://x").searchParams.get("after")!);
+    const text = asked.length === 2 ? 'id: 4\nevent: reset\ndata: {"last":4,"asked":9}\n\n' : sse(events.slice(0, asked.length === 1 ? 9 : 4));
+    return new Response(text, { status: 200 });
+  });
+  const log = new Log("conv_1");
+  const stop = log.follow();
+  await vi.advanceTimersByTimeAsync(110);
+  expect(asked.slice(0, 3)).toEqual(["0", "9", "0"]);
+  expect(log.conversation().last).toBe(4);
+  stop();
+});

@@ -15,6 +15,9 @@ export type Line =
   | { state: "waiting"; until: number; why: string } // for the next attempt
   | { state: "refused"; status: number; why: string };
 
+/** The server's log ends before what was read here, since it was restored from a backup: all is read anew. */
+class Reset extends Error {}
+
 const firstWait = 500;
 const longestWait = 15_000;
 
@@ -99,6 +102,11 @@ export class Log {
         continue;
       } catch (err) {
         if (this.followers === 0) break;
+        if (err instanceof Reset) {
+          this.queue = [];
+          this.now = empty(this.id);
+          continue;
+        }
         if (err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 429 && err.status !== 408) {
           this.set({ state: "refused", status: err.status, why: sentence(err) });
           return;
@@ -133,7 +141,10 @@ export class Log {
     this.loaded = true;
     this.set({ state: "open" });
     retryFailed();
-    await read(res, abort, (messages) => this.add(messages.flatMap(frame)));
+    await read(res, abort, (messages) => {
+      if (messages.some((m) => m.event === "reset")) throw new Reset();
+      this.add(messages.flatMap(frame));
+    });
   }
 
   private pause(ms: number): Promise<void> {

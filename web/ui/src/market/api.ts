@@ -54,19 +54,20 @@ export const drawings = {
 const firstWait = 500;
 const longestWait = 15_000;
 
-type Shared<T> = { take: readonly T[] } | { line: boolean };
+type Shared<T> = { take: readonly T[] } | { line: boolean } | { reset: true };
 
 /** Follows a stream until the signal ends it. A browser has few connections to one host,
  *  so of all tabs that follow the same stream one reads it, and tells the others. Path
  *  is asked for each connection, the first time once ready is done. Messages that came
- *  together are taken together. */
-export async function follow<T>(name: string, path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, ready?: Promise<unknown>): Promise<void> {
+ *  together are taken together. Reset is called when the server no longer has what was
+ *  read: it was restored from a backup. */
+export async function follow<T>(name: string, path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, ready?: Promise<unknown>, reset: () => void = () => {}): Promise<void> {
   if (typeof BroadcastChannel !== "function" || !navigator.locks) {
     await ready;
-    return readOn(path, take, line, signal);
+    return readOn(path, take, line, signal, reset);
   }
   const others = new BroadcastChannel(name);
-  others.onmessage = (e: MessageEvent<Shared<T>>) => ("take" in e.data ? take(e.data.take) : line(e.data.line));
+  others.onmessage = (e: MessageEvent<Shared<T>>) => ("take" in e.data ? take(e.data.take) : "line" in e.data ? line(e.data.line) : reset());
   const tell = (m: Shared<T>) => {
     if (!signal.aborted) others.postMessage(m);
   };
@@ -74,7 +75,7 @@ export async function follow<T>(name: string, path: () => string, take: (message
   try {
     await navigator.locks.request(name, { signal }, async () => {
       await ready;
-      await readOn<T>(path, (all) => (take(all), tell({ take: all })), (on) => (line(on), tell({ line: on })), signal);
+      await readOn<T>(path, (all) => (take(all), tell({ take: all })), (on) => (line(on), tell({ line: on })), signal, () => (reset(), tell({ reset: true })));
     });
   } catch (err) {
     if (!signal.aborted) throw err;
@@ -82,7 +83,7 @@ export async function follow<T>(name: string, path: () => string, take: (message
 }
 
 /** Reads a stream through lost lines. */
-async function readOn<T>(path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal): Promise<void> {
+async function readOn<T>(path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, reset: () => void): Promise<void> {
   let wait = firstWait;
   while (!signal.aborted) {
     const abort = new AbortController();
@@ -94,6 +95,7 @@ async function readOn<T>(path: () => string, take: (messages: readonly T[]) => v
       line(true);
       wait = firstWait;
       await read(res, abort, (messages) => {
+        if (messages.some((m) => m.event === "reset")) reset();
         const all = messages.filter((m) => m.event === "message").map((m) => JSON.parse(m.data) as T);
         if (all.length) take(all);
       });

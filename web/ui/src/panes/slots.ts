@@ -88,14 +88,20 @@ export interface CommandMenuProps {
 }
 
 /** files/Attach: the button beside the composer that takes files. OnLocal is told
- *  when one was opened in this browser. */
+ *  when one was opened in this browser, onUploaded when one became a source. */
 export interface AttachProps {
   session: Session;
   onLocal?: () => void;
+  onUploaded?: (source: string) => void;
 }
 
 /** files/LocalFiles: the files that are open in this browser, and what the model may
  *  see of them. */
 export interface LocalFilesProps {
   log?: Log;
+  /** Whether the next question tells the model of these files: it is about them, and the
+   *  conversation does not know them yet. */
+  asked?: boolean;
+  /** There is no model: nothing but names is ever sent. */
+  offline: boolean;
 }

@@ -185,7 +185,7 @@ function Split({ log, at, wide, list, showList, session }: SplitProps) {
   return (
     <Panes at={at} wide={wide} pane={pane} session={session} log={log} result={shown} onClose={close}>
       <Header list={list} showList={showList} title={title || (refused ? "Not available" : "New question")} log={log} files={coder ? at.view === "files" : undefined} pane={pane} onPane={newest ? () => (pane ? close() : setClosed(undefined)) : undefined} />
-      <ConversationView log={log} />
+      <ConversationView log={log} session={session} />
     </Panes>
   );
 }

@@ -1,5 +1,5 @@
 import { Suspense, useEffect } from "react";
-import { api } from "../api/client";
+import { api, type Session } from "../api/client";
 import { useLoad } from "../api/load";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
@@ -12,7 +12,7 @@ import { askNext } from "../thread/ask";
 import { Thread } from "../thread/Thread";
 import { refresh } from "./conversations";
 import { Dropped } from "../panes/files/Dropped";
-import { local, named, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, named, opening, schemaText, tables, useLocal } from "../panes/files/store";
 
 const LocalFiles = later(() => import("../panes/files/LocalFiles"));
 
@@ -48,7 +48,7 @@ function Spent({ log, running }: { log: Log; running: boolean }) {
 }
 
 /** A conversation: its thread, and the composer below. */
-export function ConversationView({ log }: { log: Log }) {
+export function ConversationView({ log, session }: { log: Log; session: Session }) {
   useEffect(() => log.follow(), [log]);
   const running = useLog(log, (c) => c.turns.length > 0 && busy(c));
   const sources = useLog(log, (c) => c.sources);
@@ -70,7 +70,7 @@ export function ConversationView({ log }: { log: Log }) {
         {explores ? (
           <Boundary>
             <Suspense fallback={null}>
-              <LocalFiles log={log} />
+              <LocalFiles log={log} offline={session.offline} asked={open.length > 0 && told.get(log.id) !== schemaText(open)} />
             </Suspense>
           </Boundary>
         ) : (
@@ -82,7 +82,7 @@ export function ConversationView({ log }: { log: Log }) {
           autoFocus
           placeholder="Ask the next question"
           running={running}
-          off={off}
+          off={off ?? (explores ? opening(open) : undefined)}
           onSend={(text, context) => (explores ? askOfFiles(log, text, context) : askNext(log, text, context))}
           sources={sources}
           tables={explores ? named(open) : undefined}

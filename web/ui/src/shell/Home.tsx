@@ -1,17 +1,17 @@
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { api, sentence, type Session } from "../api/client";
 import { useAway } from "../api/away";
-import { useLoad } from "../api/load";
+import { invalidate, useLoad } from "../api/load";
 import { later } from "../lib/later";
 import { Boundary } from "../ui/Boundary";
 import { asksSources, Composer, chip } from "../composer/Composer";
 import { go, useRoute } from "../lib/router";
 import { open } from "../thread/ask";
 import { Icon } from "../ui/Icon";
-import { setChoice, useChoice } from "./choice";
+import { chooseLocal, chooseUpload, forgetMissing, isThere, setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
 import { Attach } from "../panes/files/Attach";
-import { local, named, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, named, opening, schemaText, tables, useLocal } from "../panes/files/store";
 
 const LocalFiles = later(() => import("../panes/files/LocalFiles"));
 
@@ -23,7 +23,13 @@ export function Home({ session }: { session: Session }) {
   const sources = useLoad("sources", api.sources);
   const source = choice.sources?.[0] ?? "";
   const data = asksSources(assistants.data?.assistants.find((a) => a.name === choice.assistant));
-  const suggestions = useLoad(data ? `suggestions:${source}` : "", () => api.suggestions(source));
+  const there = sources.data?.sources;
+  useEffect(() => {
+    if (there) forgetMissing(there.map((s) => s.name));
+  }, [there]);
+  // What was chosen on an earlier visit may be gone; the list says so.
+  const known = source === "" || (there && isThere(source, there.map((s) => s.name)));
+  const suggestions = useLoad(data && known ? `suggestions:${source}` : "", () => api.suggestions(source));
   const away = useAway();
   const all = [assistants, sources, suggestions];
   const again = () => all.forEach((l) => l.reload());
@@ -38,7 +44,12 @@ export function Home({ session }: { session: Session }) {
       await tables();
       context = [schemaText(local().files), context].filter(Boolean).join("\n");
     }
-    await open({ text, ...choice, sources: data ? choice.sources : undefined, ...(context ? { context } : {}) });
+    try {
+      await open({ text, ...choice, sources: data ? choice.sources : undefined, ...(context ? { context } : {}) });
+    } catch (err) {
+      invalidate("sources"); // perhaps the chosen one was deleted meanwhile
+      throw err;
+    }
     void refresh();
   };
   return (
@@ -50,7 +61,7 @@ export function Home({ session }: { session: Session }) {
         {(explores || files.length > 0) && (
           <Boundary>
             <Suspense fallback={null}>
-              <LocalFiles />
+              <LocalFiles offline={session.offline} asked={explores} />
             </Suspense>
           </Boundary>
         )}
@@ -59,7 +70,7 @@ export function Home({ session }: { session: Session }) {
           autoFocus
           placeholder="Ask about your data"
           onSend={ask}
-          off={away ? "the server does not answer" : undefined}
+          off={away ? "the server does not answer" : explores ? opening(files) : undefined}
           tables={explores ? named(files) : undefined}
           sources={!data ? undefined : choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name)}
           choice={{ now: choice, set: setChoice, assistants: assistants.data?.assistants ?? [], sources: sources.data?.sources ?? [] }}
@@ -71,7 +82,7 @@ export function Home({ session }: { session: Session }) {
                   <span className="max-sm:sr-only">Browse</span>
                 </button>
               )}
-              <Attach session={session} onLocal={() => setChoice({ assistant: "explore" })} />
+              <Attach session={session} onLocal={chooseLocal} onUploaded={chooseUpload} />
             </>
           }
         />

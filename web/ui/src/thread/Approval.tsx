@@ -1,4 +1,4 @@
-import { Suspense, useEffect, useRef, useState, type ReactNode } from "react";
+import { Suspense, useRef, useState, type ReactNode } from "react";
 import { api, sentence } from "../api/client";
 import type { ToolPart } from "../log/conversation";
 import { later } from "../lib/later";
@@ -6,6 +6,7 @@ import { Boundary } from "../ui/Boundary";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { subject } from "../panes/coder/detail";
+import { useFocus, useKeys } from "./cardkeys";
 
 const Preview = later(async () => ({ default: (await import("../panes/coder/Preview")).Preview }));
 
@@ -41,7 +42,7 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   });
 
   return (
-    <section ref={card} tabIndex={-1} role="group" aria-label="Approval" data-approval="" className="rounded-lg border border-line-strong bg-surface text-sm">
+    <section ref={card} tabIndex={-1} role="group" aria-label="Approval" data-card="" className="rounded-lg border border-line-strong bg-surface text-sm">
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
         <h3 className="shrink-0 font-medium">May it {asking[part.name] ?? `use ${part.name.replaceAll("_", " ")}`}?</h3>
@@ -117,53 +118,4 @@ function Key({ children }: { children: ReactNode }) {
       {children}
     </kbd>
   );
-}
-
-const composer = () => document.getElementById("composer") as HTMLTextAreaElement | null;
-
-/** Takes the focus when nothing has it, and gives it back to the question field. */
-function useFocus(card: React.RefObject<HTMLElement | null>): void {
-  useEffect(() => {
-    const el = card.current;
-    if (document.activeElement === document.body) el?.focus({ preventScroll: true });
-    // What is removed loses the focus without a word: note it while it is there.
-    let inside = el === document.activeElement;
-    const seen = () => (inside = el?.contains(document.activeElement) ?? false);
-    document.addEventListener("focusin", seen);
-    return () => {
-      document.removeEventListener("focusin", seen);
-      if (inside) requestAnimationFrame(() => document.activeElement === document.body && composer()?.focus({ preventScroll: true }));
-    };
-  }, [card]);
-}
-
-/** Letters for the answers, wherever nobody writes. Of several cards the one with
- *  the focus hears them, otherwise the first. From the empty question field, the
- *  upward arrow leads here. */
-function useKeys(card: React.RefObject<HTMLElement | null>, keys: Record<string, () => void>): void {
-  const now = useRef(keys);
-  now.current = keys;
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      const el = card.current;
-      if (!el || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || e.repeat) return;
-      const at = document.activeElement;
-      const mine = at?.closest("[data-approval]") ?? document.querySelector("[data-approval]");
-      if (mine !== el) return;
-      if (at === composer()) {
-        if (e.key === "ArrowUp" && !composer()?.value) {
-          e.preventDefault();
-          el.focus();
-        }
-        return;
-      }
-      if (at instanceof HTMLElement && (at.matches("input, textarea, select") || at.isContentEditable || at.closest("dialog, [popover]"))) return;
-      const act = now.current[e.key.toLowerCase()];
-      if (!act) return;
-      e.preventDefault();
-      act();
-    };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
-  }, [card]);
 }

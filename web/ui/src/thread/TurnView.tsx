@@ -5,12 +5,16 @@ import { api, sentence } from "../api/client";
 import { clock, count, duration, money, plural } from "../lib/format";
 import { who } from "../lib/me";
 import { go, useRoute } from "../lib/router";
+import { useAsks } from "../panes/files/consent";
+import { useFigures } from "../panes/files/figures";
+import { useLocal } from "../panes/files/store";
 import { counted } from "../lib/renders";
 import { Button, IconButton } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Prose } from "./Answer";
 import { Steps, activity } from "./Steps";
 import { notesOf, numbered, origin } from "./notes";
+import { askNext } from "./ask";
 import { FeedbackForm } from "./FeedbackForm";
 import { Stale } from "./Stale";
 
@@ -22,7 +26,8 @@ interface Props {
 }
 
 /** A question and its answer. A finished one is drawn once. */
-export const TurnView = memo(function TurnView({ turn, log, last, onNote }: Props) {
+export const TurnView = memo(function TurnView({ turn: told, log, last, onNote }: Props) {
+  const turn = useFigures(told, log);
   counted(`turn ${turn.seq}`);
   const running = turn.state === "running" || turn.state === "idle";
   return (
@@ -35,6 +40,7 @@ export const TurnView = memo(function TurnView({ turn, log, last, onNote }: Prop
         <Outcome turn={turn} log={log} last={last} />
         {turn.answer && <Footnotes turn={turn} onNote={onNote} />}
         {!running && <Results turn={turn} log={log} />}
+        {!running && last && <WhichSource turn={turn} log={log} />}
         {!running && turn.state !== "parked" && <Actions turn={turn} log={log} last={last} />}
       </div>
     </article>
@@ -219,7 +225,7 @@ function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
         </div>
       );
     case "parked":
-      return <p className="mt-3 text-sm text-ink-quiet">{waits(turn)}</p>;
+      return <Waiting turn={turn} conversation={log.id} />;
     case "finished":
       return limited[turn.reason ?? ""] ? <p className="mt-3 text-sm text-warn">{limited[turn.reason ?? ""]}</p> : null;
     default:
@@ -243,10 +249,14 @@ const limited: Record<string, string> = {
   max_tokens: "The answer was cut off at its greatest length.",
 };
 
-function waits(turn: Turn): string {
-  if (!turn.parts.some(waitsForPerson)) return "It waits for a browser to do its part.";
-  const until = turn.deadline ? `, until ${clock(turn.deadline)}` : "";
-  return `It waits for you${until}. A new question goes on without it.`;
+function Waiting({ turn, conversation }: { turn: Turn; conversation: string }) {
+  const asks = useAsks(conversation);
+  const { files } = useLocal();
+  const until = turn.deadline ? ` until ${clock(turn.deadline)}` : "";
+  let words = files.length ? "Running in this browser." : "Waiting for the browser that has the file.";
+  if (turn.parts.some(waitsForPerson)) words = `Waiting for your answer${until}. A new question skips it.`;
+  else if (asks.length) words = `Waiting${until} for you to choose below which cells to send. A new question skips it.`;
+  return <p className="mt-3 text-sm text-ink-quiet">{words}</p>;
 }
 
 function Again({ log, label }: { log: Log; label: string }) {
@@ -311,6 +321,7 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   const ids = turn.parts.flatMap((p) => (p.kind === "tool" && p.result ? [p.result.id] : []));
   const edited = ids.map((id) => results[results[id]?.replacedBy ?? ""]).filter((r) => r !== undefined);
   if (!ids.length) return null;
+  const from = [...new Set(ids.flatMap((id) => results[id]?.source ?? []))];
   return (
     <div className="mt-3 flex flex-wrap items-center gap-2">
       {[...ids.map((id) => results[id]).filter((r) => r !== undefined), ...edited].map((r) => (
@@ -326,7 +337,7 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
             <span className="tabular shrink-0 text-xs text-ink-quiet">
               {r.version > 1 ? `v${r.version}, by ${who(r.author)} · ` : ""}
               {plural(r.row_count, "row")}
-              {r.truncated ? "+" : ""}
+              {r.truncated && r.source !== "client" ? "+" : ""}
             </span>
           </button>
           {r.sql && (
@@ -343,6 +354,47 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
           )}
         </span>
       ))}
+      {from.length > 0 && <span className="min-w-0 truncate text-xs text-ink-quiet">from {from.join(", ")}</span>}
+    </div>
+  );
+}
+
+/** The sources that an answer without results offers to choose from: those it lists. */
+export function offeredSources(turn: Turn, sources: readonly string[]): readonly string[] {
+  if (turn.parts.some((p) => p.kind === "tool")) return [];
+  const lines = answerText(turn).split("\n").map((l) => l.replaceAll("`", ""));
+  return sources.filter((s) => lines.some((l) => l.startsWith(`- ${s}: `)));
+}
+
+/** Buttons that answer the question which source is meant. */
+function WhichSource({ turn, log }: Pick<Props, "turn" | "log">) {
+  const sources = useLog(log, (c) => c.sources);
+  const [sent, setSent] = useState(false);
+  const [error, setError] = useState("");
+  const offered = turn.answer ? offeredSources(turn, sources) : [];
+  if (!offered.length) return null;
+  const choose = async (name: string) => {
+    setSent(true);
+    setError("");
+    try {
+      await askNext(log, name);
+    } catch (err) {
+      setError(sentence(err));
+      setSent(false);
+    }
+  };
+  return (
+    <div role="group" aria-label="Ask which source" className="mt-3 flex flex-wrap items-center gap-2 print:hidden">
+      {offered.map((name) => (
+        <Button key={name} icon="database" disabled={sent} onClick={() => void choose(name)}>
+          {name}
+        </Button>
+      ))}
+      {error && (
+        <span role="alert" className="text-sm text-bad">
+          {error}
+        </span>
+      )}
     </div>
   );
 }

@@ -14,10 +14,15 @@ export function Dialog({ title, onClose, children, actions }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const el = ref.current!;
+    const before = document.activeElement;
     if (!el.open) el.showModal();
     // The browser would choose the button that closes it.
     el.querySelector<HTMLElement>(".body input, .body textarea, footer button, .body button")?.focus();
-    return () => el.close();
+    return () => {
+      el.close();
+      // The browser gives the focus back only to a dialog that is still there.
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
   }, []);
   return (
     <dialog
@@ -36,7 +41,7 @@ export function Dialog({ title, onClose, children, actions }: Props) {
           <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
         <div className="body min-h-0 overflow-y-auto p-5 -outline-offset-2" role="group" aria-label={title} tabIndex={0}>{children}</div>
-        {actions && <footer className="flex justify-end gap-2 border-t px-5 py-3">{actions}</footer>}
+        {actions && <footer className="flex flex-wrap justify-end gap-2 border-t px-5 py-3">{actions}</footer>}
       </div>
     </dialog>
   );

@@ -10,7 +10,7 @@ import { addFiles, readable } from "./store";
 
 /** Takes files: into this browser, where their rows stay, or up to the server. Files
  *  that are dropped on the page stay in the browser. */
-export function Attach({ session, onLocal }: AttachProps) {
+export function Attach({ session, onLocal, onUploaded }: AttachProps) {
   const input = useRef<HTMLInputElement>(null);
   const [upload, setUpload] = useState(false);
   const [says, setSays] = useState("");
@@ -27,7 +27,9 @@ export function Attach({ session, onLocal }: AttachProps) {
     setSays("Loading");
     try {
       const s = await api.upload(file);
+      onUploaded?.(s.name);
       invalidate("sources");
+      invalidate("suggestions");
       setSays(`${s.name} is ready`);
     } catch (err) {
       setSays(sentence(err));

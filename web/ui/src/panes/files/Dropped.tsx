@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { go } from "../../lib/router";
-import { setChoice } from "../../shell/choice";
+import { chooseLocal } from "../../shell/choice";
 import { useDrop } from "./drop";
 import { addFiles, readable } from "./store";
 
@@ -24,7 +24,7 @@ export function Dropped() {
             type="button"
             className="rounded-sm font-medium text-accent underline underline-offset-2"
             onClick={() => {
-              setChoice({ assistant: "explore" });
+              chooseLocal();
               go({});
             }}
           >

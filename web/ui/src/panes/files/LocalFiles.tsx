@@ -8,21 +8,22 @@ import { Dialog } from "../../ui/Dialog";
 import { Icon } from "../../ui/Icon";
 import { Menu } from "../../ui/Menu";
 import type { LocalFilesProps } from "../slots";
-import { allowances, type Allowance } from "./cells";
+import { choose, useChoice, type Choice } from "./consent";
 import { useDrop } from "./drop";
-import { addFiles, allow, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
+import { SendCells } from "./SendCells";
+import { addFiles, readable, removeFile, restore, setKeep, useLocal, type LocalFile } from "./store";
 
-const words: Record<Allowance, string> = { 0: "no cells", 50: "50 cells", 1000: "1,000 cells" };
-
-/** The files that are open in this browser, how much of a result the model may see,
- *  and, in a conversation, what it saw. */
-export default function LocalFiles({ log }: LocalFilesProps) {
-  const { files, allowance, keep } = useLocal();
+/** The files that are open in this browser, what of them leaves it, and, in a
+ *  conversation, what the model saw. */
+export default function LocalFiles({ log, offline, asked = true }: LocalFilesProps) {
+  const { files, keep } = useLocal();
+  const choice = useChoice(log?.id ?? "");
   const [shown, setShown] = useState<LocalFile>();
   useEffect(() => void restore(), []);
   if (!files.length && !log) return null;
   return (
     <section aria-label="Files in this browser" className="flex flex-wrap items-center gap-1.5 pb-2 text-sm">
+      {log && <SendCells conversation={log.id} />}
       {!files.length && <span className="text-warn">The file is not open in this browser. Pick it again to go on asking.</span>}
       {log && <Again />}
       {files.map((f) => (
@@ -39,21 +40,19 @@ export default function LocalFiles({ log }: LocalFilesProps) {
         label="What the model may see"
         side="above"
         groups={[
-          {
-            title: "The model may see, of each result",
-            items: allowances.map((a) => ({ label: a === 0 ? "No cells" : words[a], checked: a === allowance, hint: hints[a], onSelect: () => allow(a) })),
-          },
+          ...(log && !offline ? [{ title: "Cells of results, in this conversation", items: options.map((o) => ({ ...o, checked: o.choice === choice, onSelect: () => choose(log.id, o.choice) })) }] : []),
           { title: "After a reload", items: [{ label: "Keep a copy in this browser", checked: keep, onSelect: () => void setKeep(!keep) }] },
         ]}
         button={(p) => (
           <button type="button" {...p} className={chip}>
             <Icon name="key" small />
-            The model sees {words[allowance]}
+            {offline ? "No cells leave this browser" : options.find((o) => o.choice === choice)!.now}
             <Icon name="down" small />
           </button>
         )}
       />
       {log && <Seen log={log} />}
+      {asked && files.some((f) => f.tables.length) && <Goes files={files} onShow={setShown} />}
       {files.some((f) => f.error) && (
         <div role="alert" className="w-full text-sm text-bad">
           {files.map((f) => f.error && <p key={f.id} className="wrap-anywhere">{`${f.name}: ${f.error}`}</p>)}
@@ -91,11 +90,36 @@ function Again() {
   );
 }
 
-const hints: Record<Allowance, string> = {
-  0: "Names and counts only; you read the table",
-  50: "Enough for totals",
-  1000: "Enough for longer lists",
-};
+const options: { choice: Choice; label: string; hint: string; now: string }[] = [
+  { choice: "ask", label: "Ask before each send", hint: "You see the cells first", now: "Cells: ask first" },
+  { choice: 0, label: "Send none", hint: "You read the table yourself", now: "Cells: none" },
+  { choice: 50, label: "Send up to 50 of each result", hint: "Enough for totals", now: "Cells: up to 50" },
+  { choice: 1000, label: "Send up to 1,000 of each result", hint: "Enough for longer lists", now: "Cells: up to 1,000" },
+];
+
+const mostNames = 12;
+
+/** Names what goes with the next question, before it is asked. */
+function Goes({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: LocalFile) => void }) {
+  const names = files.flatMap((f) => f.tables.flatMap((t) => t.columns.map((c) => c.name)));
+  const [first] = files.filter((f) => f.tables.length);
+  const tables = files.flatMap((f) => f.tables.map((t) => t.name));
+  return (
+    <p className="w-full text-xs wrap-anywhere text-ink-quiet">
+      With your question go its words, the number of rows, and these names with their types: <span className="text-ink-soft">{tables.join(", ")}</span>:{" "}
+      <span className="text-ink-soft">{names.slice(0, mostNames).join(", ")}</span>
+      {names.length > mostNames && (
+        <>
+          {" "}
+          <button type="button" className="rounded-sm underline underline-offset-2 hover:text-ink" onClick={() => onShow(first!)}>
+            and {plural(names.length - mostNames, "more name")}
+          </button>
+        </>
+      )}
+      . No cells.
+    </p>
+  );
+}
 
 function facts(f: LocalFile): string {
   if (f.state === "loading") return "opening";
@@ -108,7 +132,7 @@ function facts(f: LocalFile): string {
 function About({ file, onClose }: { file: LocalFile; onClose: () => void }) {
   return (
     <Dialog title={file.name} onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
-      {file.error ? <p className="text-bad">{file.error}</p> : <p className="pb-3 text-sm text-ink-soft">The model knows these names and types. Rows stay in this browser, but for the cells that you allow.</p>}
+      {file.error ? <p className="text-bad">{file.error}</p> : <p className="pb-3 text-sm text-ink-soft">The model is told these names and types, and how many rows there are. The cells stay in this browser until you send some.</p>}
       {file.tables.map((t) => (
         <section key={t.name} className="pb-3" aria-label={t.name}>
           <h3 className="font-medium">

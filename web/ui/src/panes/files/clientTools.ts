@@ -1,12 +1,13 @@
 // The tools of local files: calls of the shown conversation that wait for this
-// browser are run here, and as much of their results goes back as the person allows.
+// browser are run here, and of their results goes back what the person sends.
 import { useEffect } from "react";
 import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
 import { keepLocalRows, localRows } from "../../api/rows";
 import type { Conversation, ToolPart } from "../../log/conversation";
 import type { StoredResult } from "../../log/events";
 import { useLog, type Log } from "../../log/store";
-import { allowed, failure, withoutValues, type Whole } from "./cells";
+import { CodeError, failure, OurError, QueryError, withoutValues, type Whole } from "./cells";
+import { agreed } from "./consent";
 import { distributionSQL, statsSQL } from "./sql";
 import { local, query, tables, useLocal } from "./store";
 import { transform, type Step } from "./transform";
@@ -15,7 +16,7 @@ const none: readonly ToolPart[] = [];
 const ours = new Set(["run_query", "get_column_stats", "get_value_distribution", "transform_data"]);
 
 /** Runs the calls of a conversation that wait for this browser, and gives them. */
-export function useClientTools(log: Log, _session: Session): readonly ToolPart[] {
+export function useClientTools(log: Log, session: Session): readonly ToolPart[] {
   const waits = useLog(log, (c) => {
     const last = c.turns.at(-1);
     return last?.state === "parked" ? waiting(last.parts) : none;
@@ -23,8 +24,8 @@ export function useClientTools(log: Log, _session: Session): readonly ToolPart[]
   const { files } = useLocal();
   const results = useLog(log, (c) => (c.assistant === "explore" ? c.results : undefined));
   useEffect(() => {
-    for (const p of waits) if (ours.has(p.name)) void work(log, p);
-  }, [log, waits, files]); // a call that waits for a file goes on when it is there
+    for (const p of waits) if (ours.has(p.name)) void work(log, p, session.offline);
+  }, [log, waits, files, session.offline]); // a call that waits for a file goes on when it is there
   useEffect(() => {
     if (results) settle(log.conversation());
   }, [log, results, files]);
@@ -55,17 +56,16 @@ function give(key: string, whole: Whole): void {
 
 /** Answers one call. Without its file there is no answer: another tab or device may
  *  have it, and picking the file again goes on. */
-async function work(log: Log, part: ToolPart): Promise<void> {
+async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
   const key = `${log.id}.${part.key}`;
   if (running.has(key)) return;
   const stop = new AbortController();
   running.set(key, stop);
   const unsubscribe = log.subscribe(() => {
-    const state = log.conversation().turns.at(-1)?.state;
-    if (state !== "parked" && state !== "running") stop.abort(); // it was stopped, or its time is over
+    if (!open(log, part)) stop.abort(); // it was stopped, its time is over, or another tab was quicker
   });
   try {
-    const answer = await compute(log, part, stop.signal);
+    const answer = await compute(log, part, offline, stop.signal);
     if (answer && !stop.signal.aborted) await send(log.id, answer);
   } catch {
     // Stopped.
@@ -73,6 +73,13 @@ async function work(log: Log, part: ToolPart): Promise<void> {
     unsubscribe();
     running.delete(key);
   }
+}
+
+/** Whether a call has no result yet, in a turn that goes on. */
+function open(log: Log, part: ToolPart): boolean {
+  const last = log.conversation().turns.at(-1);
+  if (last?.state !== "parked" && last?.state !== "running") return false;
+  return last.parts.some((p) => p.kind === "tool" && p.key === part.key && p.state !== "done" && p.state !== "failed");
 }
 
 async function send(conversation: string, answer: ToolAnswer): Promise<void> {
@@ -88,30 +95,36 @@ async function send(conversation: string, answer: ToolAnswer): Promise<void> {
   }
 }
 
+/** The model that is none: a conversation may have begun with it. */
+const plannerModel = "offline-planner";
+
 const input = (part: ToolPart) => (part.input ?? {}) as Record<string, unknown>;
 const word = (v: unknown) => (typeof v === "string" ? v : "");
 
-async function compute(log: Log, part: ToolPart, signal: AbortSignal): Promise<ToolAnswer | undefined> {
+async function compute(log: Log, part: ToolPart, offline: boolean, signal: AbortSignal): Promise<ToolAnswer | undefined> {
   const all = await tables();
   if (!all.length) return undefined;
-  const schema = all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
-  const said = `${word(input(part).sql)} ${word(input(part).code)}`;
+  const sentBefore = Object.values(log.conversation().results).flatMap((r) => r.columns.map((c) => c.name));
+  const schema = [...all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]), ...sentBefore];
+  const said = { sql: word(input(part).sql), code: word(input(part).code) };
   try {
     const { whole, sql } = await result(log, part, signal);
     give(`${log.id}.${part.key}`, whole);
-    const sent = allowed(whole, local().allowance, said, schema);
+    const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
+    const sent = await agreed(log.id, part, whole, said, schema, planner, signal);
     return { call_id: part.key, columns: sent.columns, rows: sent.rows, row_count: sent.rowCount, ...(sql ? { sql } : {}) };
   } catch (err) {
     if (signal.aborted) throw err;
-    return { call_id: part.key, is_error: true, content: explained(part, err) };
+    return { call_id: part.key, is_error: true, content: explained(part, err, schema) };
   }
 }
 
-function explained(part: ToolPart, err: unknown): string {
-  const message = err instanceof Error ? err.message : String(err);
-  if (part.name === "transform_data") return withoutValues(message, word(input(part).code));
-  const early = !(err instanceof Error && "early" in err) || err.early === true;
-  return failure(message, early, word(input(part).sql));
+/** Why a call failed, without anything of the data. Our own words are told as they are. */
+function explained(part: ToolPart, err: unknown, schema: readonly string[]): string {
+  if (err instanceof OurError) return err.message;
+  if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, word(input(part).code), schema);
+  if (err instanceof QueryError) return failure(err.message, err.early, word(input(part).sql));
+  return "The call failed in the browser. The words of the error stay there, because they may hold values.";
 }
 
 async function result(log: Log, part: ToolPart, signal: AbortSignal): Promise<{ whole: Whole; sql?: string }> {
@@ -130,9 +143,9 @@ async function columnSQL(part: ToolPart): Promise<string> {
   const all = await tables();
   const same = (a: string, b: unknown) => a.toLowerCase() === word(b).toLowerCase();
   const t = word(table) ? all.find((x) => same(x.name, table)) : (all.find((x) => x.columns.some((c) => same(c.name, column))) ?? all[0]);
-  if (!t) throw new Error(`There is no table ${word(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
+  if (!t) throw new OurError(`There is no table ${word(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
   const c = t.columns.find((x) => same(x.name, column));
-  if (!c) throw new Error(`The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`);
+  if (!c) throw new OurError(`The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`);
   if (part.name === "get_column_stats") return statsSQL(t.name, c.name, c.type);
   return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
 }

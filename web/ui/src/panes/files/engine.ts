@@ -6,7 +6,7 @@ import { AsyncDuckDB, VoidLogger, type AsyncDuckDBConnection } from "@duckdb/duc
 import wasmUrl from "@duckdb/duckdb-wasm/dist/duckdb-eh.wasm?url";
 import workerUrl from "@duckdb/duckdb-wasm/dist/duckdb-browser-eh.worker.js?url";
 import type { Cell } from "../../log/events";
-import type { Whole } from "./cells";
+import { OurError, QueryError, type Whole } from "./cells";
 import type { Ingest, Ingested } from "./ingest.worker";
 import { kindOf, oneSelect, quote, text } from "./sql";
 import { noValue } from "./tables";
@@ -20,16 +20,6 @@ export interface LocalTable {
 export const mostKept = 100_000; // rows of a result that this page keeps
 const queryLimit = 30_000; // ms
 const loadLimit = 180_000;
-
-/** A statement that failed. Early: before it read any row. */
-export class QueryError extends Error {
-  constructor(
-    message: string,
-    readonly early: boolean,
-  ) {
-    super(message);
-  }
-}
 
 /** One DuckDB with the tables of some files. */
 export class Engine {
@@ -148,7 +138,7 @@ const words = (err: unknown) => (err instanceof Error ? err.message : String(err
 function within<T>(ms: number, p: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout>;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`It took longer than ${ms / 1000} seconds.`)), ms);
+    timer = setTimeout(() => reject(new OurError(`It took longer than ${ms / 1000} seconds and was stopped.`)), ms);
   });
   return Promise.race([p, late]).finally(() => clearTimeout(timer));
 }

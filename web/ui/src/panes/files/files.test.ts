@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { allowed, failure, withoutValues, type Whole } from "./cells";
+import { notesOf } from "../../thread/notes";
+import { allowed, cellsOf, failure, withoutValues, type Whole } from "./cells";
+import { withFigures } from "./figures";
 import { firstRows, sniff, toUTF8 } from "./csv";
 import { readJSON } from "./json";
 import { kindOf, oneSelect } from "./sql";
@@ -70,24 +72,61 @@ describe("what leaves the browser", () => {
   const whole = (names: string[], rows: number): Whole => ({ columns: names.map((name) => ({ name })), rows: Array.from({ length: rows }, () => names.map(() => "secret")), rowCount: rows });
   it("is at most as many cells as are allowed", () => {
     for (const allowance of [0, 1, 5, 50, 1000]) {
-      const sent = allowed(whole(["region", "total"], 600), allowance, "SELECT region, total", []);
+      const sent = allowed(whole(["region", "total"], 600), allowance, { sql: "SELECT region, total", code: "" }, []);
       expect(sent.rows.length * 2).toBeLessThanOrEqual(allowance);
       expect(sent.rowCount).toBe(600);
     }
-    expect(allowed(whole(["region", "total"], 600), 50, "SELECT region, total", []).rows.length).toBe(25);
+    expect(allowed(whole(["region", "total"], 600), 50, { sql: "SELECT region, total", code: "" }, []).rows.length).toBe(25);
   });
   it("counts names that could be values", () => {
     const r = whole(["Alice", "Bob"], 3);
-    expect(allowed(r, 0, "PIVOT t ON name", ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2"]);
-    const some = allowed(r, 3, "PIVOT t ON name", ["name"]);
+    expect(allowed(r, 0, { sql: "PIVOT t ON name", code: "" }, ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2"]);
+    const some = allowed(r, 3, { sql: "PIVOT t ON name", code: "" }, ["name"]);
     expect([some.columns.map((c) => c.name), some.rows.length]).toEqual([["Alice", "Bob"], 0]);
-    expect(allowed(whole(["sum(amount)", "count_star()"], 1), 0, "SELECT sum(amount), count(*) FROM t", []).columns.map((c) => c.name)).toEqual(["sum(amount)", "count_star()"]);
+    expect(allowed(whole(["sum(amount)", "count_star()"], 1), 0, { sql: "SELECT sum(amount), count(*) FROM t", code: "" }, []).columns.map((c) => c.name)).toEqual(["sum(amount)", "count_star()"]);
+  });
+  it("has no values spelled out in single letters, digits or symbols", () => {
+    const code = "/* a b c d e i l 0 1 2 3 4 5 6 7 8 9 */ throw Error([...data[0].name].join(' '))";
+    expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', code, ["name"])).not.toMatch(/a l i c e|5 2 0 0/);
+    const spelled = whole(["a l i c e", "5 2 0 0", "😀😀🎉", "a", "share"], 1);
+    expect(allowed(spelled, 0, { sql: "", code: code + " share" }, ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2", "column 3", "column 4", "share"]);
+    expect(allowed(whole(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name).toBe("column 1");
+    expect(allowed(whole(["share of total"], 1), 0, { sql: "", code: "return data.map((r) => ({ 'share of total': 1 }))" }, []).columns[0]?.name).toBe("share of total");
+  });
+  it("counts what would go", () => {
+    const r = whole(["region", "Alice"], 600);
+    const sent = (n: number) => allowed(r, n, { sql: "PIVOT t ON name", code: "" }, ["region"]);
+    expect([cellsOf(sent(0), sent(0)), cellsOf(sent(50), sent(0)), cellsOf(sent(1), sent(0))]).toEqual([0, 49, 1]);
   });
   it("has no errors with values in them", () => {
     expect(failure("Conversion Error: Could not convert string 'Alice' to INT32", false)).not.toContain("Alice");
     expect(failure("Conversion Error: x", false)).toMatch(/^Conversion Error: /);
     expect(failure('Error: Binder Error: Referenced column "nme" not found', true)).toContain("nme");
     expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", "data[9].x")).toBe("TypeError: Cannot read properties of undefined (reading 'x')");
+    expect(failure('Binder Error: Referenced column "x" not found! Candidate bindings: "Alice"', true, "SELECT x FROM (PIVOT t ON name USING sum(a))")).not.toContain("Alice");
+    expect(failure("Alice Smith Error: Bob", false)).not.toMatch(/Alice|Bob/);
+    expect(failure("Out of Memory Error: failed to pin block of size 4711", false)).toMatch(/^Out of Memory Error: the statement needs more memory/);
+    expect(withoutValues("TypeError: rows.toFixd is not a function", "rows.toFixd()")).toBe("TypeError: rows.toFixd is not a function");
+    expect(withoutValues("TypeError: Alice is not a function", "rows.toFixd()")).not.toContain("Alice");
+    expect(withoutValues("Error: no column revenue, id", "throw new Error(x)", ["revenue", "id"])).toMatch(/^Error: the code failed/);
     expect(withoutValues("Error: Alice 4711 at a@b.example", "throw new Error(data[0].name)")).not.toMatch(/Alice|4711|example/);
+  });
+});
+
+describe("figures of the page", () => {
+  const answer = { seq: 1, text: "Größe: said.", cites: [], unresolved: [] };
+  it("has a footnote for each number, at its place", () => {
+    const a = withFigures(answer, "r2", { columns: [{ name: "naïve name", kind: "text" }, { name: "total_amount", kind: "number" }], rows: [["Ω|[x](https://evil.test)", 1234.5], ["b", null], ["c", -7]], rowCount: 3 });
+    expect(a.text).toContain("Ω\\|\\[x\\]\\(https\\:\\/\\/evil\\.test\\)");
+    expect(notesOf(a).map((n) => [a.text.slice(n.from, n.to), n.cite!.result, n.cite!.row, n.cite!.column])).toEqual([["1,234.50", "r2", 0, "total_amount"], ["-7.00", "r2", 2, "total_amount"]]);
+  });
+  it("lists a single row", () => {
+    const a = withFigures(answer, "r1", { columns: [{ name: "number_of_sales", kind: "integer" }], rows: [[5000]] });
+    expect(a.text).toContain("- Number of sales: 5,000\n");
+    expect(notesOf(a)).toHaveLength(1);
+  });
+  it("says when there are more rows than it shows", () => {
+    const a = withFigures(answer, "r1", { columns: [{ name: "city", kind: "text" }], rows: Array.from({ length: 30 }, (_, i) => [`c${i}`]), rowCount: 30 });
+    expect(a.text).toContain("The first 12 of 30 rows");
   });
 });

@@ -25,7 +25,7 @@ async function rerun(conversation: string, replaces: string, sql: string, signal
   const whole = await query(sql, signal);
   const millis = Math.round(performance.now() - began);
   const names = (await tables()).flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]);
-  const { columns, rowCount } = allowed(whole, 0, sql, names);
+  const { columns, rowCount } = allowed(whole, 0, { sql, code: "" }, names);
   const { id } = await api.ranHere(conversation, { sql, replaces, columns, row_count: rowCount, ms: millis }, signal);
   const short = id.slice(id.lastIndexOf(".") + 1);
   keepLocalRows({ conversation, id: short }, { columns: whole.columns, rows: whole.rows, rowCount });

@@ -1,8 +1,9 @@
 // Runs JavaScript that a model wrote. This file is served with a policy of its own:
 // it may evaluate, and neither fetch nor import. The page ends it when its time is over.
+// The code comes first and the data only when it has been understood: what is wrong
+// with the code alone can then be told in full.
 
 interface Order {
-  code: string;
   source: number;
   steps: { columns: string[]; rows: unknown[][] }[];
 }
@@ -43,13 +44,26 @@ function plain(v: unknown): unknown {
   return v;
 }
 
-addEventListener("message", async (e: MessageEvent<Order>) => {
-  const { code, source, steps } = e.data;
+type Made = (data: unknown, all: unknown) => Promise<unknown>;
+let made: Made | undefined;
+
+const said = (err: unknown) => (err instanceof Error ? `${err.name}: ${err.message}` : "");
+
+addEventListener("message", async (e: MessageEvent<{ code: string } | Order>) => {
+  if ("code" in e.data) {
+    try {
+      made = new Function("data", "allSteps", `"use strict"; return (async () => {\n${e.data.code}\n})()`) as Made;
+      reply({ ready: true });
+    } catch (err) {
+      reply({ error: said(err) });
+    }
+    return;
+  }
+  const { source, steps } = e.data;
   try {
     const all = steps.map(objects);
-    const made = new Function("data", "allSteps", `"use strict"; return (async () => {\n${code}\n})()`) as (data: unknown, all: unknown) => Promise<unknown>;
-    reply({ result: table(await made(all[source] ?? [], all)) });
+    reply({ result: table(await made!(all[source] ?? [], all)) });
   } catch (err) {
-    reply({ error: err instanceof Error ? `${err.name}: ${err.message}` : "Error: the code threw a value." });
+    reply({ error: said(err) });
   }
 });

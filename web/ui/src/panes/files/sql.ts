@@ -1,4 +1,5 @@
 // The little that this page must know of SQL.
+import { OurError } from "./cells";
 
 export const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export const text = (s: string) => `'${s.replaceAll("'", "''")}'`;
@@ -9,9 +10,9 @@ const reads = new Set(["select", "with", "from", "values", "table", "describe", 
  *  error that the model can use. A transaction that only reads backs this up. */
 export function oneSelect(sql: string): string {
   const parts = split(sql);
-  if (parts.length !== 1) throw new Error(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
+  if (parts.length !== 1) throw new OurError(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
   const first = /^[\s]*(\(|[a-z]+)/i.exec(bare(parts[0]!))?.[1]?.toLowerCase() ?? "";
-  if (!reads.has(first)) throw new Error("Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.");
+  if (!reads.has(first)) throw new OurError("Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.");
   return parts[0]!.trim();
 }
 

@@ -1,9 +1,8 @@
-// The files that are open in this browser, and what a model may see of their rows.
-// Small, because the first page needs it; the engine comes with the first file.
+// The files that are open in this browser. Small, because the first page needs it; the engine comes with the first file.
 import { useSyncExternalStore } from "react";
 import type { TableName } from "../../composer/mentions";
 import { patiently } from "../../lib/later";
-import { allowances, type Allowance, type Whole } from "./cells";
+import type { Whole } from "./cells";
 import { forgetFile, keepFile, keptFiles } from "./keep";
 import type { Engine, LocalTable } from "./engine";
 
@@ -18,7 +17,6 @@ export interface LocalFile {
 
 export interface Local {
   files: readonly LocalFile[];
-  allowance: Allowance;
   keep: boolean; // a copy in this browser, for after a reload
 }
 
@@ -37,14 +35,14 @@ let engine: Promise<Engine> | undefined;
 let restored: Promise<void> | undefined;
 const listeners = new Set<() => void>();
 
-function settings(): { allowance: Allowance; keep: boolean } {
-  let kept: { allowance?: number; keep?: boolean } = {};
+function settings(): { keep: boolean } {
+  let kept: { keep?: boolean } = {};
   try {
     kept = JSON.parse(localStorage.getItem(at) ?? "{}") as typeof kept;
   } catch {
     // No storage, or not ours: the defaults.
   }
-  return { allowance: allowances.find((a) => a === kept.allowance) ?? 50, keep: kept.keep !== false };
+  return { keep: kept.keep !== false };
 }
 
 function set(change: Partial<Local>): void {
@@ -54,7 +52,7 @@ function set(change: Partial<Local>): void {
 
 function remember(): void {
   try {
-    localStorage.setItem(at, JSON.stringify({ allowance: now.allowance, keep: now.keep }));
+    localStorage.setItem(at, JSON.stringify({ keep: now.keep }));
   } catch {
     // It holds for this page only, then.
   }
@@ -67,11 +65,6 @@ const subscribe = (f: () => void) => {
 
 export const local = (): Local => now;
 export const useLocal = (): Local => useSyncExternalStore(subscribe, local);
-
-export function allow(allowance: Allowance): void {
-  set({ allowance });
-  remember();
-}
 
 /** Whether copies of the files stay in this browser. Switched off, they are deleted. */
 export async function setKeep(keep: boolean): Promise<void> {
@@ -141,6 +134,11 @@ function shown({ id, file }: Opened, e: Engine): LocalFile {
 export async function query(sql: string, signal: AbortSignal): Promise<Whole> {
   await restore();
   return (await started()).query(sql, signal);
+}
+
+/** Why no question can be asked yet: the names that would go with it are not known. */
+export function opening(files: readonly LocalFile[]): string | undefined {
+  return files.some((f) => f.state === "loading") ? "a file is being opened" : undefined;
 }
 
 /** The tables as they can be named in a question. */

@@ -1,12 +1,19 @@
 import type { Cell, Column } from "../../log/events";
-import type { Whole } from "./cells";
+import { CodeError, OurError, type Whole } from "./cells";
 
 export interface Step {
   columns: Column[];
   rows: Cell[][];
 }
 
+interface Said {
+  ready?: true;
+  error?: string;
+  result?: { columns: string[]; rows: Cell[][]; rowCount: number };
+}
+
 const limit = 10_000; // ms
+const late = `The transform was stopped after ${limit / 1000} s. Compute less, or aggregate the rows in SQL first.`;
 
 /** Runs a transform in a worker of its own, which is ended when it has answered, when
  *  its time is over, or when nobody waits any more. */
@@ -20,15 +27,20 @@ export function transform(code: string, source: number, steps: Step[], signal: A
       f();
     };
     const stopped = () => end(() => reject(new DOMException("stopped", "AbortError")));
-    const timer = setTimeout(() => end(() => reject(new Error("RangeError: the code took longer than 10 seconds."))), limit);
+    const timer = setTimeout(() => end(() => reject(new OurError(late))), limit);
     signal.addEventListener("abort", stopped);
-    worker.onmessage = (e: MessageEvent<{ error?: string; result?: { columns: string[]; rows: Cell[][]; rowCount: number } }>) => {
-      const { error, result } = e.data;
-      if (!result) return end(() => reject(new Error(error ?? "Error")));
+    let given = false; // the worker has the data, and from then on may say anything
+    worker.onmessage = (e: MessageEvent<Said>) => {
+      const { error, result, ready } = e.data;
+      if (ready && !given) {
+        given = true;
+        return worker.postMessage({ source, steps: steps.map((s) => ({ columns: s.columns.map((c) => c.name), rows: s.rows })) });
+      }
+      if (!result) return end(() => reject(error ? new CodeError(error, !given) : new OurError("The code threw a value that is no error.")));
       end(() => resolve({ columns: result.columns.map((name, i) => ({ name, kind: kindOf(result.rows, i) })), rows: result.rows, rowCount: result.rowCount }));
     };
-    worker.onerror = () => end(() => reject(new Error("Error: the worker could not be started.")));
-    worker.postMessage({ code, source, steps: steps.map((s) => ({ columns: s.columns.map((c) => c.name), rows: s.rows })) });
+    worker.onerror = () => end(() => reject(new OurError(given ? "The code broke its worker; it may need too much memory." : "The worker for the code could not be started.")));
+    worker.postMessage({ code });
   });
 }
 

@@ -1,8 +1,9 @@
-// Markdown as React elements: no HTML of the text is ever interpreted, links open
-// elsewhere, images are not fetched. Numerals with a footnote become buttons.
+// Markdown as React elements: no HTML of the text is ever interpreted, links ask
+// before they open, images are not fetched. Numerals with a footnote become buttons.
 import { Fragment, memo, use, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Nodes, PhrasingContent, Table, Text } from "mdast";
 import { Growing, parse, type Block } from "./parse";
+import { Link } from "./Link";
 import { NoteMark } from "./NoteMark";
 import { count } from "../../lib/format";
 import { WholeContext, type Whole } from "../context";
@@ -103,9 +104,9 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
       return <br key={key} />;
     case "link":
       return (
-        <a key={key} href={safe(n.url)} target="_blank" rel="noreferrer noopener">
+        <Link key={key} url={n.url} text={said(n)} apart={noted(n, c)}>
           {kids(n, c)}
-        </a>
+        </Link>
       );
     case "image":
       return <em key={key}>{n.alt || "image"}</em>;
@@ -148,9 +149,13 @@ function Aside({ children }: { children: ReactNode }) {
   );
 }
 
-/** Web and mail addresses only. */
-function safe(url: string): string | undefined {
-  return /^(https?:|mailto:)/i.test(url) ? url : undefined;
+/** The words within a part of the text. */
+const said = (n: Nodes): string => ("value" in n ? n.value : "children" in n ? n.children.map(said).join("") : "");
+
+/** Whether a footnote stands within a part of the text. */
+function noted(n: Nodes, c: Context): boolean {
+  const from = c.base + (n.position?.start.offset ?? 0), to = c.base + (n.position?.end.offset ?? 0);
+  return c.notes.some((x) => x.from >= from && x.to <= to);
 }
 
 const numeral = /^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$/;

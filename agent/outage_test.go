@@ -1,0 +1,408 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/agent/agenttest"
+	"github.com/footnotehq/footnote/store"
+)
+
+// errAway is what a store says that may soon be back.
+var errAway = &footnote.Error{Code: footnote.StorageUnavailable, Message: "The store is away.", RetryAfter: time.Second}
+
+// leaving is a log that takes no writes from one append on, and is back after a while. The
+// append may have been done, with its answer lost.
+type leaving struct {
+	store.Store
+	at     int64 // the append it leaves with, from 1
+	done   bool  // that one was done
+	lasts  time.Duration
+	n      atomic.Int64
+	back   atomic.Pointer[time.Time]
+	lostID int64
+	lost   []footnote.Event
+}
+
+func (l *leaving) away() error {
+	if back := l.back.Load(); back != nil && time.Now().Before(*back) {
+		return errAway
+	}
+	return nil
+}
+
+func (l *leaving) Append(ctx context.Context, a footnote.Append) (events []footnote.Event, err error) {
+	if err := l.away(); err != nil {
+		return nil, err
+	}
+	if l.lostID != 0 && a.ID == l.lostID {
+		return l.lost, nil
+	}
+	if l.n.Add(1) == l.at {
+		l.back.Store(new(time.Now().Add(l.lasts)))
+		if l.done {
+			l.lostID = a.ID
+			if l.lost, err = l.Store.Append(ctx, a); err != nil {
+				return nil, err
+			}
+		}
+		return nil, errAway
+	}
+	return l.Store.Append(ctx, a)
+}
+
+func (l *leaving) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	if err := l.away(); err != nil {
+		return err
+	}
+	return l.Store.Renew(ctx, stream, token, ttl)
+}
+
+func (l *leaving) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+	if err := l.away(); err != nil {
+		return nil, err
+	}
+	return l.Store.Unfinished(ctx, now, limit)
+}
+
+// TestOutage: whichever write of a run the store goes away with, and whether or not that
+// was done, the run is completed when the store is back, each event is shown once, and no
+// call of a model or a tool is made twice.
+func TestOutage(t *testing.T) {
+	for _, policy := range []string{agent.Continue, agent.Cancel} {
+		for at := range int64(5) {
+			for _, done := range []bool{false, true} {
+				for _, lasts := range []time.Duration{time.Second, 45 * time.Second} {
+					t.Run(fmt.Sprintf("%s/append %d, done %t, %s", policy, at+1, done, lasts), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							outage(t, &leaving{Store: store.NewMem(), at: at + 1, done: done, lasts: lasts}, policy)
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// outage runs a question with two steps and a tool that changes something.
+func outage(t *testing.T, log *leaving, policy string) {
+	var asked, called int
+	model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+		asked++
+		time.Sleep(time.Second) // so that each step has appends of its own
+		if len(req.Messages) > 1 {
+			return say("It is done."), nil
+		}
+		return agent.Reply{Message: footnote.AssistantMessage{
+			Blocks: agenttest.Call("a", "change", `{}`).Blocks, StopReason: agent.ToolUse,
+		}}, nil
+	})
+	change := agenttest.NewTool(agent.Spec{Name: "change"}, func(context.Context, agent.Call) (agent.Output, error) {
+		called++
+		time.Sleep(time.Second)
+		return agent.Output{Content: "changed"}, nil
+	})
+	r := newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
+		a.Policy.Approve = []string{"*"}
+		o.Log = log
+	})
+	ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: policy})
+	kinds, _ := r.read(ticket)
+	const want = "[opened titled user_message run_started assistant_message tool_result assistant_message " +
+		"answered run_finished]"
+	if fmt.Sprint(kinds) != want {
+		t.Errorf("shown were %v", kinds)
+	}
+	synctest.Wait()
+	var stored []string
+	for ev := range log.Store.Events(t.Context(), ticket.Conversation, 0) {
+		stored = append(stored, footnote.KindOf(ev.Body))
+	}
+	if fmt.Sprint(stored) != want {
+		t.Errorf("stored are %v", stored)
+	}
+	if asked != 2 || called != 1 {
+		t.Errorf("the model was asked %d times, the tool called %d times", asked, called)
+	}
+}
+
+// TestLongOutage: a store that is away for longer than a run waits ends the streams of its
+// readers. The run goes on from the log once it is back, and what may have changed
+// something is not done again.
+func TestLongOutage(t *testing.T) {
+	for at, calls := range map[int64]int{1: 0, 2: 1, 3: 1} {
+		t.Run(fmt.Sprint("append ", at), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &leaving{Store: store.NewMem(), at: at, lasts: 10 * time.Minute}
+				called := 0
+				model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
+					time.Sleep(time.Second)
+					if len(req.Messages) > 1 {
+						return say("It is done."), nil
+					}
+					return agent.Reply{Message: footnote.AssistantMessage{
+						Blocks: agenttest.Call("a", "change", `{}`).Blocks, StopReason: agent.ToolUse,
+					}}, nil
+				})
+				change := agenttest.NewTool(agent.Spec{Name: "change"}, func(context.Context, agent.Call) (agent.Output, error) {
+					called++
+					time.Sleep(time.Second)
+					return agent.Output{Content: "changed"}, nil
+				})
+				r := newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
+					a.Policy.Approve = []string{"*"}
+					o.Log = log
+				})
+				ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+				reader := r.engine.Subscribe(ticket)
+				var err error
+				begun := time.Now()
+				for err == nil {
+					_, err = reader.Next(t.Context())
+				}
+				reader.Close()
+				took := time.Since(begun)
+				if footnote.CodeOf(err) != footnote.StorageUnavailable || took < time.Minute || took > 3*time.Minute {
+					t.Errorf("the reader was told %v after %v", err, took)
+				}
+				time.Sleep(15 * time.Minute)
+				ended, results := 0, 0
+				for ev := range log.Store.Events(t.Context(), ticket.Conversation, 0) {
+					switch b := ev.Body.(type) {
+					case footnote.RunFinished:
+						ended++
+					case footnote.ToolResult:
+						results++
+					case footnote.RunStopped, footnote.RunFailed:
+						t.Errorf("the run ended with %+v", b)
+					}
+				}
+				if ended != 1 || results != 1 || called > max(1, calls) {
+					t.Errorf("%d ends, %d results, the tool called %d times", ended, results, called)
+				}
+			})
+		})
+	}
+}
+
+// TestAskingWhileTheStoreIsAway: who brings something to a run that waits for the store is
+// told at once, and the run takes it when it is brought again.
+func TestAskingWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &leaving{Store: store.NewMem()}
+		gate := make(chan struct{})
+		model := agenttest.Script(agenttest.Call("a", "run_query", `{}`),
+			agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: agent.EndTurn})
+		r := newRig(t, model, []agent.Tool{rows("run_query")}, func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+		ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+		time.Sleep(5 * time.Second)
+		log.back.Store(new(time.Now().Add(30 * time.Second)))
+		title := func() error {
+			begun := time.Now()
+			_, _, err := r.engine.Note(t.Context(), alice, ticket.Conversation, footnote.Titled{Title: "Mine"}, nil)
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("a title takes %v", took)
+			}
+			return err
+		}
+		if err := title(); footnote.CodeOf(err) != footnote.StorageUnavailable {
+			t.Errorf("CodeOf(%v), want storage_unavailable", err)
+		}
+		time.Sleep(35 * time.Second)
+		if err := title(); err != nil {
+			t.Error(err)
+		}
+		close(gate)
+		if _, last := r.read(ticket); footnote.KindOf(last) != "run_finished" {
+			t.Errorf("last = %+v", last)
+		}
+	})
+}
+
+// cut is a common log as one server sees it, which may lose sight of it with the others.
+type cut struct {
+	*mortal
+	away     *atomic.Bool
+	readable bool // also while it is away
+}
+
+func (c *cut) gone() error {
+	if c.away.Load() {
+		return errAway
+	}
+	return nil
+}
+
+func (c *cut) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	if err := c.gone(); err != nil {
+		return nil, err
+	}
+	return c.mortal.Append(ctx, a)
+}
+
+func (c *cut) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	if err := c.gone(); err != nil {
+		return err
+	}
+	return c.mortal.Renew(ctx, stream, token, ttl)
+}
+
+func (c *cut) Ping(ctx context.Context) error {
+	if err := c.gone(); err != nil {
+		return err
+	}
+	return c.mortal.Ping(ctx)
+}
+
+func (c *cut) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+	if err := c.gone(); err != nil && !c.readable {
+		return nil, err
+	}
+	return c.mortal.Unfinished(ctx, now, limit)
+}
+
+// TestAnOutageIsNotADeath: when the log is away, or read-only, for longer than a lease
+// lasts, nobody takes over a run whose engine is there; but when the engine died meanwhile,
+// somebody does.
+func TestAnOutageIsNotADeath(t *testing.T) {
+	for name, c := range map[string]struct{ died, readable bool }{
+		"alive": {}, "died": {died: true}, "alive, read-only": {readable: true}, "died, read-only": {true, true},
+	} {
+		died, readable := c.died, c.readable
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var away atomic.Bool
+				var asked atomic.Int64
+				c := &common{Store: store.NewMem()}
+				model := modelFunc(func(ctx context.Context, _ agent.Request, _ agent.Live) (agent.Reply, error) {
+					asked.Add(1)
+					select {
+					case <-time.After(30 * time.Second):
+						return say("Done."), nil
+					case <-ctx.Done():
+						return agent.Reply{}, context.Cause(ctx)
+					}
+				})
+				owner := &mortal{common: c}
+				id := begun(t, engineOver(t, &cut{owner, &away, readable}, nil, model), agent.Continue)
+				other, said := alarmed()
+				engineOver(t, &cut{&mortal{common: c}, &away, readable}, other, model)
+				time.Sleep(10 * time.Second)
+				away.Store(true)
+				time.Sleep(15 * time.Second)
+				owner.dead.Store(died)
+				away.Store(false)
+				c.until(t, id, "run_finished")
+				_, kinds := c.bodies(t, id)
+				taken := strings.Contains(kinds, "run_resumed")
+				if taken != died || asked.Load() > map[bool]int64{false: 1, true: 2}[died] {
+					t.Errorf("taken over: %t; the model was asked %d times: %s", taken, asked.Load(), kinds)
+				}
+				if said.Len() > 0 {
+					t.Error(said)
+				}
+			})
+		})
+	}
+}
+
+// interposed is a log in which something happens just before it is read.
+type interposed struct {
+	*mortal
+	get, find func()
+}
+
+func (i *interposed) Get(ctx context.Context, id string) (footnote.Stream, error) {
+	head, err := i.mortal.Get(ctx, id)
+	if i.get != nil && err == nil && head.RunState == "running" {
+		i.get()
+	}
+	return head, err
+}
+
+func (i *interposed) Find(ctx context.Context, org, user, kind, clientID string) (footnote.Stream, error) {
+	head, err := i.mortal.Find(ctx, org, user, kind, clientID)
+	if i.find != nil && kind == "conversation" {
+		i.find()
+	}
+	return head, err
+}
+
+// alarmed is a logger, and what it was told that is an error.
+func alarmed() (*slog.Logger, *strings.Builder) {
+	var said strings.Builder
+	return slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelError})), &said
+}
+
+// TestARunThatEndsWhileItIsRecovered: an engine that is about to close a run which another
+// one ends at that moment leaves it alone, and alarms nobody.
+func TestARunThatEndsWhileItIsRecovered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &common{Store: store.NewMem()}
+		owner, m := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
+		id := begun(t, owner, agent.Cancel)
+		synctest.Wait()
+		m.dead.Store(true)
+		ended := false
+		logger, said := alarmed()
+		engineOver(t, &interposed{mortal: &mortal{common: c}, get: func() {
+			if ended {
+				return
+			}
+			ended = true
+			head, err := c.Get(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = c.Append(t.Context(), footnote.Append{Stream: id, After: head.Last, Run: head.Run, Release: true,
+				Take:   &footnote.Take{Owner: "quicker", TTL: time.Minute},
+				Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}}, logger, agenttest.Script())
+		time.Sleep(30 * time.Second)
+		if _, kinds := c.bodies(t, id); !ended || strings.Count(kinds, "run_stopped") != 1 || said.Len() > 0 {
+			t.Errorf("ended %t, %s\n%s", ended, kinds, said)
+		}
+	})
+}
+
+// TestANameThatTwoEnginesGive: of two engines that open a conversation under a client's
+// name at the same moment one does, the other's model is not asked, and nobody is alarmed.
+func TestANameThatTwoEnginesGive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &common{Store: store.NewMem()}
+		question := agent.Turn{Text: "go", Principal: alice, ClientID: "chat", OnDisconnect: agent.Continue}
+		quicker, _ := replica(t, c, agenttest.Script(agenttest.Reply{Hang: true}))
+		looks := 0
+		logger, said := alarmed()
+		model := agenttest.Script()
+		slower := engineOver(t, &interposed{mortal: &mortal{common: c}, find: func() {
+			if looks++; looks != 2 { // the last look before it opens one of its own
+				return
+			}
+			ticket, err := quicker.Submit(t.Context(), question)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			quicker.Subscribe(ticket).Close()
+			synctest.Wait()
+		}}, logger, model)
+		if _, err := slower.Submit(t.Context(), question); footnote.CodeOf(err) != footnote.Conflict {
+			t.Errorf("CodeOf(%v), want conflict", err)
+		}
+		synctest.Wait()
+		if len(model.Requests()) != 0 || said.Len() > 0 || looks < 2 {
+			t.Errorf("the slower one's model was asked %d times\n%s", len(model.Requests()), said)
+		}
+	})
+}

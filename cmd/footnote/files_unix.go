@@ -1,0 +1,14 @@
+//go:build unix
+
+package main
+
+import "golang.org/x/sys/unix"
+
+// openFiles is how many files and connections the process may have open.
+func openFiles() uint64 {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return assumedFiles
+	}
+	return uint64(l.Cur) //nolint:unconvert // the types differ between systems
+}

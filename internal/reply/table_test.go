@@ -1,0 +1,30 @@
+package reply_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/internal/reply"
+)
+
+// TestTableKeptPrivate holds that a model that is sent no row is told to answer all
+// the same, and one that is sent some to aggregate.
+func TestTableKeptPrivate(t *testing.T) {
+	columns := []footnote.Column{{Name: "name"}}
+	for _, tt := range []struct {
+		name string
+		rows [][]any
+		want string
+	}{
+		{"none", nil, "do not query again"},
+		{"some", [][]any{{"Ann"}}, "aggregate in the query"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := reply.Table{ID: "r1", Result: footnote.Result{Columns: columns, Rows: tt.rows}, Count: 40}.JSON()
+			if !strings.Contains(got, tt.want) || !strings.Contains(got, "The query gave 40 rows") {
+				t.Errorf("JSON() = %s, want %q in it", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,613 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/footnotehq/footnote/internal/sparse"
+)
+
+// A command works on a copy of its folder, in a file system in memory that has the size
+// of Limits.Disk: the kernel refuses what goes beyond, whatever names the files have or
+// no longer have. The server fills it before the command starts. It holds it open by a
+// descriptor that the first stage sent, so it can bring the changes back when the
+// command's last process is gone and nobody else can reach it any more.
+//
+// The command itself never sees the folder of the host, nor its path.
+
+// Bounds of the copy.
+const (
+	maxEmptied = 1_000_000 // files, folders and links of a folder that can only be emptied
+	maxDepth   = 100       // folders within each other
+	copyChunk  = 128 << 10
+	bringTime  = 2 * time.Minute // to bring the changes back, on a disk that hangs
+)
+
+// errOver is returned when a folder has more than its copy may have.
+var errOver = errors.New("the folder is over its limit")
+
+// box is the file system of one command, as the server sees it.
+type box struct {
+	root   *os.Root          // of the file system
+	host   *os.Root          // the folder that it is a copy of
+	files  int               // that it may have
+	over   bool              // the folder does not fit: the copy has what fits, and can only be emptied
+	before map[string]uint64 // the inodes of regular files as they were copied
+	stamps map[uint64]stamp  // of these inodes
+	links  map[uint64]string // where a file with several names was copied to, by its inode
+	newest unix.Timespec     // of the stamps
+	buf    []byte
+	other  []byte
+	deeper int // entries that were too deep to be brought back
+}
+
+// stamp changes with every change of a file, but for one made through a mapping.
+type stamp struct {
+	ino    uint64
+	size   int64
+	blocks int64
+	mode   uint32
+	nlink  uint64
+	ctime  unix.Timespec
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return stamp{}
+	}
+	return stamp{st.Ino, st.Size, st.Blocks, st.Mode, uint64(st.Nlink), unix.Timespec(st.Ctim)}
+}
+
+// openBox opens the file system behind a descriptor, which it closes.
+func openBox(fd int, c Command, over bool) (*box, error) {
+	defer unix.Close(fd)
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Type != unix.TMPFS_MAGIC || int64(st.Blocks)*st.Bsize > c.Limits.Disk+st.Bsize {
+		return nil, fmt.Errorf("%w: the size of the workspace is not limited", ErrUnavailable)
+	}
+	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
+		return nil, fmt.Errorf("open the copy: %w", err)
+	}
+	host, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the folder: %w", err), root.Close())
+	}
+	return newBox(root, host, c.Limits.Files, over), nil
+}
+
+func newBox(root, host *os.Root, files int, over bool) *box {
+	return &box{
+		root: root, host: host, files: files, over: over,
+		before: map[string]uint64{}, stamps: map[uint64]stamp{}, links: map[uint64]string{},
+		buf: make([]byte, copyChunk), other: make([]byte, copyChunk),
+	}
+}
+
+func (b *box) close() {
+	b.root.Close()
+	b.host.Close()
+}
+
+// full reports whether nothing more can be put into the copy.
+func (b *box) full() bool {
+	dir, err := b.root.Open(".")
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	var st unix.Statfs_t
+	return b.over || unix.Fstatfs(int(dir.Fd()), &st) != nil || isFull(st)
+}
+
+func isFull(st unix.Statfs_t) bool { return st.Bfree == 0 || st.Files > 0 && st.Ffree == 0 }
+
+// fill copies the folder in. The error is errOver when it does not fit, and ctx's cause
+// when ctx ended first.
+func (b *box) fill(ctx context.Context) error {
+	n := 0
+	err := b.fillFolder(ctx, b.host, b.root, "", &n)
+	if errors.Is(err, unix.ENOSPC) {
+		return errOver
+	}
+	b.links = map[uint64]string{}
+	return err
+}
+
+func (b *box) fillFolder(ctx context.Context, from, to *os.Root, dir string, n *int) error {
+	names, err := namesIn(from)
+	if err != nil {
+		return fmt.Errorf("read /%s: %w", dir, err)
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if *n++; *n > maxEmptied || !b.over && *n > b.files {
+			return errOver
+		}
+		if err := b.fillOne(ctx, from, to, dir, name, n); err != nil {
+			return fmt.Errorf("copy /%s: %w", path.Join(dir, name), err)
+		}
+	}
+	return nil
+}
+
+func (b *box) fillOne(ctx context.Context, from, to *os.Root, dir, name string, n *int) error {
+	info, err := from.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if isLeftover(name, info.Mode()) {
+		return from.Remove(name)
+	}
+	full := path.Join(dir, name)
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		if depthOf(full) > maxDepth {
+			return nil // and stays where it is
+		}
+		sub, err := enterFolder(from, name, mode)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		if err := to.Mkdir(name, mode.Perm()|0o700); err != nil {
+			return err
+		}
+		if err := to.Chmod(name, mode.Perm()|0o700); err != nil {
+			return err
+		}
+		into, err := to.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		defer into.Close()
+		return b.fillFolder(ctx, sub, into, full, n)
+	case mode.IsRegular():
+		return b.fillFile(ctx, from, to, name, full, info)
+	case mode&fs.ModeSymlink != 0:
+		target, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		return to.Symlink(target, name)
+	}
+	return nil // a pipe or a socket that nobody has the other end of
+}
+
+func (b *box) fillFile(ctx context.Context, from, to *os.Root, name, full string, info fs.FileInfo) error {
+	was := stampOf(info)
+	if first, ok := b.links[was.ino]; ok && was.nlink > 1 {
+		if err := b.root.Link(first, full); err != nil {
+			return err
+		}
+		return b.note(to, name, full)
+	}
+	err := b.copyFile(ctx, from, to, name, name, info)
+	if errors.Is(err, unix.ENOSPC) && b.over {
+		err = b.stub(to, name, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	if was.nlink > 1 {
+		b.links[was.ino] = full
+	}
+	return b.note(to, name, full)
+}
+
+// stub makes a file that has the name and the size of another, and cannot be read.
+func (b *box) stub(to *os.Root, name string, size int64) error {
+	_ = to.Remove(name) // what there was room for
+	f, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
+}
+
+// note keeps the stamp of a file that was copied in.
+func (b *box) note(to *os.Root, name, full string) error {
+	info, err := to.Lstat(name)
+	if err != nil {
+		return err
+	}
+	s := stampOf(info)
+	b.before[full], b.stamps[s.ino] = s.ino, s
+	if s.ctime.Sec > b.newest.Sec || s.ctime.Sec == b.newest.Sec && s.ctime.Nsec > b.newest.Nsec {
+		b.newest = s.ctime
+	}
+	return nil
+}
+
+// settle waits until the clock of files has moved on: from then on every change makes
+// another stamp. That is at most one tick of the kernel's clock, unless it was set back.
+func (b *box) settle(ctx context.Context) error {
+	for {
+		var now unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil ||
+			now.Sec > b.newest.Sec || now.Sec == b.newest.Sec && now.Nsec > b.newest.Nsec {
+			return nil
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var errBring = fmt.Errorf("the changes could not be kept within %v", bringTime)
+
+// bring brings the changes back to the folder. Nobody else may use either of the two.
+func (b *box) bring() error {
+	ctx, stop := context.WithTimeoutCause(context.Background(), bringTime, errBring)
+	defer stop()
+	err := b.bringFolder(ctx, b.root, b.host, "")
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}
+
+func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) error {
+	names, err := namesIn(from)
+	if err != nil {
+		return fmt.Errorf("read /%s: %w", dir, err)
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	old, err := namesIn(to)
+	if err != nil {
+		return fmt.Errorf("read /%s: %w", dir, err)
+	}
+	exists := make(map[string]bool, len(old))
+	for _, name := range old { // first what is gone: it makes room
+		full := path.Join(dir, name)
+		if there[name] || depthOf(full) > maxDepth && isFolder(to, name) {
+			exists[name] = true
+			continue
+		}
+		if err := remove(to, name); err != nil {
+			return fmt.Errorf("remove /%s: %w", full, err)
+		}
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := b.bringOne(ctx, from, to, dir, name, exists[name]); err != nil {
+			return fmt.Errorf("keep /%s: %w", path.Join(dir, name), err)
+		}
+	}
+	return nil
+}
+
+func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string, exists bool) error {
+	info, err := from.Lstat(name)
+	if err != nil {
+		return err
+	}
+	full := path.Join(dir, name)
+	var is fs.FileInfo // what is there, if anything
+	if exists {
+		if is, err = to.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return b.bringSub(ctx, from, to, name, full, mode, is)
+	case b.over:
+		return nil // nothing in it could be changed
+	case mode.IsRegular():
+		return b.bringFile(ctx, from, to, name, full, info, is)
+	case mode&fs.ModeSymlink != 0:
+		target, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		if is != nil && is.Mode()&fs.ModeSymlink != 0 {
+			if now, err := to.Readlink(name); err == nil && now == target {
+				return nil
+			}
+		}
+		if is != nil {
+			if err := remove(to, name); err != nil {
+				return err
+			}
+		}
+		return to.Symlink(target, name)
+	}
+	if is != nil { // a pipe or a socket ends with the command
+		return remove(to, name)
+	}
+	return nil
+}
+
+// bringSub brings back a folder in a folder.
+func (b *box) bringSub(
+	ctx context.Context, from, to *os.Root, name, full string, mode fs.FileMode, is fs.FileInfo,
+) error {
+	if depthOf(full) > maxDepth {
+		b.deeper++
+		return nil
+	}
+	sub, err := enterFolder(from, name, mode)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if is != nil && !is.IsDir() {
+		if err := remove(to, name); err != nil {
+			return err
+		}
+		is = nil
+	}
+	if is == nil {
+		if err := to.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+	}
+	if perm := mode.Perm() | 0o700; is == nil || is.Mode().Perm() != perm {
+		if err := to.Chmod(name, perm); err != nil {
+			return err
+		}
+	}
+	into, err := to.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	return b.bringFolder(ctx, sub, into, full)
+}
+
+// A file that replaces another is first copied beside it, under a name that begins with
+// tempPrefix and ends at random. The name is made after the command has ended, so no
+// command can have used it. Until the copy is complete its owner may not read it. Files
+// of commands always come back readable, so this mode tells an incomplete copy apart.
+const (
+	tempPrefix = ".footnote-copy-"
+	tempMode   = 0o200
+)
+
+// isLeftover reports whether a file of the host is an incomplete copy, of a server that
+// was killed.
+func isLeftover(name string, mode fs.FileMode) bool {
+	return mode.IsRegular() && mode.Perm() == tempMode && strings.HasPrefix(name, tempPrefix)
+}
+
+// bringFile brings back a file that has changed: what was there is replaced in one step.
+func (b *box) bringFile(ctx context.Context, from, to *os.Root, name, full string, info, is fs.FileInfo) error {
+	now := stampOf(info)
+	if ino, ok := b.before[full]; ok && ino == now.ino && b.stamps[ino] == now && is != nil && is.Mode().IsRegular() {
+		same, err := b.same(from, to, name)
+		if err != nil || same {
+			return err
+		}
+	}
+	if is != nil && is.IsDir() {
+		if err := remove(to, name); err != nil {
+			return err
+		}
+	}
+	if first, ok := b.links[now.ino]; ok && now.nlink > 1 {
+		if is != nil {
+			if err := remove(to, name); err != nil {
+				return err
+			}
+		}
+		return b.host.Link(first, full)
+	}
+	as := name
+	if is != nil {
+		as = tempPrefix + rand.Text()
+	}
+	err := b.copyFile(ctx, from, to, name, as, info)
+	if err == nil && as != name {
+		err = to.Rename(as, name)
+	}
+	if err != nil {
+		_ = to.Remove(as)
+		return err
+	}
+	if now.nlink > 1 {
+		b.links[now.ino] = full
+	}
+	return nil
+}
+
+// same compares a file with the one it was copied from. Writing through a mapping
+// leaves the stamp of a file in memory as it was.
+func (b *box) same(from, to *os.Root, name string) (bool, error) {
+	f, err := openRegular(from, name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	g, err := openRegular(to, name)
+	if err != nil {
+		return false, nil // copied anew, then
+	}
+	defer g.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if with, err := g.Stat(); err != nil || with.Size() != info.Size() {
+		return false, nil
+	}
+	equal := true
+	err = sparse.EachData(f, info.Size(), func(off, end int64) error {
+		for equal && off < end {
+			n := int(min(end-off, copyChunk))
+			if _, err := f.ReadAt(b.buf[:n], off); err != nil {
+				return err
+			}
+			if _, err := g.ReadAt(b.other[:n], off); err != nil {
+				return err
+			}
+			equal = bytes.Equal(b.buf[:n], b.other[:n])
+			off += int64(n)
+		}
+		return nil
+	})
+	return equal, err
+}
+
+// copyFile copies a file with its holes, its mode and its time.
+func (b *box) copyFile(ctx context.Context, from, to *os.Root, name, as string, info fs.FileInfo) error {
+	perm := info.Mode().Perm() | 0o400
+	begun := perm & 0o700
+	if as != name {
+		begun = tempMode
+	}
+	dst, err := to.OpenFile(as, os.O_WRONLY|os.O_CREATE|os.O_EXCL, begun)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if info.Size() > 0 {
+		if err := b.copyData(ctx, from, dst, name, info.Size()); err != nil {
+			return err
+		}
+	}
+	at := unix.NsecToTimeval(info.ModTime().UnixNano())
+	if err := unix.Futimes(int(dst.Fd()), []unix.Timeval{at, at}); err != nil || perm == begun {
+		return err
+	}
+	return dst.Chmod(perm)
+}
+
+func (b *box) copyData(ctx context.Context, from *os.Root, dst *os.File, name string, size int64) error {
+	src, err := openRegular(from, name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	last := int64(0)
+	err = sparse.EachData(src, size, func(off, end int64) error {
+		for off < end {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n, err := src.ReadAt(b.buf[:min(end-off, copyChunk)], off)
+			if n == 0 {
+				if err == io.EOF {
+					return nil // it is shorter now
+				}
+				return err
+			}
+			if _, err := dst.WriteAt(b.buf[:n], off); err != nil {
+				return err
+			}
+			off += int64(n)
+			last = off
+		}
+		return nil
+	})
+	if err != nil || last == size {
+		return err
+	}
+	return dst.Truncate(size)
+}
+
+// openRegular opens a file for reading, also one whose owner may not read it.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	const flags = os.O_RDONLY | unix.O_NONBLOCK
+	f, err := root.OpenFile(name, flags, 0)
+	if errors.Is(err, fs.ErrPermission) && root.Chmod(name, 0o600) == nil {
+		f, err = root.OpenFile(name, flags, 0)
+	}
+	return f, err
+}
+
+// enterFolder opens a folder, also one whose owner may not.
+func enterFolder(root *os.Root, name string, mode fs.FileMode) (*os.Root, error) {
+	if mode.Perm()&0o700 != 0o700 {
+		if err := root.Chmod(name, mode.Perm()|0o700); err != nil {
+			return nil, err
+		}
+	}
+	return root.OpenRoot(name)
+}
+
+// remove removes a file, or a folder with what is in it, whatever their modes are.
+func remove(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err := open(root, name, 0); err != nil {
+		return err
+	}
+	return root.RemoveAll(name)
+}
+
+// open gives the owner of folders their rights.
+func open(root *os.Root, name string, depth int) error {
+	info, err := root.Lstat(name)
+	if err != nil || !info.IsDir() || depth > maxDepth {
+		return err
+	}
+	sub, err := enterFolder(root, name, info.Mode())
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	names, err := namesIn(sub)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := open(sub, n, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isFolder(root *os.Root, name string) bool {
+	info, err := root.Lstat(name)
+	return err == nil && info.IsDir()
+}
+
+func namesIn(root *os.Root) ([]string, error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Readdirnames(-1)
+}
+
+// depthOf is how many folders a path has above its last name, and that one.
+func depthOf(full string) int {
+	n := 1
+	for i := range len(full) {
+		if full[i] == '/' {
+			n++
+		}
+	}
+	return n
+}

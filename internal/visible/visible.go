@@ -1,0 +1,186 @@
+// Package visible shows what a text from outside hides. Tag characters, marks that
+// turn the direction of writing and zero-width characters carry words that a model
+// reads and a person does not see, or make the two read different things.
+package visible
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns s with each hidden character written as its code point, such as
+// <U+202E>. What writing needs stays: emoji sequences and flags, the joiners and
+// direction marks of Arabic, Hebrew and Indic texts, and spaces without a width
+// between the words of Thai, Lao, Khmer and Burmese. Text of its own result returns
+// it unchanged. The notation has neither quotes nor backslashes, so that JSON stays
+// JSON.
+func Text(s string) string {
+	first := plain(s)
+	if first == len(s) {
+		return s
+	}
+	if strings.HasSuffix(s[:first], string(blackFlag)) {
+		first -= len(string(blackFlag)) // the tags behind it may spell a flag
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 32)
+	b.WriteString(s[:first])
+	rest := s[first:]
+	before, _ := utf8.DecodeLastRuneInString(s[:first])
+	for len(rest) > 0 {
+		if n := flag(rest); n > 0 {
+			b.WriteString(rest[:n])
+			rest, before = rest[n:], endOfTag
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(rest)
+		if special(r) && !needed(before, r, rest[n:]) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		} else {
+			b.WriteString(rest[:n])
+		}
+		rest, before = rest[n:], r
+	}
+	return b.String()
+}
+
+// plain returns how many bytes at the start of s hold nothing special. Histories are
+// read anew for each call of a model, so ASCII and most letters must cost little.
+func plain(s string) int {
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
+				return i
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		// Between these are Latin, Greek and Cyrillic letters, signs, and Chinese,
+		// Japanese and Korean characters: none of them is special.
+		common := r > softHyphen && r < graphemeGlue || r > graphemeGlue && r < 0x600 ||
+			r > 0x206f && r < 0x3164 || r > 0x3164 && r < 0xfe00
+		if !common && special(r) {
+			return i
+		}
+		i += n
+	}
+	return len(s)
+}
+
+const (
+	softHyphen   = '\u00ad'
+	graphemeGlue = '\u034f'
+	zeroSpace    = '\u200b'
+	nonJoiner    = '\u200c'
+	joiner       = '\u200d'
+	leftToRight  = '\u200e'
+	rightToLeft  = '\u200f'
+	arabicMark   = '\u061c'
+
+	blackFlag = '\U0001f3f4'
+	endOfTag  = '\U000e007f'
+)
+
+// unseen are characters without a form of their own that are no marks of a format:
+// fillers, separators of lines, selectors of variants, and places that Unicode keeps
+// for more of their kind.
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: graphemeGlue, Hi: graphemeGlue, Stride: 1},
+		{Lo: 0x115f, Hi: 0x1160, Stride: 1}, // Hangul fillers
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // Khmer vowels that are not written
+		{Lo: 0x180b, Hi: 0x180f, Stride: 1}, // Mongolian variants
+		{Lo: 0x2028, Hi: 0x2029, Stride: 1},
+		{Lo: 0x2065, Hi: 0x2065, Stride: 1},
+		{Lo: 0x3164, Hi: 0x3164, Stride: 1},
+		{Lo: 0xfe00, Hi: 0xfe0f, Stride: 1},
+		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
+		{Lo: 0xfff0, Hi: 0xfff8, Stride: 1},
+	},
+	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
+}
+
+// special reports whether a character is hidden, or would be in another place.
+func special(r rune) bool {
+	switch {
+	case r < 0xa0:
+		return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f
+	case r < softHyphen:
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unseen) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// needed reports whether writing needs a special character where it stands: one,
+// behind something that is seen, for a run of them could spell a text of its own.
+func needed(before, r rune, rest string) bool {
+	switch {
+	case r == joiner && selector(before): // the heart of a family of emoji
+		return true
+	case special(before) && before != endOfTag:
+		return false
+	case r == joiner, r == nonJoiner, r == graphemeGlue, selector(r):
+		return carries(before)
+	case r == softHyphen:
+		after, _ := utf8.DecodeRuneInString(rest)
+		return unicode.IsLetter(before) && unicode.IsLetter(after)
+	case r == leftToRight, r == rightToLeft, r == arabicMark, r == 0x115f, r == 0x1160:
+		return true
+	case r == zeroSpace:
+		return unicode.In(before, spaceless...)
+	}
+	return false
+}
+
+// selector reports whether a character chooses a variant of the one before it.
+func selector(r rune) bool {
+	return r >= 0xfe00 && r <= 0xfe0f || r >= 0x180b && r <= 0x180d || r == 0x180f
+}
+
+// spaceless are the scripts that write no spaces between words.
+var spaceless = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// carries reports whether a joiner or selector may follow a character: those of
+// English have no use for one.
+func carries(r rune) bool {
+	english := r < 0x80 && unicode.IsLetter(r)
+	return !english && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S, unicode.P)
+}
+
+// flags are the regions whose flags are written with tags; no others are in use.
+var flags = []string{"gbeng", "gbsct", "gbwls"}
+
+// flag returns how many bytes the flag at the start of s has; 0 for none.
+func flag(s string) int {
+	if !strings.HasPrefix(s, string(blackFlag)) {
+		return 0
+	}
+	for _, region := range flags {
+		var b strings.Builder
+		b.WriteRune(blackFlag)
+		for _, c := range region {
+			b.WriteRune(0xe0000 + c)
+		}
+		b.WriteRune(endOfTag)
+		if strings.HasPrefix(s, b.String()) {
+			return b.Len()
+		}
+	}
+	return 0
+}
+
+// written are the code points that Text writes.
+var written = regexp.MustCompile(`<U\+[0-9A-F]{4,6}>`)
+
+// Blank returns s with spaces where Text has written code points, of which an answer
+// that repeats a cell makes no claim. Nothing else moves.
+func Blank(s string) string {
+	if !strings.Contains(s, "<U+") {
+		return s
+	}
+	return written.ReplaceAllStringFunc(s, func(at string) string { return strings.Repeat(" ", len(at)) })
+}

@@ -1,0 +1,212 @@
+package tidy
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"path"
+	"strings"
+)
+
+// A workbook is a zip archive: a small file may unpack to gigabytes, or to millions of
+// texts that no cell shows. What reading one costs is known before it is read, from one
+// pass that keeps nothing. The bounds grow with the file: people's workbooks unpack to
+// about ten times their size, and have two tags and attributes for each of its bytes.
+const (
+	maxParts     = 10_000
+	maxSheets    = 500
+	unpackBase   = 32 << 20 // bytes
+	unpackFactor = 100      // bytes for each byte of the file
+	tagBase      = 4 << 20  // tags and attributes
+	tagFactor    = 16       // for each byte of the file
+	maxStyles    = 16 << 20 // bytes of the part with the formats
+	maxFormat    = 1000     // characters of one format; Excel allows 255
+)
+
+var (
+	errUnpacks = errorf("The workbook is too large when unpacked. Save its sheets as CSV.")
+	errNotZip  = errorf("The file is not a readable Excel workbook (.xlsx).")
+)
+
+// unpacked is how many bytes may come of a file of a size.
+func unpacked(size int64, limits Limits) int64 {
+	return min(unpackBase+unpackFactor*size, 2*limits.Bytes)
+}
+
+// inspect checks what reading a workbook would cost.
+func inspect(ctx context.Context, file string, size int64, limits Limits) error {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return nil // perhaps it has a password: the reader says
+	}
+	defer z.Close()
+	if len(z.File) > maxParts {
+		return errorf("The workbook has %d parts; the limit is %d.", len(z.File), maxParts)
+	}
+	seen := map[string]*zip.File{}
+	total := uint64(0)
+	for _, f := range z.File {
+		name := strings.ToLower(strings.ReplaceAll(f.Name, `\`, "/"))
+		if seen[name] != nil {
+			return errorf("The workbook has two parts named %.80q.", name)
+		}
+		seen[name] = f
+		// A part that unpacks to more than it says is an error where it is read.
+		if total += f.UncompressedSize64; f.UncompressedSize64 > uint64(unpacked(size, limits)) || total > uint64(unpacked(size, limits)) {
+			return errUnpacks
+		}
+	}
+	tags := int64(tagBase + tagFactor*size)
+	for name, f := range seen {
+		if ext := path.Ext(name); ext != ".xml" && ext != ".rels" {
+			continue
+		}
+		n, err := countTags(ctx, f)
+		if err != nil {
+			return err
+		}
+		if tags -= n; tags < 0 {
+			return errUnpacks
+		}
+	}
+	if err := checkFormats(seen["xl/styles.xml"]); err != nil {
+		return err
+	}
+	return checkSheets(seen)
+}
+
+// countTags counts the beginnings of tags and attributes in a part.
+func countTags(ctx context.Context, f *zip.File) (n int64, err error) {
+	r, err := f.Open()
+	if err != nil {
+		return 0, errNotZip
+	}
+	defer r.Close()
+	buf := make([]byte, 256<<10)
+	for {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		k, err := r.Read(buf)
+		n += int64(bytes.Count(buf[:k], []byte("<")) + bytes.Count(buf[:k], []byte("=")))
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return 0, errNotZip
+		}
+	}
+}
+
+// checkFormats refuses formats that no spreadsheet program writes: a format is read
+// again for each cell that has it.
+func checkFormats(f *zip.File) error {
+	if f == nil {
+		return nil
+	}
+	if f.UncompressedSize64 > maxStyles {
+		return errorf("The workbook has %d MB of formats; the limit is %d MB. Save its sheets as CSV.", f.UncompressedSize64>>20, maxStyles>>20)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return errNotZip
+	}
+	defer r.Close()
+	d := xml.NewDecoder(r)
+	d.Strict = false
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return nil // of what cannot be read, the reader says so
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "numFmt" {
+			continue
+		}
+		for _, a := range start.Attr {
+			if a.Name.Local == "formatCode" && len(a.Value) > maxFormat {
+				return errorf("The workbook has a format of %d characters; the limit is %d.", len(a.Value), maxFormat)
+			}
+		}
+	}
+}
+
+// relations are the parts that a part refers to, by their ids.
+type relations struct {
+	List []struct {
+		ID     string `xml:"Id,attr"`
+		Type   string `xml:"Type,attr"`
+		Target string `xml:"Target,attr"`
+	} `xml:"Relationship"`
+}
+
+// checkSheets refuses workbooks that show one part as several sheets: it would be read
+// once for each.
+func checkSheets(parts map[string]*zip.File) error {
+	var root, of relations
+	if !decodePart(parts["_rels/.rels"], &root) {
+		return nil // the reader finds no sheets
+	}
+	for _, r := range root.List {
+		if !strings.HasSuffix(r.Type, "/officeDocument") {
+			continue
+		}
+		book := strings.ToLower(strings.TrimPrefix(r.Target, "/"))
+		var workbook struct {
+			Sheets []struct {
+				ID string `xml:"id,attr"`
+			} `xml:"sheets>sheet"`
+		}
+		if !decodePart(parts[book], &workbook) || !decodePart(parts[path.Join(path.Dir(book), "_rels", path.Base(book)+".rels")], &of) {
+			continue
+		}
+		if len(workbook.Sheets) > maxSheets {
+			return errorf("The workbook has %d sheets; the limit is %d.", len(workbook.Sheets), maxSheets)
+		}
+		targets, shown := map[string]string{}, map[string]bool{}
+		for _, r := range of.List {
+			target := r.Target
+			if !strings.HasPrefix(target, "/") {
+				target = path.Join("/", path.Dir(book), target)
+			}
+			targets[r.ID] = strings.ToLower(path.Clean(target))
+		}
+		for _, s := range workbook.Sheets {
+			if target := targets[s.ID]; target != "" && shown[target] {
+				return errorf("The workbook shows one of its parts as several sheets.")
+			}
+			shown[targets[s.ID]] = true
+		}
+	}
+	return nil
+}
+
+// decodePart reads a small part of a workbook, if it is there and can be read.
+func decodePart(f *zip.File, into any) bool {
+	const most = 16 << 20
+	if f == nil || f.UncompressedSize64 > most {
+		return false
+	}
+	r, err := f.Open()
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	return xml.NewDecoder(r).Decode(into) == nil
+}
+
+// bounded is a file that takes so many bytes and no more.
+type bounded struct {
+	w    io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errUnpacks
+	}
+	return b.w.Write(p)
+}

@@ -1,0 +1,680 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/footnotehq/footnote/source"
+)
+
+// A database has functions of its own, and they run in many ways beside being called:
+// a type's input, output and CHECK, a cast, an operator, a sort, a view, a foreign
+// table. The judge finds what a statement can reach, in the transaction that the
+// statement runs in, and refuses it where a function is neither Postgres's own nor
+// one that the operator lists.
+//
+// Which type an expression has only the server knows. So the judge takes all types that
+// values of the statement may have: those it names, those of the columns it may read,
+// those of the functions and operators it calls, and what these consist of. All of
+// them, and every cast between two of them, must be harmless.
+type judge struct {
+	ctx     context.Context
+	s       *session
+	e       *engine
+	f       facts
+	version int
+
+	types    map[string]bool // that values may have, by OID; Postgres's own count as well
+	named    map[string]bool // of these, those that an explicit cast may lead to
+	looked   map[string]bool // relations and operators that were looked at
+	runs     map[string]string
+	casts    []cast
+	compares []comparison
+	typed    [][]string // operators of the statement's names that only values of their own types reach
+	rows     []string   // the row types of the statement's relations
+	columns  [][]string // which of them have a column named like an attribute
+	text     bool       // functions of text search are called
+	refusal  error      // the first
+
+	newTypes, newRelations, newOperators []string
+}
+
+type cast struct {
+	source, target, function string
+	context, method          string
+	plain                    bool   // one of Postgres's own has the same function
+	what, name               string // the types and the function, as words
+}
+
+type comparison struct{ left, right, function string }
+
+// textSearch are the functions that use the configurations of text search.
+var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
+	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent
+	ts_headline ts_lexize`)
+
+// convertible are types of Postgres's own to which its functions cast values without
+// being told to: those that make JSON.
+var convertible = []string{"114", "3802"}
+
+// judge refuses a statement that could run a function of the database which nobody has
+// checked.
+func (e *engine) judge(ctx context.Context, s *session, f facts, version int) error {
+	if f.Root == "VariableShowStmt" {
+		return nil
+	}
+	j := &judge{
+		ctx: ctx, s: s, e: e, f: f, version: version,
+		types: map[string]bool{}, named: map[string]bool{}, looked: map[string]bool{}, runs: map[string]string{},
+	}
+	for _, oid := range convertible {
+		j.named[oid] = true
+	}
+	if err := j.names(); err != nil {
+		return err
+	}
+	for j.refusal == nil && (len(j.newTypes)+len(j.newRelations)+len(j.newOperators) > 0 || j.reach()) {
+		if err := j.expand(); err != nil {
+			return err
+		}
+	}
+	if j.text {
+		take := func(r []string) { j.run(byText, strings.Fields(r[0])...) }
+		if err := j.ask([]question{{textSearchSQL, nil, take}}); err != nil {
+			return err
+		}
+	}
+	j.convert()
+	if j.refusal == nil && len(j.runs) > 0 {
+		if err := j.functions(); err != nil {
+			return err
+		}
+	}
+	return j.refusal
+}
+
+func (j *judge) ask(questions []question) error {
+	if err := j.s.ask(j.ctx, questions); err != nil {
+		return explain(j.ctx, err)
+	}
+	return nil
+}
+
+func (j *judge) refuse(format string, args ...any) {
+	if j.refusal == nil {
+		j.refusal = source.Refusef(format, args...)
+	}
+}
+
+// in reports whether a schema is where a name may be looked for.
+func (j *judge) in(n name, schema string) bool {
+	if len(n) > 1 {
+		return n[0] == schema
+	}
+	return slices.Contains(j.s.path, schema)
+}
+
+// addType notes a type that values may have. With named, a cast may lead to it, and to
+// what it consists of.
+func (j *judge) addType(oid string, named bool) {
+	if oid == "" || oid == "0" {
+		return
+	}
+	if named && !j.named[oid] {
+		j.named[oid] = true
+		delete(j.types, oid) // its parts are to be named, too
+	}
+	if !own(oid) || j.types[oid] {
+		return
+	}
+	j.types[oid] = true
+	j.newTypes = append(j.newTypes, oid)
+}
+
+func (j *judge) addRelation(oid string) {
+	if own(oid) && !j.looked[oid] {
+		j.looked[oid] = true
+		j.newRelations = append(j.newRelations, oid)
+	}
+}
+
+// run notes functions and what runs them.
+func (j *judge) run(what string, oids ...string) {
+	for _, oid := range oids {
+		if own(oid) && j.runs[oid] == "" {
+			j.runs[oid] = what
+		}
+	}
+}
+
+// names looks up all names of the statement.
+func (j *judge) names() error {
+	f := j.f
+	var calls, types, operators, collations, relations []string
+	schemas := slices.Clone(j.s.path)
+	last := func(n name) string { return n[len(n)-1] }
+	for _, n := range f.Functions {
+		calls, types = append(calls, last(n)), append(types, last(n)) // a type may be called, too
+	}
+	var attributes []string
+	for _, n := range f.Attributes {
+		attributes = append(attributes, last(n))
+	}
+	values := slices.Concat(attributes, f.Fields)
+	types = append(types, values...)
+	for _, n := range f.Types {
+		types = append(types, last(n))
+	}
+	for _, n := range f.Operators {
+		operators = append(operators, last(n))
+	}
+	for _, n := range f.Collations {
+		collations = append(collations, last(n))
+	}
+	for _, n := range f.Relations {
+		relations = append(relations, last(n))
+		if len(n) > 1 {
+			schemas = append(schemas, n[0])
+		}
+	}
+	var functions []function
+	found := map[string]map[string]string{} // name → schema → OID of a type
+	known := map[string]map[string]string{} // the same of collations
+	ask := []question{
+		{castsSQL, nil, func(r []string) {
+			j.casts = append(j.casts, cast{r[0], r[1], r[2], r[3], r[4], r[5] == "t", r[6], r[7]})
+		}},
+		{comparisonsSQL, nil, func(r []string) { j.compares = append(j.compares, comparison{r[0], r[1], r[2]}) }},
+	}
+	add := func(some bool, sql string, take func([]string), args ...any) {
+		if some {
+			ask = append(ask, question{sql, args, take})
+		}
+	}
+	note := func(m map[string]map[string]string) func([]string) {
+		return func(r []string) {
+			if m[r[2]] == nil {
+				m[r[2]] = map[string]string{}
+			}
+			m[r[2]][r[1]] = r[0]
+		}
+	}
+	add(len(calls)+len(values) > 0, functionsByName, func(r []string) { functions = append(functions, newFunction(r)) },
+		slices.Concat(calls, values), values)
+	add(len(types) > 0, typesByName, note(found), types)
+	add(len(operators) > 0, operatorsByName, j.takeOperator, operators)
+	add(len(collations) > 0, collationsByName, note(known), collations)
+	add(len(relations) > 0, relationsByName, j.takeRelation, relations, schemas, f.All, f.Columns)
+	add(len(relations) > 0 && len(attributes) > 0, columnsByName, func(r []string) { j.columns = append(j.columns, r) },
+		relations, schemas, attributes)
+	add(len(relations) > 0, storageByName, func(r []string) { j.run(byIndex+r[1], r[0]) }, relations)
+	j.text = slices.ContainsFunc(calls, func(c string) bool { return textSearch[c] })
+	if err := j.ask(ask); err != nil {
+		return err
+	}
+	j.called(functions, found)
+	for _, n := range f.Types {
+		switch oid, ok := j.resolve(n, found); {
+		case !ok:
+			j.refuse("There is no type %s.", n)
+		default:
+			j.addType(oid, true)
+		}
+	}
+	for _, n := range f.Collations {
+		if oid, ok := j.resolve(n, known); !ok || own(oid) && !j.listed(n, known) {
+			j.refuse("The collation %s is not allowed: it is none of Postgres's own.", n)
+		}
+	}
+	return nil
+}
+
+// resolve finds the OID that a name stands for.
+func (j *judge) resolve(n name, found map[string]map[string]string) (oid string, ok bool) {
+	schemas := found[n[len(n)-1]]
+	if len(n) > 1 {
+		oid, ok = schemas[n[0]]
+		return oid, ok
+	}
+	for _, schema := range j.s.path {
+		if oid, ok = schemas[schema]; ok {
+			return oid, true
+		}
+	}
+	return "", false
+}
+
+// listed reports whether the operator allows what a name stands for.
+func (j *judge) listed(n name, found map[string]map[string]string) bool {
+	for schema := range found[n[len(n)-1]] {
+		if j.in(n, schema) && !j.e.allows(schema, n[len(n)-1], "") {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether the operator lists something of the database, or the
+// extension that it came with.
+func (e *engine) allows(schema, name, extension string) bool {
+	return slices.Contains(e.allowed, schema+"."+name) || extension != "" && slices.Contains(e.allowed, extension)
+}
+
+// called judges the functions that the statement calls by their names, and what looks
+// like an attribute or a field.
+func (j *judge) called(functions []function, types map[string]map[string]string) {
+	for _, n := range j.f.Functions {
+		j.call(n, functions)
+		if oid, ok := j.resolve(n, types); ok { // ed('5') may be a cast
+			j.addType(oid, true)
+		}
+	}
+	value := func(s string, may func(function) bool) (known bool) {
+		if oid, ok := j.resolve(name{s}, types); ok {
+			j.addType(oid, true)
+			known = true
+		}
+		for _, f := range functions {
+			switch {
+			case f.name != s || !may(f) || !j.in(name{s}, f.schema):
+			case !own(f.oid) && (callable(s) || f.conversion):
+				known = true
+			case !own(f.oid) || !j.e.callable(f):
+				j.refuse("%s is a function of the database and may not be called.", s)
+			default:
+				known = true
+				j.takes(f)
+			}
+		}
+		return known
+	}
+	whole := false
+	for _, n := range j.f.Attributes {
+		if !j.column(n) && value(n[1], func(f function) bool { return f.single && f.row }) {
+			r := j.f.Rows[n[0]]
+			whole = whole || !r.Other || r.Joined || len(r.Relations) > 0 // of others, all that is used is known
+		}
+	}
+	if whole {
+		for _, oid := range j.rows {
+			j.addType(oid, false)
+		}
+	}
+	for _, s := range j.f.Fields {
+		value(s, func(f function) bool { return f.single })
+	}
+}
+
+// column reports whether an attribute is certainly a column: then it calls no function,
+// whatever has its name. It is, where all that the row's name stands for are relations
+// with such a column.
+func (j *judge) column(attribute name) bool {
+	r := j.f.Rows[attribute[0]]
+	for _, n := range r.Relations {
+		found := false
+		for _, c := range j.columns {
+			if c[1] == n[len(n)-1] && c[2] == attribute[1] && j.in(n, c[0]) {
+				if c[3] != "t" {
+					return false
+				}
+				found = true
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return len(r.Relations) > 0 && !r.Joined && !r.Other
+}
+
+// callable reports whether the functions of Postgres's own with a name may be called.
+func callable(name string) bool { return builtin[name] || sizes[name] }
+
+func (j *judge) call(n name, functions []function) {
+	known := false
+	for _, f := range functions {
+		switch {
+		case !own(f.oid) || f.name != n[len(n)-1] || !j.in(n, f.schema):
+		case j.e.callable(f):
+			known = true
+			j.takes(f)
+		case len(n) == 1 && callable(n[0]):
+			j.refuse("%s is also a function of the database itself, which may not be called. "+
+				"Write pg_catalog.%s for Postgres's own.", n, n)
+		default:
+			j.refuse("The function %s is the database's own, and not allowed: "+
+				"an operator can allow it with the setting functions.", n)
+		}
+	}
+	switch {
+	case known, len(n) == 1 && callable(n[0]), len(n) == 2 && n[0] == "pg_catalog" && callable(n[1]):
+	default:
+		j.refuse("The function %s is not allowed.", n)
+	}
+}
+
+// takes notes the types of a function's arguments and result.
+func (j *judge) takes(f function) {
+	for _, oid := range f.types {
+		j.addType(oid, false)
+	}
+}
+
+// takeOperator notes an operator of the database by one of the statement's names.
+func (j *judge) takeOperator(r []string) {
+	own := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
+	switch {
+	case !slices.ContainsFunc(j.f.Operators, own):
+	case r[7] == "t":
+		j.typed = append(j.typed, r)
+	default:
+		j.operator(r)
+	}
+}
+
+// reach judges the operators that values of the types found so far can reach. It
+// reports whether there is more to look at then.
+func (j *judge) reach() bool {
+	left := j.typed[:0]
+	for _, r := range j.typed {
+		if slices.ContainsFunc(strings.Fields(r[6])[:2], j.reached) {
+			j.operator(r)
+		} else {
+			left = append(left, r)
+		}
+	}
+	j.typed = left
+	return len(j.newTypes) > 0
+}
+
+// reached reports whether a value may become one of a type without being told to.
+func (j *judge) reached(oid string) bool {
+	return j.has(oid) || slices.ContainsFunc(j.casts,
+		func(k cast) bool { return k.target == oid && k.context == "i" && j.has(k.source) })
+}
+
+// has reports whether values of the statement may have a type.
+func (j *judge) has(oid string) bool { return !own(oid) || j.types[oid] }
+
+func (j *judge) operator(r []string) {
+	what := "The operator " + r[1] + "." + r[2]
+	if !own(r[3]) && own(r[0]) && r[4] != "t" {
+		j.refuse("%s is not allowed: it is defined in the database, by a function of Postgres's that is not for it.", what)
+	}
+	j.run(what, r[3])
+	j.run(what, strings.Fields(r[5])...)
+	for _, oid := range strings.Fields(r[6]) {
+		j.addType(oid, false)
+	}
+}
+
+// takeRelation notes a table or view of the statement.
+func (j *judge) takeRelation(r []string) {
+	is := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
+	if !slices.ContainsFunc(j.f.Relations, is) {
+		return
+	}
+	if r[3] == "v" || r[3] == "f" || r[4] == "t" {
+		j.addRelation(r[0])
+	}
+	j.rows = append(j.rows, r[5])
+	if j.f.All {
+		j.addType(r[5], false)
+	}
+	for _, oid := range strings.Fields(r[6]) {
+		j.addType(oid, false)
+	}
+}
+
+// expand looks at what the types, relations and operators consist of that were found last.
+func (j *judge) expand() error {
+	types, relations, operators := j.newTypes, j.newRelations, j.newOperators
+	j.newTypes, j.newRelations, j.newOperators = nil, nil, nil
+	var ask []question
+	add := func(sql string, oids []string, take func([]string)) {
+		ask = append(ask, question{sql, []any{oids}, take})
+	}
+	var definitions [][2]string   // what, text
+	rows := map[string][]string{} // the row types of what a view reads, by the text of the view
+	if len(types) > 0 {
+		add(typesByOID, types, func(r []string) {
+			j.run("The type "+r[1], strings.Fields(r[3])...)
+			j.parts(r[0], r[2])
+		})
+		add(fieldsByOID, types, func(r []string) { j.parts(r[0], r[1]) })
+		add(rangesByOID, types, func(r []string) {
+			j.run("A type of ranges", strings.Fields(r[2])...)
+			j.parts(r[0], r[1])
+		})
+		if j.version >= 140000 {
+			add(subscriptsByOID, types, func(r []string) { j.run("The subscript of a type", r[1]) })
+			add(multirangesByOID, types, func(r []string) { j.parts(r[0], r[1]) })
+		}
+		add(checksByOID, types, func(r []string) {
+			definitions = append(definitions, [2]string{"The type " + r[1], "SELECT " + r[2]})
+		})
+		add(checksNeed, types, func(r []string) { j.need("The CHECK of a type", r) })
+	}
+	if len(relations) > 0 {
+		texts := map[string]string{}
+		add(viewsByOID, relations, func(r []string) {
+			texts[r[0]] = r[2]
+			definitions = append(definitions, [2]string{"The view " + r[1], r[2]})
+		})
+		add(viewsNeed, relations, func(r []string) {
+			j.need("A view", r)
+			rows[texts[r[0]]] = append(rows[texts[r[0]]], r[4])
+		})
+		add(storageByOID, relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
+		add(foreignByOID, relations, func(r []string) { j.run("The foreign table "+r[1], r[2]) })
+	}
+	if len(operators) > 0 {
+		add(operatorsByOID, operators, j.operator)
+	}
+	if err := j.ask(ask); err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		all, err := j.define(d[0], d[1])
+		if err != nil {
+			return err
+		}
+		for _, oid := range rows[d[1]] {
+			if all { // no dependency tells of a whole row
+				j.addType(oid, false)
+			}
+		}
+	}
+	for _, k := range j.casts { // what is binary the same is compared as the other
+		if k.method == "b" && j.types[k.source] {
+			j.addType(k.target, false)
+		}
+	}
+	return nil
+}
+
+// parts notes what a type consists of.
+func (j *judge) parts(oid, parts string) {
+	for _, part := range strings.Fields(parts) {
+		j.addType(part, j.named[oid])
+	}
+}
+
+// need notes something that a definition refers to: its class, OID, and the type of
+// the column where it is one.
+func (j *judge) need(what string, r []string) {
+	switch class, oid := r[1], r[2]; class {
+	case "pg_proc":
+		j.run(what, oid)
+	case "pg_operator":
+		if !j.looked[oid] {
+			j.looked[oid] = true
+			j.newOperators = append(j.newOperators, oid)
+		}
+	case "pg_type":
+		j.addType(oid, false)
+	case "pg_class":
+		j.addRelation(oid)
+		j.addType(r[3], false)
+	case "pg_namespace", "pg_constraint", "pg_ts_config", "pg_ts_dict":
+	default: // a collation is the only one known
+		j.refuse("%s uses an object of %s that is none of Postgres's own.", what, class)
+	}
+}
+
+// ours are functions that the definition of a view or a type may call, though a
+// statement may not: the operator's own rules for rows are written with them.
+var ours = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
+	has_column_privilege has_any_column_privilege
+	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
+
+// define judges the text of a view or a CHECK, in which, as pg_catalog was the only
+// schema when it was written, what has no schema is Postgres's own. What has one is
+// judged by what the definition needs. It reports whether whole rows may be used.
+func (j *judge) define(what, text string) (all bool, err error) {
+	if err := plain(text); err != nil {
+		j.refuse("%s is too large to be checked.", what)
+		return false, nil
+	}
+	f, err := j.e.definition(j.ctx, text)
+	if bad, ok := errors.AsType[*source.Error](err); ok {
+		j.refuse("%s cannot be checked. %s", what, bad.Reason)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case f.Bad != "":
+		j.refuse("%s cannot be checked: %s.", what, strings.TrimSpace(f.Bad))
+	case f.Refused != "":
+		j.refuse("%s is not allowed. %s", what, f.Refused)
+	}
+	for _, n := range f.Functions {
+		base := n[len(n)-1]
+		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !ours[base] && !j.e.allows("pg_catalog", base, "") {
+			j.refuse("%s is not allowed: it calls %s.", what, base)
+		}
+		j.text = j.text || textSearch[base]
+	}
+	for _, n := range f.Relations {
+		schema := "pg_catalog"
+		if len(n) > 1 {
+			schema = n[0]
+		}
+		if allowed, system := described[schema]; system && !allowed[n[len(n)-1]] {
+			j.refuse("%s is not allowed: it reads %s.", what, n)
+		}
+	}
+	return f.All, nil
+}
+
+// maxDefinitions is how many definitions are remembered as they were read.
+const maxDefinitions = 1000
+
+// definition reads the text of a definition; what it read once, it knows.
+func (e *engine) definition(ctx context.Context, text string) (facts, error) {
+	e.mu.Lock()
+	f, ok := e.definitions[text]
+	e.mu.Unlock()
+	if ok {
+		return f, nil
+	}
+	f, err := e.grammar.read(ctx, text)
+	if err != nil {
+		return f, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.definitions) >= maxDefinitions || e.definitions == nil {
+		e.definitions = map[string]facts{}
+	}
+	e.definitions[text] = f
+	return f, nil
+}
+
+// convert judges the casts and comparisons between all the types that were found.
+func (j *judge) convert() {
+	for _, k := range j.casts {
+		if !j.has(k.source) || !j.has(k.target) || k.method != "f" || k.context == "e" && !j.named[k.target] {
+			continue
+		}
+		what := "The cast from " + k.what
+		if k.context != "e" && !own(k.source) && !own(k.target) { // which values have such types only the server knows
+			what += ", which the server may add to any statement,"
+		}
+		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
+			j.refuse("%s runs pg_catalog.%s, which is not made for it: "+
+				"an operator can allow it with the setting functions.", what, k.name)
+		}
+		j.run(what, k.function)
+	}
+	for _, c := range j.compares {
+		if j.has(c.left) && j.has(c.right) {
+			j.run("A comparison of values", c.function)
+		}
+	}
+}
+
+// functions judges the functions that were found.
+func (j *judge) functions() error {
+	left := maps.Clone(j.runs) // what is not found is not trusted
+	err := j.ask([]question{{functionsByOID, []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
+		f := newFunction(r)
+		if j.e.trusts(f) || j.supports(f) {
+			delete(left, f.oid)
+			return
+		}
+		left[f.oid] = j.runs[f.oid] + " runs " + f.schema + "." + f.name
+	}}})
+	for _, oid := range slices.Sorted(maps.Keys(left)) {
+		j.refuse("%s, a function of the database that nobody has checked: "+
+			"an operator can allow it with the setting functions.", left[oid])
+	}
+	return err
+}
+
+// What runs a function that only supports a structure of the database's.
+const (
+	byIndex = "An index or the partitions of "
+	byText  = "Text search"
+)
+
+// supports reports whether a function is of an extension, written in C, for the
+// structure that runs it. Its volatility says nothing then.
+func (j *judge) supports(f function) bool {
+	_, safe := safeExtensions[f.extension]
+	what := j.runs[f.oid]
+	return f.compiled && (safe && what == byText || f.extension != "" && strings.HasPrefix(what, byIndex))
+}
+
+// safeExtensions are those whose functions, where they are not volatile, only
+// calculate. A value lists the functions that may be called where not all may.
+var safeExtensions = map[string]map[string]bool{
+	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil,
+	"intarray": nil, "cube": nil, "earthdistance": nil,
+	"seg": nil, "isn": nil, "btree_gin": nil, "btree_gist": nil, "dict_int": nil, "dict_xsyn": nil,
+	"timescaledb": set("time_bucket time_bucket_gapfill first last histogram locf interpolate"),
+	"postgis": set(`st_area st_asgeojson st_astext st_buffer st_centroid st_contains st_covers st_coveredby
+	st_crosses st_distance st_distancesphere st_dwithin
+		st_envelope st_equals st_geohash st_geomfromtext st_intersection st_intersects st_isvalid st_length
+		st_makepoint st_overlaps st_perimeter st_point st_setsrid
+		st_srid st_touches st_transform st_union st_within st_x st_y`),
+}
+
+// callable reports whether a statement may call a function of the database by its name.
+func (e *engine) callable(f function) bool {
+	names := safeExtensions[f.extension]
+	return e.trusts(f) && (names == nil || names[f.name] || f.constructor || e.allows(f.schema, f.name, f.extension))
+}
+
+// trusts reports whether a function of the database may run behind a type, a cast, an
+// operator or a view.
+func (e *engine) trusts(f function) bool {
+	_, safe := safeExtensions[f.extension]
+	return f.constructor || e.allows(f.schema, f.name, f.extension) ||
+		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // it changes the session
+}

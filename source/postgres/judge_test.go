@@ -1,0 +1,316 @@
+package postgres
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/source"
+	"github.com/footnotehq/footnote/source/sourcetest"
+)
+
+// spies makes objects of a database that run functions of its own, each of which writes
+// a line into the server's log: no rollback undoes that.
+//
+//go:embed testdata/functions.sql
+var spies string
+
+// spy is the end of a function that writes into the log.
+const spy = ` LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RAISE LOG ''spy_ran''; RETURN NULL; END'`
+
+// spied is a database with spies, and a source over it.
+type spied struct {
+	*Source
+	server *pgtest.Server
+	owner  string
+}
+
+func newSpied(t testing.TB, server *pgtest.Server, functions ...string) spied {
+	t.Helper()
+	owner := server.Database(t)
+	role := `DO $$ BEGIN CREATE ROLE reader LOGIN NOSUPERUSER NOINHERIT; EXCEPTION WHEN duplicate_object THEN END $$`
+	statements := slices.Concat([]string{role}, sourcetest.Setup, more, strings.Split(spies, "\n\n"), []string{
+		`GRANT USAGE ON SCHEMA public, other, deep TO reader`,
+		`GRANT SELECT ON ALL TABLES IN SCHEMA public, other, deep TO reader`,
+		`REVOKE ALL ON secret FROM reader`,
+	})
+	do(t, owner, statements...)
+	return spied{open(t, strings.Replace(owner, "footnote@", "reader@", 1), Options{Functions: functions}), server, owner}
+}
+
+// ran counts how often a spy_ran.
+func (s spied) ran() int { return bytes.Count(s.server.Log(), []byte("LOG:  spy_ran")) }
+
+// past runs a statement past the gate.
+func (s spied) past(t *testing.T, sql string) error {
+	t.Helper()
+	session, err := s.engine.begin(t.Context(), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.end()
+	session.foul = true
+	_, err = session.query(t.Context(), sql, nil, nil, s.engine.cat, func([]any) error { return nil })
+	return err
+}
+
+var listed = []string{"public.even", "public.ratio_text", "public.ratio_same", "seg"}
+
+// TestFunctionsOfTheDatabase tries to have functions of the database run.
+func TestFunctionsOfTheDatabase(t *testing.T) {
+	server := pgtest.New(t)
+	for name, test := range map[string]func(*testing.T, *pgtest.Server){
+		"Statements": functionsRefused,
+		"NotListed":  functionsNotListed,
+		"Later":      functionsThatComeLater,
+		"Names":      namesOfPostgresTaken,
+		"Sizes":      sizesUnderRowSecurity,
+		"Arguments":  argumentsOfOwnTypes,
+		"Databases":  namesWithTheDatabase,
+		"Casts":      castsBetweenTypesOfPostgres,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, server) })
+	}
+}
+
+// Each statement that is refused would have run a function of the database's, which the
+// server's log shows; one with the outcome "limited" beside is refused for other reasons.
+func functionsRefused(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server, listed...)
+	hostile := sourcetest.Statements(t, "postgres", "functions", sourcetest.Refused)
+	for _, st := range hostile {
+		before := s.ran()
+		outcome, _, err := sourcetest.Outcome(t.Context(), s, st.SQL, source.Limits{})
+		if outcome != sourcetest.Refused {
+			t.Errorf("%s: %s (%v), want refused\n%s", st.Name, outcome, err, st.SQL)
+		}
+		if n := s.ran() - before; n > 0 {
+			t.Errorf("%s: a function ran %d times\n%s", st.Name, n, st.SQL)
+		}
+		if slices.Contains(st.Want, sourcetest.Limited) {
+			continue
+		}
+		before = s.ran()
+		if err := s.past(t, st.SQL); s.ran() == before {
+			t.Errorf("%s: past the gate nothing of the database's ran (%v)\n%s", st.Name, err, st.SQL)
+		}
+	}
+	before := s.ran()
+	honest := sourcetest.Statements(t, "postgres", "functions-honest", sourcetest.Executed)
+	for _, st := range honest {
+		outcome, rows, err := sourcetest.Outcome(t.Context(), s, st.SQL, source.Limits{})
+		if !st.Allows(outcome) {
+			t.Errorf("%s: %s (%v), want %v\n%s", st.Name, outcome, err, st.Want, st.SQL)
+		} else if st.Rows != "" && sourcetest.Text(rows) != sourcetest.Compact(st.Rows) {
+			t.Errorf("%s: rows %s, want %s", st.Name, sourcetest.Text(rows), st.Rows)
+		}
+	}
+	if s.ran() != before {
+		t.Error("an honest statement ran a spy")
+	}
+	if len(hostile) < 100 || len(honest) < 60 {
+		t.Errorf("there are %d hostile and %d honest statements only", len(hostile), len(honest))
+	}
+	t.Logf("%d hostile and %d honest statements", len(hostile), len(honest))
+}
+
+// What the operator does not list is refused, also where it is harmless.
+func functionsNotListed(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	for _, sql := range []string{
+		"SELECT even(2)", "SELECT 2::evens", "SELECT * FROM v_even", "SELECT '(2,4)'::pairs",
+		"SELECT ROW(1, 2)::ratio::text", "SELECT r == r FROM ratios",
+	} {
+		outcome, _, err := sourcetest.Outcome(t.Context(), s, sql, source.Limits{})
+		if outcome != sourcetest.Refused {
+			t.Errorf("%s: %s, %v", sql, outcome, err)
+		}
+	}
+	known := "SELECT '1..2'::seg && '1'::seg" // its extension needs no list
+	if outcome, _, err := sourcetest.Outcome(t.Context(), s, known, source.Limits{}); outcome != sourcetest.Executed {
+		t.Errorf("%s: %s, %v", known, outcome, err)
+	}
+}
+
+// A name may begin with the name of the database.
+func namesWithTheDatabase(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	u, err := url.Parse(s.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := `"` + strings.Trim(u.Path, "/") + `"`
+	do(t, s.owner, `CREATE SCHEMA `+db, `GRANT USAGE ON SCHEMA `+db+` TO reader`) // a schema of that name hides nothing
+	for _, sql := range []string{
+		"SELECT '(1)' OPERATOR(" + db + ".public.^^) '(1)'", "SELECT " + db + ".public.spied(1)", "SELECT 1::" + db + ".public.ed",
+		"SELECT z FROM shirts ORDER BY z USING OPERATOR(" + db + ".public.<~)",
+		"SELECT 1 FROM places WHERE p OPERATOR(" + db + ".public.^^) ANY (SELECT p FROM places)",
+	} {
+		before := s.ran()
+		outcome, _, err := sourcetest.Outcome(t.Context(), s, sql, source.Limits{})
+		if outcome != sourcetest.Refused || s.ran() != before {
+			t.Errorf("%s: %s (%v), a spy_ran %d times", sql, outcome, err, s.ran()-before)
+		}
+		if err := s.past(t, sql); s.ran() == before {
+			t.Errorf("%s: past the gate nothing of the database's ran (%v)", sql, err)
+		}
+	}
+}
+
+// Only the server knows where an implicit cast between two of Postgres's own types goes.
+// So every statement is refused then, and told which function an operator may list; a
+// cast that has to be written refuses only who writes it.
+func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	do(t, s.owner, `CREATE FUNCTION int_point(integer) RETURNS point`+spy,
+		`CREATE FUNCTION int_text(integer) RETURNS text`+spy)
+	t.Cleanup(func() { do(t, s.owner, `DROP CAST IF EXISTS (integer AS text)`) }) // it is in no schema
+	listed := open(t, strings.Replace(s.owner, "footnote@", "reader@", 1),
+		Options{Functions: []string{"public.int_text", "pg_catalog.chr"}})
+	for _, step := range []struct{ change, sql, reason string }{
+		{`CREATE CAST (integer AS point) WITH FUNCTION int_point(integer)`, "SELECT 1", ""},
+		{"", "SELECT 1::point", "The cast from integer to point runs public.int_point, "},
+		{`CREATE CAST (integer AS text) WITH FUNCTION int_text(integer) AS IMPLICIT`, "SELECT 1",
+			"The cast from integer to text, which the server may add to any statement, runs public.int_text, "},
+		{"", "SELECT lower(1)", "which the server may add to any statement, runs public.int_text, "},
+		{`DROP CAST (integer AS text)`, "SELECT 1", ""},
+		{`CREATE CAST (integer AS text) WITH FUNCTION chr(integer) AS IMPLICIT`, "SELECT 1",
+			"runs pg_catalog.chr, which is not made for it: an operator can allow it with the setting functions."},
+	} {
+		if step.change != "" {
+			do(t, s.owner, step.change)
+		}
+		before := s.ran()
+		outcome, _, err := sourcetest.Outcome(t.Context(), s, step.sql, source.Limits{})
+		refused := outcome == sourcetest.Refused && step.reason != "" && strings.Contains(err.Error(), step.reason)
+		if !refused && (outcome != sourcetest.Executed || step.reason != "") || s.ran() != before {
+			t.Errorf("%s: %s (%v), a spy_ran %d times; want %q", step.sql, outcome, err, s.ran()-before, step.reason)
+		}
+		outcome, _, err = sourcetest.Outcome(t.Context(), listed, "SELECT 1", source.Limits{})
+		if outcome != sourcetest.Executed {
+			t.Errorf("%s: with the functions listed: %s, %v", step.change, outcome, err)
+		}
+	}
+}
+
+// Whatever comes after the source has read its catalogue is seen by the next statement.
+func functionsThatComeLater(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	do(t, s.owner, `CREATE FUNCTION ratio_date(ratio) RETURNS date`+spy, `CREATE FUNCTION box_text(box) RETURNS text`+spy,
+		`CREATE FUNCTION texts(text, text) RETURNS text`+spy)
+	for _, step := range []struct{ change, sql string }{
+		{`CREATE FUNCTION lower(integer) RETURNS text` + spy, "SELECT lower(1)"},
+		{`CREATE CAST (ratio AS date) WITH FUNCTION ratio_date(ratio) AS IMPLICIT`, "SELECT r::date FROM ratios"},
+		{`CREATE OR REPLACE VIEW richer AS SELECT upper(name) AS name, round(share, 1) AS share FROM rich
+			WHERE spied(name)`, "SELECT * FROM richer"},
+		{`ALTER DOMAIN percent ADD CHECK (spied(VALUE::integer))`, "SELECT 5::percent"},
+		{`ALTER TYPE address ADD ATTRIBUTE late ed`, "SELECT '(a,b,1)'::address"},
+		{`ALTER TABLE orders ALTER COLUMN note TYPE ed USING 1`, "SELECT note FROM orders"},
+		{`CREATE OPERATOR # (LEFTARG = text, RIGHTARG = text, FUNCTION = texts)`, "SELECT 'a'::text # 'b'::text"},
+		{`CREATE FUNCTION name(address) RETURNS text` + spy, "SELECT ('(a,b,)'::address).name"},
+		{`CREATE CAST (box AS text) WITH FUNCTION box_text(box)`, "SELECT '(1,1),(0,0)'::box::text"},
+	} {
+		do(t, s.owner, step.change)
+		before := s.ran()
+		outcome, _, err := sourcetest.Outcome(t.Context(), s, step.sql, source.Limits{})
+		if outcome != sourcetest.Refused || s.ran() != before {
+			t.Errorf("%s: %s (%v), a spy_ran %d times", step.change, outcome, err, s.ran()-before)
+		}
+	}
+}
+
+// Functions that go by the names of Postgres's own are found before these, where the
+// role's search_path says so. The statements of the source itself do not use them.
+func namesOfPostgresTaken(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	do(t, s.owner, `CREATE SCHEMA shadow`, `GRANT USAGE ON SCHEMA shadow TO reader`,
+		`CREATE FUNCTION shadow.current_setting(text) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.lower(text) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.array_to_string(name[], text) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.concat_ws(text, VARIADIC oid[]) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.set_config(text, text, boolean) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.obj_description(oid, name) RETURNS text`+spy,
+		`CREATE FUNCTION shadow.same(oid, oid) RETURNS boolean`+spy,
+		`CREATE OPERATOR shadow.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = shadow.same)`,
+		`CREATE FUNCTION shadow.same(name, text) RETURNS boolean`+spy,
+		`CREATE OPERATOR shadow.= (LEFTARG = name, RIGHTARG = text, FUNCTION = shadow.same)`,
+		`CREATE DOMAIN shadow.date AS text CHECK (public.spied(VALUE))`,
+		`CREATE VIEW shadow.pg_class AS SELECT 1 AS one WHERE public.spied(1)`,
+		`GRANT SELECT ON ALL TABLES IN SCHEMA shadow TO reader`,
+		`DO $$ BEGIN EXECUTE 'ALTER ROLE reader IN DATABASE ' || current_database() ||
+		' SET search_path = shadow, public, pg_catalog'; END $$`)
+	t.Cleanup(func() {
+		do(t, s.owner, `DO $$ BEGIN EXECUTE 'ALTER ROLE reader IN DATABASE ' || current_database() ||
+			' RESET search_path'; END $$`)
+	})
+	before := s.ran()
+	late := open(t, strings.Replace(s.owner, "footnote@", "reader@", 1), Options{})
+	if err := late.Probe(t.Context()); err != nil {
+		t.Errorf("probe: %v", err)
+	}
+	if _, err := late.Schema(t.Context()); err != nil {
+		t.Errorf("schema: %v", err)
+	}
+	if n := s.ran() - before; n > 0 {
+		t.Errorf("the source's own statements ran functions of the database %d times", n)
+	}
+	for sql, want := range map[string]string{
+		"SELECT lower('A')": sourcetest.Refused, "SELECT pg_catalog.lower('A')": sourcetest.Executed,
+		"SELECT 'x'::date":         sourcetest.Refused,
+		"SELECT DATE '2024-01-01'": sourcetest.Refused, "SELECT one FROM pg_class": sourcetest.Refused,
+		"SELECT id FROM customers":                        sourcetest.Executed,
+		"SELECT relname FROM pg_catalog.pg_class LIMIT 1": sourcetest.Executed,
+	} {
+		outcome, _, err := sourcetest.Outcome(t.Context(), late, sql, source.Limits{})
+		if outcome != want || s.ran() != before {
+			t.Errorf("%s: %s (%v), a spy_ran %d times; want %s", sql, outcome, err, s.ran()-before, want)
+		}
+	}
+}
+
+// Where rows differ from user to user, what tells of the rows of others is refused.
+func sizesUnderRowSecurity(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	statements := []string{"SELECT relname, reltuples FROM pg_class", "SELECT * FROM pg_class",
+		"SELECT c FROM pg_catalog.pg_class c", "SELECT pg_total_relation_size('orders')",
+		"SELECT ('orders'::regclass).pg_relation_size", "TABLE pg_class"}
+	for _, sql := range statements {
+		if outcome, _, err := sourcetest.Outcome(t.Context(), s, sql, source.Limits{}); outcome != sourcetest.Executed {
+			t.Errorf("%s: %s, %v", sql, outcome, err)
+		}
+	}
+	do(t, s.owner, `ALTER TABLE orders ENABLE ROW LEVEL SECURITY`, `CREATE POLICY own ON orders USING (even(id))`,
+		`CREATE VIEW own_rows AS SELECT id FROM customers WHERE current_setting('footnote.org', true) IS NULL
+		AND current_user <> 'nobody'`, `GRANT SELECT ON own_rows TO reader`)
+	late := open(t, strings.Replace(s.owner, "footnote@", "reader@", 1), Options{})
+	for _, sql := range statements {
+		if outcome, _, err := sourcetest.Outcome(t.Context(), late, sql, source.Limits{}); outcome != sourcetest.Refused {
+			t.Errorf("%s: %s, %v", sql, outcome, err)
+		}
+	}
+	// A policy is the operator's own: the functions that it calls are not the statement's.
+	for sql, want := range map[string]string{"SELECT id FROM orders ORDER BY id": "[[10],[12],[14]]",
+		"SELECT relname FROM pg_class WHERE relname = 'orders'": `[["orders"]]`,
+		"SELECT count(*) FROM own_rows":                         "[[4]]"} {
+		if outcome, rows, err := sourcetest.Outcome(t.Context(), late, sql,
+			source.Limits{}); outcome != sourcetest.Executed || sourcetest.Text(rows) != want {
+			t.Errorf("%s: %s %v, %v", sql, outcome, rows, err)
+		}
+	}
+}
+
+// An argument takes the type that the statement gives it.
+func argumentsOfOwnTypes(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	before := s.ran()
+	_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT $1::ct", Args: []any{"(1,x)"}})
+	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused || s.ran() != before {
+		t.Errorf("%v, a spy_ran %d times", err, s.ran()-before)
+	}
+}

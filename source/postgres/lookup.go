@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// What the judge asks of the system's own tables. The questions of one round go over
+// the wire together. They run with pg_catalog as the only schema, and go by the names
+// that a statement has: their cost does not grow with the number of tables.
+
+// question is a query of the system's tables; take is called for each row.
+type question struct {
+	sql  string
+	args []any // string, bool or []string
+	take func(row []string)
+}
+
+// ask asks all questions in one round trip.
+func (s *session) ask(ctx context.Context, questions []question) error {
+	batch := &pgconn.Batch{}
+	batch.ExecParams(pinSQL, nil, nil, nil, nil)
+	for _, q := range questions {
+		values := make([][]byte, len(q.args))
+		for i, a := range q.args {
+			switch a := a.(type) {
+			case []string:
+				values[i] = list(a)
+			case bool:
+				values[i] = strconv.AppendBool(nil, a)
+			case string:
+				values[i] = []byte(a)
+			}
+		}
+		batch.ExecParams(s.mark+q.sql, values, nil, nil, nil)
+	}
+	batch.ExecParams(unpinSQL, nil, nil, nil, nil)
+	results, err := s.pc.ExecBatch(ctx, batch).ReadAll()
+	if err != nil {
+		s.foul = true
+		return err
+	}
+	for i, q := range questions {
+		for _, cells := range results[i+1].Rows {
+			row := make([]string, len(cells))
+			for j, cell := range cells {
+				row[j] = string(cell)
+			}
+			q.take(row)
+		}
+	}
+	return nil
+}
+
+// list writes texts as an array of Postgres.
+func list(texts []string) []byte {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	}
+	return []byte("{" + strings.Join(quoted, ",") + "}")
+}
+
+// firstOwn is the first OID of what was made after the cluster was: all below it is
+// Postgres's own.
+const firstOwn = 16384
+
+// own reports whether an OID is that of something that is not Postgres's own. None
+// is 0.
+func own(oid string) bool {
+	n, err := strconv.ParseUint(oid, 10, 32)
+	return err != nil || n >= firstOwn
+}
+
+// function is a row of pg_proc.
+type function struct {
+	oid, schema, name, extension string
+	volatile, definer            bool
+	compiled                     bool     // written in C
+	constructor                  bool     // Postgres's own function, made with a range type
+	conversion                   bool     // a cast of Postgres's own
+	single                       bool     // may be called with one argument
+	row                          bool     // … that is a row
+	types                        []string // of its arguments and result
+}
+
+func newFunction(r []string) function {
+	return function{
+		oid: r[0], schema: r[1], name: r[2], extension: r[3], volatile: r[4] == "t", definer: r[5] == "t",
+		compiled: r[6] == "t", constructor: r[7] == "t",
+		conversion: r[8] == "t", single: r[9] == "t", row: r[10] == "t", types: strings.Fields(r[11]),
+	}
+}
+
+const functionsSQL = `SELECT p.oid, n.nspname, p.proname,
+	(SELECT x.extname FROM pg_depend d JOIN pg_extension x ON x.oid = d.refobjid
+		WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' LIMIT 1),
+	p.provolatile = 'v', p.prosecdef, p.prolang IN (12, 13), p.prolang = 12
+	AND p.prosrc ~ '^(multi)?range_constructor[0-3]$',
+	p.oid < 16384 AND EXISTS (SELECT FROM pg_cast k WHERE k.castfunc = p.oid AND k.oid < 16384),
+	p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1, p.pronargs > 0 AND t.typtype IN ('c', 'p', 'd'),
+	concat_ws(' ', array_to_string(p.proargtypes::oid[], ' '), array_to_string(p.proallargtypes, ' '), p.prorettype)
+	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace LEFT JOIN pg_type t ON t.oid = p.proargtypes[0] `
+
+const (
+	functionsByName = functionsSQL + `WHERE p.proname = ANY($1::name[]) AND p.oid >= 16384 OR p.proname = ANY($2::name[])`
+	functionsByOID  = functionsSQL + `WHERE p.oid = ANY($1::oid[])`
+
+	typesByName = `SELECT t.oid, n.nspname, t.typname FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+		WHERE t.typname = ANY($1::name[])`
+
+	collationsByName = `SELECT c.oid, n.nspname, c.collname FROM pg_collation c
+		JOIN pg_namespace n ON n.oid = c.collnamespace
+		WHERE c.collname = ANY($1::name[])`
+)
+
+// operatorsSQL gives, last, whether an operator is for values of its own types only: it
+// has the name of one of Postgres's own, which takes texts or rows, so that neither a
+// literal nor a row is taken for one of its types. It also gives, of operators, the
+// functions that they or what the planner puts in their place run: of the commutator,
+// the negator and the estimators. The function of the operator itself comes first, with
+// whether an operator of Postgres's own has it, too.
+const operatorsSQL = `SELECT o.oid, n.nspname, o.oprname, o.oprcode::oid,
+	o.oprcode::oid < 16384 AND EXISTS (SELECT FROM pg_operator b WHERE b.oprcode = o.oprcode AND b.oid < 16384),
+	concat_ws(' ', o.oprrest::oid, o.oprjoin::oid, (SELECT c.oprcode::oid FROM pg_operator c WHERE c.oid = o.oprcom),
+		(SELECT c.oprcode::oid FROM pg_operator c WHERE c.oid = o.oprnegate)), concat_ws(' ', o.oprleft, o.oprright,
+		o.oprresult),
+	2 = (SELECT count(*) FROM (VALUES (o.oprleft), (o.oprright)) v(operand) JOIN pg_type t ON t.oid = v.operand
+		WHERE t.oid >= 16384 AND t.typelem = 0 AND t.typcategory <> 'S' AND (t.typtype IN ('b', 'e', 'r', 'm')
+			AND o.oprname = ANY('{=,<>,<,>,<=,>=,~,!~,~*,!~*,~~,!~~,~~*,!~~*,||}') OR t.typtype = 'c'
+			AND o.oprname = ANY('{=,<>,<,>,<=,>=}')))
+	FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace `
+
+const (
+	operatorsByName = operatorsSQL + `WHERE o.oprname = ANY($1::name[])
+		AND greatest(o.oid, o.oprcode::oid, o.oprcom, o.oprnegate, o.oprrest::oid, o.oprjoin::oid) >= 16384`
+	operatorsByOID = operatorsSQL + `WHERE o.oid = ANY($1::oid[])`
+)
+
+// relationsByName gives the tables of some names in some schemas, with the types of the
+// columns that may be read.
+const relationsByName = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relhassubclass, c.reltype,
+	array_to_string(ARRAY(SELECT DISTINCT a.atttypid FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
+	AND NOT a.attisdropped
+		AND a.atttypid >= 16384 AND ($3::boolean OR a.attname = ANY($4::name[]))), ' ')
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384`
+
+// columnsByName tells which of some names are those of columns, of the relations of some
+// names in some schemas.
+const columnsByName = `SELECT n.nspname, c.relname, s.name, EXISTS (SELECT FROM pg_attribute a
+	WHERE a.attrelid = c.oid AND a.attname = s.name AND NOT a.attisdropped)
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest($3::name[]) s(name)
+	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[])`
+
+// castsSQL gives all casts that are not Postgres's own.
+const castsSQL = `SELECT k.castsource, k.casttarget, k.castfunc, k.castcontext, k.castmethod,
+	k.castfunc < 16384 AND EXISTS (SELECT FROM pg_cast b WHERE b.castfunc = k.castfunc AND b.oid < 16384),
+	format_type(k.castsource, NULL) || ' to ' || format_type(k.casttarget, NULL), p.proname
+	FROM pg_cast k LEFT JOIN pg_proc p ON p.oid = k.castfunc WHERE greatest(k.oid, k.castfunc) >= 16384`
+
+// comparisonsSQL gives the functions, not Postgres's own, by which values are sorted,
+// grouped and compared where a statement names no operator.
+const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oid FROM pg_amproc m
+	JOIN pg_opfamily f ON f.oid = m.amprocfamily
+	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND EXISTS (SELECT FROM pg_opclass c
+		WHERE c.opcfamily = f.oid AND c.opcdefault AND c.opcintype IN (m.amproclefttype, m.amprocrighttype))
+	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr
+	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND EXISTS (SELECT FROM pg_opclass c
+		WHERE c.opcfamily = m.amopfamily AND c.opcdefault AND c.opcintype IN (m.amoplefttype, m.amoprighttype))`
+
+// textSearchSQL gives the functions of parsers and templates that are not Postgres's own.
+const textSearchSQL = `SELECT concat_ws(' ', tmplinit::oid, tmpllexize::oid) FROM pg_ts_template WHERE oid >= 16384
+	UNION ALL SELECT concat_ws(' ', prsstart::oid, prstoken::oid, prsend::oid, prsheadline::oid, prslextype::oid)
+	FROM pg_ts_parser WHERE oid >= 16384`
+
+// storageSQL gives the functions by which the indexes and partitions of tables compare.
+const storageSQL = `SELECT DISTINCT m.amproc::oid, c.relname FROM pg_class c
+	CROSS JOIN LATERAL (SELECT unnest(i.indclass) FROM pg_index i WHERE i.indrelid = c.oid
+		UNION SELECT unnest(p.partclass) FROM pg_partitioned_table p WHERE p.partrelid = c.oid) u(class)
+	JOIN pg_opclass o ON o.oid = u.class JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
+	WHERE c.oid >= 16384 AND m.amproc::oid >= 16384 AND o.oid >= 16384 `
+
+// treeSQL gives relations with their partitions and children.
+const treeSQL = `WITH RECURSIVE tree(oid) AS (SELECT unnest($1::oid[]) UNION SELECT i.inhrelid
+	FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid) `
+
+const (
+	storageByName = storageSQL + `AND c.relname = ANY($1::name[])`
+	storageByOID  = treeSQL + storageSQL + `AND c.oid IN (SELECT oid FROM tree)`
+)
+
+// Of types: what they are made of, and the functions that read and write them.
+const (
+	typesByOID = `SELECT t.oid, n.nspname || '.' || t.typname, concat_ws(' ', t.typbasetype, t.typelem, t.typarray),
+		concat_ws(' ', t.typinput::oid, t.typoutput::oid, t.typreceive::oid, t.typsend::oid, t.typmodin::oid,
+		t.typmodout::oid)
+		FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE t.oid = ANY($1::oid[])`
+	subscriptsByOID = `SELECT t.oid, t.typsubscript::oid FROM pg_type t WHERE t.oid = ANY($1::oid[])` // since Postgres 14
+	fieldsByOID     = `SELECT DISTINCT t.oid, a.atttypid FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid
+		WHERE t.oid = ANY($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped`
+	rangesByOID = `SELECT r.rngtypid, concat_ws(' ', r.rngsubtype), concat_ws(' ', r.rngcanonical::oid, r.rngsubdiff::oid,
+		array_to_string(ARRAY(SELECT m.amproc::oid FROM pg_opclass o JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
+		WHERE o.oid = r.rngsubopc), ' '))
+		FROM pg_range r WHERE r.rngtypid = ANY($1::oid[])`
+	multirangesByOID = `SELECT v.one, v.other FROM pg_range r
+		CROSS JOIN LATERAL (VALUES (r.rngmultitypid, r.rngtypid), (r.rngtypid, r.rngmultitypid)) v(one, other)
+		WHERE v.one = ANY($1::oid[])` // since Postgres 14
+	checksByOID = `SELECT k.contypid, t.typname, pg_get_expr(k.conbin, 0) FROM pg_constraint k
+		JOIN pg_type t ON t.oid = k.contypid
+		WHERE k.contypid = ANY($1::oid[]) AND k.conbin IS NOT NULL`
+	checksNeed = `SELECT k.contypid, d.refclassid::regclass, d.refobjid, 0 FROM pg_constraint k
+		JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = k.oid
+		WHERE k.contypid = ANY($1::oid[]) AND d.refobjid >= 16384 AND d.refobjid <> k.contypid`
+)
+
+// Of relations: the views, what they need, and the foreign tables, those among the
+// partitions and children of a table too.
+const (
+	viewsByOID = `SELECT c.oid, n.nspname || '.' || c.relname, pg_get_viewdef(c.oid) FROM pg_class c
+		JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.oid = ANY($1::oid[]) AND c.relkind = 'v'`
+	viewsNeed = `SELECT DISTINCT r.ev_class, d.refclassid::regclass, d.refobjid, coalesce(a.atttypid, 0),
+		coalesce(whole.reltype, 0) FROM pg_rewrite r
+		JOIN pg_class c ON c.oid = r.ev_class AND c.relkind = 'v'
+		JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+		LEFT JOIN pg_attribute a ON d.refclassid = 'pg_class'::regclass AND a.attrelid = d.refobjid
+		AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
+		LEFT JOIN pg_class whole ON d.refclassid = 'pg_class'::regclass AND whole.oid = d.refobjid
+		WHERE r.ev_class = ANY($1::oid[]) AND r.ev_type = '1' AND d.refobjid >= 16384 AND d.refobjid <> r.ev_class`
+	foreignByOID = treeSQL + `SELECT c.oid, c.relname, w.fdwhandler FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'f'
+		JOIN pg_foreign_table f ON f.ftrelid = c.oid JOIN pg_foreign_server s ON s.oid = f.ftserver
+		JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw`
+)

@@ -1,0 +1,329 @@
+-- A database with functions of its own. Statements are separated by empty lines.
+CREATE FUNCTION spied(integer) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER IMMUTABLE AS 'BEGIN RAISE LOG
+  ''spy_ran''; RETURN true; END';
+
+CREATE FUNCTION spied(text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN true; END';
+
+CREATE FUNCTION spied(integer[]) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN true; END';
+
+CREATE DOMAIN ed AS integer CHECK (spied(VALUE));
+
+CREATE DOMAIN ed2 AS ed;
+
+CREATE DOMAIN et AS text CHECK (spied(VALUE) AND VALUE <> '');
+
+CREATE DOMAIN eda AS integer[] CHECK (spied(VALUE));
+
+CREATE DOMAIN "Ed" AS integer CHECK (spied(VALUE));
+
+CREATE TYPE ct AS (a ed, b text);
+
+CREATE TYPE cct AS (c ct);
+
+CREATE TYPE ranged AS (r integer);
+
+CREATE SCHEMA deep;
+
+CREATE DOMAIN deep.ed AS integer CHECK (public.spied(VALUE));
+
+-- Types with casts: explicit, for assignment, implicit, from a type of Postgres's, to JSON.
+
+CREATE TYPE saleref AS (n integer);
+
+CREATE FUNCTION shown(saleref) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN ''x''; END';
+
+CREATE CAST (saleref AS text) WITH FUNCTION shown(saleref);
+
+CREATE TYPE yesno AS (n integer);
+
+CREATE FUNCTION holds(yesno) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN true; END';
+
+CREATE CAST (yesno AS boolean) WITH FUNCTION holds(yesno) AS ASSIGNMENT;
+
+CREATE TYPE counted_in AS (n integer);
+
+CREATE FUNCTION counts(counted_in) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+CREATE CAST (counted_in AS integer) WITH FUNCTION counts(counted_in) AS IMPLICIT;
+
+CREATE TYPE cast_to AS (n integer);
+
+CREATE FUNCTION made(integer) RETURNS cast_to LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN
+  ROW($1)::cast_to; END';
+
+CREATE CAST (integer AS cast_to) WITH FUNCTION made(integer);
+
+CREATE TYPE colour AS ENUM ('red', 'green');
+
+CREATE FUNCTION colour_json(colour) RETURNS json LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN ''1'';
+  END';
+
+CREATE CAST (colour AS json) WITH FUNCTION colour_json(colour);
+
+CREATE TYPE tone AS ENUM ('low', 'high');
+
+CREATE FUNCTION tones_text(tone[]) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN ''x'';
+  END';
+
+CREATE CAST (tone[] AS text) WITH FUNCTION tones_text(tone[]);
+
+CREATE FUNCTION tones(text) RETURNS tone[] LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN NULL; END';
+
+CREATE CAST (text AS tone[]) WITH FUNCTION tones(text);
+
+CREATE TABLE sung (id integer, c tone);
+
+INSERT INTO sung VALUES (1, 'low');
+
+CREATE TABLE painted (id integer, c colour);
+
+INSERT INTO painted VALUES (1, 'red');
+
+-- A type that is sorted and compared by functions of its own.
+
+CREATE TYPE size AS ENUM ('s', 'm', 'l');
+
+CREATE FUNCTION size_test(size, size) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN $1::text = $2::text; END';
+
+CREATE FUNCTION size_cmp(size, size) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN 0; END';
+
+CREATE FUNCTION size_hash(size) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran''; RETURN
+  0; END';
+
+CREATE OPERATOR <~ (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR <~= (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR =~= (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR >~= (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR >~ (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR CLASS size_ops DEFAULT FOR TYPE size USING btree AS OPERATOR 1 <~, OPERATOR 2 <~=, OPERATOR 3 =~=,
+  OPERATOR 4 >~=, OPERATOR 5 >~, FUNCTION 1 size_cmp(size, size);
+
+CREATE OPERATOR CLASS size_hash_ops DEFAULT FOR TYPE size USING hash AS OPERATOR 1 =~=, FUNCTION 1 size_hash(size);
+
+CREATE TABLE shirts (id integer, z size);
+
+INSERT INTO shirts VALUES (1, 's'), (2, 'l'), (3, 'm');
+
+-- Operators that stand behind words.
+
+CREATE TYPE pt AS (x integer);
+
+CREATE FUNCTION pt_same(pt, pt) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN true; END';
+
+CREATE OPERATOR = (LEFTARG = pt, RIGHTARG = pt, FUNCTION = pt_same);
+
+CREATE OPERATOR >= (LEFTARG = pt, RIGHTARG = pt, FUNCTION = pt_same);
+
+CREATE OPERATOR <= (LEFTARG = pt, RIGHTARG = pt, FUNCTION = pt_same);
+
+CREATE OPERATOR ~~ (LEFTARG = size, RIGHTARG = size, FUNCTION = size_test);
+
+CREATE OPERATOR ^^ (LEFTARG = pt, RIGHTARG = pt, FUNCTION = pt_same);
+
+CREATE TABLE places (id integer, p pt);
+
+INSERT INTO places VALUES (1, ROW(1));
+
+-- Aggregates.
+
+CREATE FUNCTION added(integer, integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN 1;
+  END';
+
+CREATE AGGREGATE total(integer) (SFUNC = added, STYPE = integer, INITCOND = '0');
+
+CREATE FUNCTION summed(integer, boolean) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN 1;
+  END';
+
+CREATE AGGREGATE avg(boolean) (SFUNC = summed, STYPE = integer, INITCOND = '0');
+
+-- Views.
+
+CREATE VIEW v_call AS SELECT id, spied(id) AS s FROM customers;
+
+CREATE VIEW v_over AS SELECT id, s FROM v_call;
+
+CREATE VIEW v_deep AS SELECT * FROM v_over WHERE s;
+
+CREATE VIEW v_cast AS SELECT id::ed AS id FROM customers;
+
+CREATE VIEW v_where AS SELECT id FROM customers WHERE spied(name::text);
+
+CREATE VIEW v_operator AS SELECT a.id FROM places a JOIN places b ON a.p = b.p;
+
+CREATE VIEW v_text AS SELECT ROW(id)::saleref::text AS t FROM customers;
+
+CREATE VIEW v_total AS SELECT total(id) FROM customers;
+
+CREATE VIEW v_sort AS SELECT id, z FROM shirts ORDER BY z;
+
+CREATE VIEW v_sleep AS SELECT pg_sleep(0)::text;
+
+CREATE VIEW v_set AS SELECT set_config('footnote.org', 'other', true);
+
+CREATE VIEW v_file AS SELECT pg_read_file('PG_VERSION');
+
+CREATE VIEW v_users AS SELECT rolname FROM pg_authid;
+
+CREATE VIEW v_stat AS SELECT pid FROM pg_stat_activity;
+
+CREATE VIEW v_query AS SELECT query_to_xml('SELECT 1', true, true, '');
+
+CREATE DOMAIN setter AS text CHECK (set_config('footnote.org', VALUE, true) IS NOT NULL);
+
+CREATE DOMAIN sleeper AS double precision CHECK (pg_sleep(VALUE) IS NOT NULL);
+
+CREATE VIEW v_json AS SELECT to_json(p) AS j FROM painted p;
+
+CREATE VIEW v_joined AS SELECT to_json(j) AS j FROM (painted JOIN customers USING (id)) j;
+
+CREATE VIEW v_ids AS SELECT id FROM painted;
+
+-- Tables.
+
+CREATE TABLE holding (id integer, e ed, c ct, label text);
+
+INSERT INTO holding VALUES (1, 1, ROW(1, 'x'), 'l');
+
+CREATE FUNCTION leaked(holding) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN true; END';
+
+CREATE FUNCTION customer_text(customers) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN
+  ''x''; END';
+
+CREATE CAST (customers AS text) WITH FUNCTION customer_text(customers);
+
+CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+
+CREATE EXTENSION file_fdw SCHEMA public;
+
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+
+CREATE FOREIGN TABLE outside (line text) SERVER files OPTIONS (program 'echo outside', format 'text');
+
+CREATE TABLE mixed (line text) PARTITION BY LIST (line);
+
+CREATE FOREIGN TABLE mixed_1 PARTITION OF mixed FOR VALUES IN ('outside') SERVER files OPTIONS (program 'echo
+  outside', format 'text');
+
+CREATE VIEW v_outside AS SELECT line FROM outside;
+
+CREATE EXTENSION tsm_system_rows SCHEMA public;
+
+CREATE FUNCTION spied_diff(double precision, double precision) RETURNS double precision LANGUAGE plpgsql IMMUTABLE
+  AS 'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+CREATE TYPE spans AS RANGE (subtype = double precision, subtype_diff = spied_diff);
+
+CREATE TYPE sizes AS RANGE (subtype = size);
+
+-- Partitions that are found by a function of the database.
+
+CREATE FUNCTION far_cmp(integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG
+  ''spy_ran''; RETURN sign($1 - $2); END';
+
+CREATE OPERATOR CLASS far_ops FOR TYPE integer USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4
+  >=, OPERATOR 5 >, FUNCTION 1 far_cmp(integer, integer);
+
+CREATE TABLE split (id integer) PARTITION BY RANGE (id far_ops);
+
+CREATE TABLE split_1 PARTITION OF split FOR VALUES FROM (1) TO (10);
+
+CREATE TABLE split_2 PARTITION OF split FOR VALUES FROM (10) TO (20);
+
+CREATE VIEW v_split AS SELECT id FROM split;
+
+CREATE TABLE outer_split (kind integer, id integer) PARTITION BY LIST (kind);
+
+CREATE TABLE outer_split_1 PARTITION OF outer_split FOR VALUES IN (1) PARTITION BY RANGE (id far_ops);
+
+CREATE TABLE outer_split_1_1 PARTITION OF outer_split_1 FOR VALUES FROM (1) TO (10);
+
+-- A function of a row that is named like columns of others.
+
+CREATE TABLE invoices (id integer, sum integer);
+
+INSERT INTO invoices VALUES (1, 1);
+
+CREATE FUNCTION total(invoices) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+-- A function of each kind that a list allows, and what only needs it.
+
+CREATE FUNCTION even(integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 % 2 = 0';
+
+CREATE DOMAIN evens AS integer CHECK (even(VALUE));
+
+CREATE VIEW v_even AS SELECT id FROM customers WHERE even(id);
+
+CREATE TYPE pairs AS (a evens, b evens);
+
+CREATE TYPE ratio AS (n integer, d integer);
+
+CREATE FUNCTION ratio_text(ratio) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1.n || '':'' || $1.d';
+
+CREATE CAST (ratio AS text) WITH FUNCTION ratio_text(ratio);
+
+CREATE FUNCTION ratio_same(ratio, ratio) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1.n * $2.d = $2.n *
+  $1.d';
+
+CREATE OPERATOR == (LEFTARG = ratio, RIGHTARG = ratio, FUNCTION = ratio_same);
+
+CREATE TABLE ratios (id integer, r ratio);
+
+INSERT INTO ratios VALUES (1, ROW(1, 2)), (2, ROW(2, 4));
+
+-- Honest neighbours.
+
+CREATE DOMAIN percent AS numeric CHECK (VALUE BETWEEN 0 AND 100);
+
+CREATE DOMAIN mail AS text NOT NULL CHECK (VALUE ~ '^[^@]+@[^@]+$' AND length(VALUE) < 100);
+
+CREATE TYPE address AS (street text, zip text);
+
+CREATE TYPE person AS (name text, home address, moods mood[]);
+
+CREATE TYPE shifts AS RANGE (subtype = time);
+
+CREATE FUNCTION shifts_text(shifts_multirange) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''spy_ran''; RETURN
+  ''x''; END';
+
+CREATE CAST (shifts_multirange AS text) WITH FUNCTION shifts_text(shifts_multirange);
+
+CREATE TABLE people (id integer, p person, share percent, m mail, hours shifts, state mood, tags text[]);
+
+INSERT INTO people VALUES (1, ROW('Ada', ROW('Lane 1', '00100'), '{ok,bad}'), 12.5, 'a@b.c', '[08:00,12:00)', 'ok',
+  '{x,y}'), (2, ROW('Bob', NULL, NULL), 50, 'b@b.c', NULL, 'bad', NULL);
+
+CREATE VIEW rich AS SELECT id, (p).name, share FROM people WHERE share > 20;
+
+CREATE VIEW richer AS SELECT upper(name) AS name, round(share, 1) AS share FROM rich;
+
+CREATE VIEW ranked AS SELECT id, rank() OVER (ORDER BY total DESC), CASE WHEN total > 100 THEN 'large' ELSE 'small'
+  END AS k FROM orders;
+
+CREATE EXTENSION citext SCHEMA public;
+
+CREATE EXTENSION hstore SCHEMA public;
+
+CREATE EXTENSION ltree SCHEMA public;
+
+CREATE EXTENSION pgcrypto SCHEMA public;
+
+CREATE EXTENSION seg SCHEMA public;
+
+CREATE EXTENSION isn SCHEMA public;
+
+CREATE TABLE extended (id integer, c citext, h hstore, l ltree, v text);
+
+INSERT INTO extended VALUES (1, 'Ada', 'a=>1', 'top.left', 'word'), (2, 'ada', 'a=>2', 'top.right', 'words');
+
+CREATE INDEX ON extended USING gin (v gin_trgm_ops);
+
+CREATE INDEX ON people (upper(m));

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+const (
+	sqlBlobSizes = `SELECT b.digest, length(b.data) FROM blob_refs r JOIN blobs b ON b.n = r.blob
+		WHERE r.stream = (SELECT n FROM streams WHERE id = ?)`
+	sqlHoldings = `SELECT s.id, sum(length(b.data)), s.updated FROM streams s JOIN blob_refs r ON r.stream = s.n JOIN blobs b ON b.n = r.blob
+		WHERE s.org = ? AND s.kind = ? GROUP BY s.n ORDER BY s.updated, s.id`
+	sqlDropRef  = `DELETE FROM blob_refs WHERE stream = ? AND blob = (SELECT n FROM blobs WHERE digest = ?)`
+	sqlDropBlob = `DELETE FROM blobs WHERE digest = ? AND NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.blob = blobs.n)`
+)
+
+// Blobs implements store.Store.
+func (s *Store) Blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	sizes, err := s.blobs(ctx, stream)
+	if err == nil && len(sizes) == 0 {
+		err = s.mustExist(ctx, stream)
+	}
+	return sizes, translate(ctx, "read the blobs of "+stream, err)
+}
+
+func (s *Store) blobs(ctx context.Context, stream string) (map[footnote.Digest]int64, error) {
+	rows, err := s.read.QueryContext(ctx, sqlBlobSizes, stream)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	sizes := map[footnote.Digest]int64{}
+	for rows.Next() {
+		var d footnote.Digest
+		var n int64
+		if err := rows.Scan(&d, &n); err != nil {
+			return nil, err
+		}
+		sizes[d] = n
+	}
+	return sizes, rows.Err()
+}
+
+// DropBlobs implements store.Store. What is dropped is overwritten in the file, and its
+// space given back.
+func (s *Store) DropBlobs(ctx context.Context, stream string, digests []footnote.Digest) error {
+	return s.do(ctx, "drop blobs of "+stream, &request{
+		exec: func(ctx context.Context, w *writer) error {
+			var h head
+			var last int64
+			err := w.stmts.selectHead.QueryRowContext(ctx, stream).Scan(&h.n, &h.org, &h.user, &last)
+			if errors.Is(err, sql.ErrNoRows) {
+				return store.ErrNoStream(stream)
+			}
+			if err != nil {
+				return err
+			}
+			for _, d := range digests {
+				if _, err := w.stmts.dropRef.ExecContext(ctx, h.n, d); err != nil {
+					return err
+				}
+				if _, err := w.stmts.dropBlob.ExecContext(ctx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		done: func() { s.writer.deleted, s.writer.spare = true, true }, // in the writer's goroutine
+	})
+}
+
+// Holdings implements store.Store.
+func (s *Store) Holdings(ctx context.Context, org, kind string) ([]footnote.Holding, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	list, err := s.holdings(ctx, org, kind)
+	return list, translate(ctx, "add up the blobs of "+org, err)
+}
+
+func (s *Store) holdings(ctx context.Context, org, kind string) (list []footnote.Holding, err error) {
+	rows, err := s.read.QueryContext(ctx, sqlHoldings, org, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var h footnote.Holding
+		var micros int64
+		if err := rows.Scan(&h.Stream, &h.Bytes, &micros); err != nil {
+			return nil, err
+		}
+		h.Updated = timeOf(micros)
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}

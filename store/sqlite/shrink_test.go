@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote"
+	"github.com/footnotehq/footnote/store"
+)
+
+// fillWith puts a stream with so many random megabytes into a store.
+func fillWith(t *testing.T, s *Store, id string, megabytes int) (digests []footnote.Digest) {
+	t.Helper()
+	a := store.Append{Bodies: []footnote.Body{footnote.UserMessage{Text: "x"}}, Blobs: map[footnote.Digest][]byte{}}
+	for range megabytes {
+		data := make([]byte, 1<<20)
+		_, _ = rand.Read(data) // never fails
+		d := store.DigestOf(data)
+		a.Blobs[d], digests = data, append(digests, d)
+	}
+	if _, err := s.CreateAppend(t.Context(), store.Stream{ID: id, Kind: "document", Org: "o", User: "u"}, a); err != nil {
+		t.Fatal(err)
+	}
+	return digests
+}
+
+// shrinksTo waits until the file with its log has at most so many bytes.
+func shrinksTo(t *testing.T, path string, most int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	size := int64(-1)
+	for ctx.Err() == nil {
+		size = 0
+		for _, name := range []string{path, path + "-wal"} {
+			if info, err := os.Stat(name); err == nil {
+				size += info.Size()
+			}
+		}
+		if size <= most {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Fatalf("the file has %d bytes, want at most %d", size, most)
+}
+
+func TestSpaceIsGivenBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "footnote.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	fillWith(t, s, "first", 8)
+	digests := fillWith(t, s, "second", 24)
+	fillWith(t, s, "third", 8) // behind what goes: its pages are moved
+	if info, err := os.Stat(path); err != nil || info.Size() < 24<<20 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	if err := s.DropBlobs(t.Context(), "second", digests[:12]); err != nil {
+		t.Fatal(err)
+	}
+	shrinksTo(t, path, 32<<20)
+	if err := s.Delete(t.Context(), "second"); err != nil {
+		t.Fatal(err)
+	}
+	shrinksTo(t, path, 20<<20)
+	if sizes, err := s.Blobs(t.Context(), "third"); err != nil || len(sizes) != 8 {
+		t.Errorf("the third stream has %d blobs, %v", len(sizes), err)
+	}
+	var ok string
+	if err := s.read.QueryRow("PRAGMA integrity_check").Scan(&ok); err != nil || ok != "ok" {
+		t.Errorf("the file is %s, %v", ok, err)
+	}
+}
+
+// A file of an earlier release does not give space back. It is rewritten when it is
+// opened, and nothing in it changes.
+func TestOlderFilesGiveSpaceBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "footnote.db")
+	open := func() *Store {
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	fillWith(t, s, "first", 4)
+	fillWith(t, s, "second", 16)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"PRAGMA journal_mode = DELETE", "PRAGMA auto_vacuum = 0", "VACUUM"} {
+		if _, err := db.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	defer s.Close()
+	if ok, err := s.Compacts(t.Context()); err != nil || !ok {
+		t.Fatalf("the file gives space back: %v, %v", ok, err)
+	}
+	if err := s.Delete(t.Context(), "second"); err != nil {
+		t.Fatal(err)
+	}
+	shrinksTo(t, path, 7<<20)
+	if sizes, err := s.Blobs(t.Context(), "first"); err != nil || len(sizes) != 4 {
+		t.Errorf("the first stream has %d blobs, %v", len(sizes), err)
+	}
+}

@@ -1,0 +1,328 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/footnotehq/footnote/internal/pgtest"
+	"github.com/footnotehq/footnote/internal/redistest"
+	"github.com/footnotehq/footnote/model/modeltest"
+)
+
+// A spoken answer of the outage tests: long enough that the store goes away within it.
+const (
+	outageWords = "Word. "
+	outageWord  = 100 // deltas
+	outageGap   = 50 * time.Millisecond
+)
+
+// speaker is a model that asks for a query and then speaks for some seconds.
+type speaker struct{ asked atomic.Int64 }
+
+func (s *speaker) rule(r modeltest.Request) modeltest.Reply {
+	if !r.HasTool("run_query") {
+		return modeltest.Say("A title")
+	}
+	s.asked.Add(1)
+	if len(r.Results()) == 0 {
+		return modeltest.Blocks(modeltest.TextBlock("Let me see."), modeltest.CallBlock("run_query", callAll))
+	}
+	return modeltest.Blocks(modeltest.Block{
+		Type: "text", Text: outageWords, Repeat: true, Deltas: outageWord, Gap: outageGap,
+	})
+}
+
+// inFlight are questions that are being answered while the store goes away.
+type inFlight struct {
+	t       *testing.T
+	model   *speaker
+	fake    *modeltest.Server
+	servers []*process
+	ids     []string
+	readers []<-chan followed
+}
+
+// begin asks FOOTNOTE_OUTAGE_RUNS questions and waits until the model speaks to all.
+func begin(t *testing.T, model *speaker, fake *modeltest.Server, servers ...*process) *inFlight {
+	t.Helper()
+	ids := make([]string, number(t, "FOOTNOTE_OUTAGE_RUNS", 6))
+	f := &inFlight{t: t, model: model, fake: fake, servers: servers, ids: ids}
+	var asked sync.WaitGroup
+	for i := range f.ids {
+		asked.Go(func() { f.ids[i] = servers[i%len(servers)].opened(t, "How many orders are there?") })
+	}
+	asked.Wait()
+	for i, id := range f.ids {
+		f.readers = append(f.readers, servers[i%len(servers)].follow(t.Context(), t, id))
+	}
+	eventually(t, "the model speaks to all", func() bool {
+		return model.asked.Load() >= int64(2*len(f.ids)) && fake.Metrics().Deltas > int64(10*len(f.ids))
+	})
+	return f
+}
+
+// judge waits until all runs are over: each of them must have been completed, and its
+// readers have seen each event once; the model was asked no more often than without the
+// outage.
+func (f *inFlight) judge() {
+	f.t.Helper()
+	complete, whole := 0, 0
+	p := f.servers[len(f.servers)-1]
+	for i, id := range f.ids {
+		events := p.ended(f.t, id)
+		answer := strings.Repeat(outageWords, outageWord)
+		answered := has(events, "run_finished", "") && has(events, "answered", strings.TrimSpace(answer))
+		if answered && !has(events, "run_stopped", "") {
+			complete++
+		} else {
+			f.t.Errorf("a run ended with %.300s", events[len(events)-1].line)
+		}
+		got := <-f.readers[i]
+		for n, seq := range got.seqs {
+			if seq != int64(n+1) {
+				f.t.Errorf("a reader got the events %v", got.seqs)
+				break
+			}
+		}
+		if len(got.seqs) > slices.IndexFunc(events, terminal) {
+			whole++
+		}
+	}
+	asked, need := f.model.asked.Load(), int64(2*len(f.ids))
+	f.t.Logf("%d of %d complete; %d readers saw all of it without a break; the model was asked %d times for %d steps",
+		complete, len(f.ids), whole, asked, need)
+	if asked != need {
+		f.t.Errorf("the model was asked %d times for %d steps", asked, need)
+	}
+}
+
+// TestOutageOfPostgres: whatever happens to the database for some seconds while answers
+// are made, all of them are completed, and no call of the model is made twice.
+// FOOTNOTE_OUTAGE is how many seconds it lasts.
+func TestOutageOfPostgres(t *testing.T) {
+	t.Parallel()
+	lasts := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
+	away := func(gone func(testing.TB)) func(*testing.T, *pgtest.Server) {
+		return func(t *testing.T, pg *pgtest.Server) {
+			gone(t)
+			pause(t.Context(), lasts)
+			pg.Start(t)
+		}
+	}
+	for name, fault := range map[string]func(*testing.T, *pgtest.Server){
+		"restart fast":      func(t *testing.T, pg *pgtest.Server) { pg.Stop(t); pg.Start(t) },
+		"restart immediate": func(t *testing.T, pg *pgtest.Server) { pg.Crash(t); pg.Start(t) },
+		"killed":            func(t *testing.T, pg *pgtest.Server) { away(pg.Kill)(t, pg) },
+		"twice": func(t *testing.T, pg *pgtest.Server) {
+			away(pg.Kill)(t, pg)
+			pause(t.Context(), time.Second)
+			away(pg.Crash)(t, pg)
+		},
+		"read-only": func(t *testing.T, pg *pgtest.Server) {
+			pg.ReadOnly(t, true)
+			pause(t.Context(), max(lasts, 8*time.Second)) // longer than a lease lasts
+			pg.ReadOnly(t, false)
+		},
+		"frozen": func(t *testing.T, pg *pgtest.Server) {
+			pg.Freeze(t)
+			defer pg.Thaw(t)
+			pause(t.Context(), max(lasts, 12*time.Second))
+		},
+	} {
+		for servers := 1; servers <= 2; servers++ {
+			t.Run(fmt.Sprintf("%s, servers %d", name, servers), func(t *testing.T) {
+				pg := pgtest.New(t)
+				var model speaker
+				fake, settings := imitate(t, model.rule)
+				settings = append(settings, "FOOTNOTE_STORE="+pg.Database(t))
+				all := make([]*process, servers)
+				for i := range all {
+					all[i] = serve(t, settings...)
+				}
+				f := begin(t, &model, fake, all...)
+				fault(t, pg)
+				f.judge()
+				sound(t, append(settings, "FOOTNOTE_DATA="+t.TempDir())...)
+			})
+		}
+	}
+}
+
+// TestOutageByReadOnly: while the database is read-only conversations can be read, also by a
+// server that starts then and by the commands that read; writing is refused in words, and
+// goes on by itself afterwards.
+func TestOutageByReadOnly(t *testing.T) {
+	t.Parallel()
+	const words = "The store is read-only"
+	pg := pgtest.New(t)
+	_, settings := imitate(t, auto(t))
+	settings = append(settings, "FOOTNOTE_STORE="+pg.Database(t), "FOOTNOTE_SOURCES=shop="+shopDB)
+	p := serve(t, settings...)
+	first := p.answered(t, question{text: "How many orders are there?", conversation: "kept"}).conversation
+	got, ended := p.lines(t.Context(), t, first)
+	pg.ReadOnly(t, true)
+	servers := []*process{p, serve(t, append(settings, "FOOTNOTE_DATA="+t.TempDir())...)}
+	for _, p := range servers {
+		for _, path := range []string{
+			"conversations", "conversations/" + first, "conversations/" + first + "/events",
+			"results/" + first + ".r1", "results/" + first + ".r1?format=csv", "usage",
+		} {
+			if status, body := p.get(t, "/api/"+path, ""); status != 200 {
+				t.Errorf("%s: %d %s", path, status, body)
+			}
+		}
+		r := p.ask(t, question{text: "How many?"})
+		if r.status != 503 || r.code != "storage_unavailable" || r.header.Get("Retry-After") == "" {
+			t.Errorf("a question gets %d %q, Retry-After %q", r.status, r.code, r.header.Get("Retry-After"))
+		}
+		eventually(t, "readyz says it", func() bool {
+			status, body := p.get(t, "/readyz", "")
+			return status == 503 && strings.Contains(body, words)
+		})
+		if status, body := p.sendJSON(t, "/api/conversations", map[string]any{"text": "How many?"}); status != 503 ||
+			!strings.Contains(body, words) {
+			t.Errorf("a question gets %d %s", status, body)
+		}
+	}
+	outside := append(settings, "FOOTNOTE_DATA="+t.TempDir())
+	if o := command(t, outside, "", "export", "all.jsonl"); o.code != 0 {
+		t.Errorf("export: %d %s", o.code, o.stderr)
+	}
+	if o := command(t, outside, "", "migrate"); o.code != 0 {
+		t.Errorf("migrate: %d %s", o.code, o.stderr)
+	}
+	sound(t, outside...)
+	select {
+	case <-ended:
+		t.Errorf("the stream has ended: %s", got())
+	default:
+	}
+	pg.ReadOnly(t, false)
+	for i, p := range servers {
+		text := fmt.Sprint("fake: say Welcome back ", i, ".")
+		eventually(t, "a question is answered", func() bool {
+			return p.ask(t, question{text: text, conversation: "kept"}).status == 200
+		})
+		eventually(t, "readyz says 200", func() bool { status, _ := p.get(t, "/readyz", ""); return status == 200 })
+		eventually(t, "the stream shows it", func() bool { return strings.Contains(got(), fmt.Sprint("Welcome back ", i)) })
+	}
+	sound(t, outside...)
+}
+
+// TestOutageOfRedis: Redis takes part in nothing that must be kept.
+func TestOutageOfRedis(t *testing.T) {
+	t.Parallel()
+	redis := redistest.New(t)
+	var model speaker
+	fake, settings := imitate(t, model.rule)
+	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_REDIS="+redis.URL())
+	f := begin(t, &model, fake, serve(t, settings...), serve(t, settings...))
+	redis.Kill(t)
+	pause(t.Context(), time.Second)
+	redis.Start(t)
+	f.judge()
+}
+
+// TestOutageWhileParked: a run that waits outlasts the database, and an answer that comes
+// while it is away is refused and taken later.
+func TestOutageWhileParked(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.New(t)
+	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
+		if len(r.Results()) > 0 || !r.HasTool("transform_data") {
+			return modeltest.Say("The browser said so.")
+		}
+		return modeltest.Blocks(modeltest.CallBlock("run_query", `{"thought":"I need it.","sql":"SELECT 42"}`))
+	})
+	p := serve(t, append(settings, "FOOTNOTE_STORE="+pg.Database(t))...)
+	id := p.openedWith(t, map[string]any{"text": "How many?", "assistant": "explore"})
+	eventually(t, "the call waits", func() bool { return len(waiting(t, p.log(t, id, ""))) == 1 })
+	call := waiting(t, p.log(t, id, ""))[0]
+	answer := map[string]any{"answers": []any{map[string]any{"call_id": call, "content": "forty-two"}}}
+	pg.Kill(t)
+	status, body := p.sendJSON(t, "/api/conversations/"+id+"/turns", answer)
+	if status != 503 || !strings.Contains(body, "storage_unavailable") {
+		t.Errorf("%d %s", status, body)
+	}
+	pg.Start(t)
+	eventually(t, "the answer is taken", func() bool {
+		status, _ := p.sendJSON(t, "/api/conversations/"+id+"/turns", answer)
+		return status == 202
+	})
+	if events := p.ended(t, id); !has(events, "run_finished", "") {
+		t.Errorf("the run ended with %s", events[len(events)-1].line)
+	}
+}
+
+// TestOutageOfTheDisk: a disk that is full for some seconds ends no answer.
+func TestOutageOfTheDisk(t *testing.T) {
+	t.Parallel()
+	lasts := time.Duration(number(t, "FOOTNOTE_OUTAGE", 2)) * time.Second
+	disk := newSmallDisk(t)
+	var model speaker
+	fake, settings := imitate(t, model.rule)
+	settings = append(settings, "FOOTNOTE_DATA="+filepath.Join(disk.dir, "data"))
+	p := serve(t, settings...)
+	f := begin(t, &model, fake, p)
+	for range 2 {
+		disk.fill(t, p)
+		pause(t.Context(), lasts)
+		disk.free(t, p)
+		pause(t.Context(), time.Second)
+	}
+	f.judge()
+}
+
+// TestOutageAtTheStart: whatever moment of its beginning or end the database goes away
+// at, a question that was taken is answered, and one that was not is refused.
+func TestOutageAtTheStart(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.New(t)
+	_, settings := imitate(t, func(modeltest.Request) modeltest.Reply { return modeltest.Say("At once.") })
+	p := serve(t, append(settings, "FOOTNOTE_STORE="+pg.Database(t))...)
+	var taken []string
+	var mu sync.Mutex // guards taken
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				status, body, err := p.exchange(ctx, "/api/conversations", map[string]any{"text": "How many?"})
+				switch {
+				case err != nil: // the end of the test
+				case status == 202:
+					mu.Lock()
+					taken = append(taken, conversationOf(body))
+					mu.Unlock()
+				case status != 503:
+					t.Errorf("%d %s", status, body)
+				}
+			}
+		})
+	}
+	for range number(t, "FOOTNOTE_OUTAGE_RESTARTS", 3) {
+		pause(ctx, 300*time.Millisecond)
+		pg.Crash(t)
+		pg.Start(t)
+	}
+	pause(ctx, 300*time.Millisecond)
+	cancel()
+	asking.Wait()
+	complete := 0
+	for _, id := range taken {
+		if events := p.ended(t, id); has(events, "run_finished", "") {
+			complete++
+		} else {
+			t.Errorf("a run ended with %.300s", events[len(events)-1].line)
+		}
+	}
+	t.Logf("%d of %d that were taken are complete", complete, len(taken))
+}

@@ -1,0 +1,72 @@
+// Several sources: a file that was uploaded is asked by itself, and where two sources fit the
+// page asks which is meant.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { answered, ask, close, desktop, open, phone, serve } from "./harness.js";
+import { inBoth } from "./look.js";
+
+let server;
+before(async () => (server = await serve()));
+after(async () => {
+  await close();
+  await server?.stop();
+});
+
+const csv = (name, rows) => ({ name, mimeType: "text/csv", buffer: Buffer.from(rows.join("\n")) });
+const sales = csv("sales.csv", ["region,product,units,revenue", "North,Lamp,4,80", "South,Lamp,1,20", "South,Desk,2,300"]);
+const visits = csv("visits.csv", ["page,visitors", "home,5", "about,2"]);
+
+async function upload(p, file) {
+  await p.getByRole("button", { name: "File", exact: true }).click();
+  await p.getByRole("menuitem", { name: "Upload to the server" }).click();
+  await p.getByLabel("File to upload").setInputFiles(file);
+  await p.getByRole("status").getByText("is ready").waitFor({ timeout: 60_000 });
+}
+
+const picker = (p, name) => p.getByRole("button", { name, exact: true });
+const home = (p) => p.getByRole("link", { name: "New question", exact: true }).click();
+
+test("an uploaded file is asked, also after a reload and until it is deleted", async () => {
+  const p = await open(server.url);
+  await picker(p, "market").or(picker(p, "shop")).or(picker(p, "All data")).first().waitFor();
+  await upload(p, sales);
+  await picker(p, "sales").waitFor();
+  await p.getByRole("button", { name: /units|revenue|region/i }).first().waitFor(); // suggestions of the file
+  let turn = await ask(p, "total units by product").then(() => p.getByRole("article").last());
+  await turn.getByText("from sales", { exact: true }).waitFor();
+  await home(p);
+  await upload(p, visits);
+  await picker(p, "visits").waitFor();
+  await p.reload();
+  await picker(p, "visits").waitFor();
+  await ask(p, "visitors by page");
+  turn = p.getByRole("article").last();
+  await turn.getByText("from visits", { exact: true }).waitFor();
+  await home(p);
+  await picker(p, "visits").waitFor();
+  await p.request.delete(`${server.url}/api/sources/visits`, { headers: { origin: server.url } });
+  await p.reload();
+  await picker(p, "All data").waitFor();
+  assert.equal(await p.getByRole("alert").count(), 0);
+  await p.done();
+});
+
+test("where two sources fit, the page asks which is meant", async () => {
+  for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
+    const p = await open(server.url, { viewport });
+    await picker(p, "All data").waitFor();
+    await ask(p, "total units by product");
+    const which = p.getByRole("group", { name: "Ask which source" });
+    await which.getByRole("button", { name: "sales", exact: true }).waitFor();
+    await inBoth(p, "sources-which", Number(width));
+    await which.getByRole("button", { name: "sales", exact: true }).click();
+    const turn = await answered(p, "sales");
+    await turn.getByText("Source: sales.").waitFor();
+    await turn.getByText("from sales", { exact: true }).waitFor();
+    await inBoth(p, "sources-answer", Number(width));
+    await p.getByRole("textbox", { name: "Your question" }).fill("total revenue by region");
+    await p.getByRole("button", { name: "Send", exact: true }).click();
+    await (await answered(p, "total revenue by region")).getByText("from sales", { exact: true }).waitFor();
+    await p.done();
+  }
+});

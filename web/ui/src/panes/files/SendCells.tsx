@@ -1,0 +1,105 @@
+import { useRef, useState } from "react";
+import { count, plural } from "../../lib/format";
+import type { Cell } from "../../log/events";
+import { useFocus, useKeys } from "../../thread/cardkeys";
+import { Button } from "../../ui/Button";
+import { cellsOf, type Allowance } from "./cells";
+import { choose, useAsks, type Ask } from "./consent";
+
+/** Asks before cells of a result go to the model, and shows exactly these. */
+export function SendCells({ conversation }: { conversation: string }) {
+  const asks = useAsks(conversation);
+  const [first] = asks;
+  return (
+    <>
+      <p role="status" className="sr-only">
+        {first && "Above the question field: choose which cells of a result go to the model."}
+      </p>
+      {first && <Question key={first.key} ask={first} more={asks.length - 1} />}
+    </>
+  );
+}
+
+const noKeys = {};
+
+function Question({ ask, more }: { ask: Ask; more: number }) {
+  const [allowance, setAllowance] = useState<Allowance>(50);
+  const [always, setAlways] = useState(false);
+  const blind = ask.sent(0);
+  const of = (a: Allowance) => cellsOf(ask.sent(a), blind);
+  const sent = ask.sent(allowance);
+  const cells = plural(of(allowance), "cell");
+  const answer = (a: Allowance) => (always ? choose(ask.conversation, a) : ask.answer(a));
+  const card = useRef<HTMLElement>(null);
+  useFocus(card);
+  useKeys(card, noKeys);
+  return (
+    <section ref={card} tabIndex={-1} aria-label="Cells to send" data-card="" className="max-h-[max(45dvh,100dvh-19rem)] w-full overflow-y-auto rounded-lg border border-line-strong bg-raised px-3 pt-3 shadow-raised">
+      <h3 className="font-medium">{of(allowance) ? `Send ${of(allowance) === 1 ? "this" : "these"} ${cells} to the model?` : "Send cells of this result to the model?"}</h3>
+      <p className="text-sm text-ink-soft">
+        {ask.why && (
+          <>
+            The model's reason: <bdi>{ask.why}</bdi>
+            <br />
+          </>
+        )}
+        No cell of this result has left the browser. Even if you send none, the model learns {ask.whole.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
+        {ask.whole.rowCount === 1 ? "is 1 row" : `are ${plural(ask.whole.rowCount, "row")}`}.
+      </p>
+      <Preview sent={sent} />
+      <p className="text-xs text-ink-quiet">
+        {of(allowance) === 0
+          ? "One row alone has more than 50 cells."
+          : sent.rows.length < ask.whole.rowCount
+            ? `The first ${plural(sent.rows.length, "row")} of ${count(ask.whole.rowCount)}.`
+            : "All rows of this result."}
+        {more > 0 && ` ${plural(more, "more result")} of this question ${more === 1 ? "waits" : "wait"}.`}
+        {of(1000) > of(50) && (
+          <button type="button" onClick={() => setAllowance(allowance === 50 ? 1000 : 50)} className="ml-1.5 rounded-sm underline underline-offset-2 hover:text-ink">
+            {allowance === 50 ? `Show ${plural(of(1000), "cell")}` : `Show ${plural(of(50), "cell")} only`}
+          </button>
+        )}
+      </p>
+      <div className="sticky bottom-0 flex flex-wrap items-center justify-end gap-2 bg-raised pt-2 pb-3">
+        <label className="mr-auto flex items-center gap-2 text-sm">
+          <input type="checkbox" checked={always} onChange={(e) => setAlways(e.target.checked)} />
+          Do not ask again in this conversation
+        </label>
+        <Button onClick={() => answer(0)}>Send none</Button>
+        <Button disabled={of(allowance) === 0} onClick={() => answer(allowance)}>
+          Send {cells}
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+/** What would go, as it would go. */
+function Preview({ sent }: { sent: { columns: readonly { name: string }[]; rows: readonly Cell[][] } }) {
+  return (
+    <div role="region" aria-label="What would go" tabIndex={0} className="my-2 max-h-[min(12rem,30dvh)] overflow-auto rounded-sm border bg-surface">
+      <table className="tabular w-full text-sm">
+        <thead className="sticky top-0 bg-sunken">
+          <tr>
+            {sent.columns.map((c, i) => (
+              <th key={i} scope="col" className={`px-2 py-1 font-medium whitespace-nowrap ${sent.rows.length > 0 && sent.rows.every((r) => typeof r[i] === "number") ? "text-right" : "text-left"}`}>
+                {c.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sent.rows.map((row, r) => (
+            <tr key={r} className="border-t">
+              {row.map((v, i) => (
+                <td key={i} className={`px-2 py-1 wrap-anywhere ${typeof v === "number" ? "text-right" : ""}`}>
+                  {v === null ? <span className="text-ink-quiet">empty</span> : String(v)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
