@@ -103,6 +103,10 @@ eval-blind: ## Measure the offline planner on questions that it is never worked 
 eval-fresh: ## Measure the offline planner on what strangers were thought to ask.
 	$(GO) run ./model/offline/eval -set fresh
 
+.PHONY: eval-sources
+eval-sources: ## Measure how the offline planner chooses among several sources.
+	$(GO) run ./model/offline/eval -set sources
+
 .PHONY: eval-cite
 eval-cite: ## Measure the footnotes on their corpus.
 	$(GO) test -count=1 -v -run 'Corpus' ./cite

@@ -3,7 +3,7 @@
 // the answers with the set's own SQL. It exits with 1 when a goal is missed and
 // with 2 when it could not measure.
 //
-//	go run ./model/offline/eval [-set heldout|blind|fresh] [-source name] [-id id] [-v] [-json]
+//	go run ./model/offline/eval [-set heldout|blind|fresh|sources] [-source name] [-id id] [-v] [-json]
 package main
 
 import (
@@ -50,7 +50,7 @@ func planner(sources measure.Sources) agent.Model {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, blind, or fresh")
+	setName := flags.String("set", "frozen", "measure this set: frozen, heldout, blind, fresh, or sources")
 	source := flags.String("source", "", "measure the questions about this source only")
 	id := flags.String("id", "", "measure the question or pair with this id only")
 	details := flags.Bool("v", false, "show every answer that is not as it should be")
@@ -60,6 +60,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("eval takes no arguments, and got %q", flags.Args())
+	}
+	if *setName == string(evalset.Several) {
+		return runChoices(ctx, measure.Options{Model: planner, Source: *source, ID: *id}, stdout, *details, *asJSON)
 	}
 	set, err := evalset.ParseSet(*setName)
 	if err != nil {
@@ -84,6 +87,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if !report.Met() {
 		return errMissed
+	}
+	return nil
+}
+
+// runChoices measures the choice among several sources.
+func runChoices(ctx context.Context, o measure.Options, stdout io.Writer, details, asJSON bool) error {
+	report, err := measure.RunChoices(ctx, o)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		out := json.NewEncoder(stdout)
+		out.SetIndent("", "  ")
+		err = out.Encode(report)
+	} else {
+		err = report.Write(stdout, details)
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
 	}
 	return nil
 }

@@ -4,7 +4,8 @@
 // how an answer is compared. The set is for judging, never for tuning: no code
 // outside tests and evaluation tools should import it. Beside the set that planners
 // are developed with there are a held-out one, used up since, a blind one, which is
-// only ever measured, and a fresh one, measured first and worked on then.
+// only ever measured, and a fresh one, measured first and worked on then. Several is
+// about the choice among several sources.
 package evalset
 
 import (
@@ -23,7 +24,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that makes the .db files
 )
 
-//go:embed README.md questions.jsonl pairs.jsonl data heldout blind fresh
+//go:embed README.md questions.jsonl pairs.jsonl data heldout blind fresh sources
 var files embed.FS
 
 // Set is one of the evaluation sets, by the folder it is in.
@@ -35,6 +36,8 @@ const (
 	Heldout Set = "heldout"
 	Blind   Set = "blind"
 	Fresh   Set = "fresh"
+	// Several has Choices in place of questions and pairs.
+	Several Set = "sources"
 )
 
 // ParseSet returns the set with a name: "frozen", "heldout", "blind", "fresh",
@@ -113,6 +116,27 @@ type Pair struct {
 	Note    string   `json:"note"`
 }
 
+// The wants of a Choice that are not the name of a source.
+const (
+	WantAsk     = "ask"     // more than one source can answer: ask which
+	WantDecline = "decline" // no source can answer
+)
+
+// Choice is a question asked of several sources at once.
+type Choice struct {
+	ID      string   `json:"id"`
+	Sources []string `json:"sources"`
+	// First is the question before it in the conversation, or empty.
+	First    string `json:"first,omitempty"`
+	Question string `json:"question"`
+	// Want is the source that has to answer, WantAsk or WantDecline.
+	Want string `json:"want"`
+	Note string `json:"note,omitempty"`
+}
+
+// Choices returns the questions of the set Several, in the order of the file.
+func Choices() []Choice { return mustLines[Choice](Several, "questions.jsonl") }
+
 // Questions returns every single-turn question of the frozen set, in the order of
 // the file.
 func Questions() []Question { return Frozen.Questions() }
@@ -155,6 +179,15 @@ func (set Set) Sources() []Source {
 			csvSource(set, "greenhouse_sensors", "greenhouse_sensors.csv"),
 			csvSource(set, "staff_list_2025", "Staff List 2025.csv"),
 		}
+	case Several:
+		list := []Source{sqliteSource(set, "league"), sqliteSource(set, "library")}
+		for _, name := range []string{
+			"admissions", "staff", "transfers", "weather", "energy", "loans", "bestellungen", "retouren", "lieferanten",
+			"sales_2023", "sales_2024", "berlin", "munich", "stores",
+		} {
+			list = append(list, Source{Name: name, Kind: KindCSV, File: name + ".csv", Data: mustRead(set, "data/"+name+".csv")})
+		}
+		return list
 	}
 	return []Source{
 		sqliteSource(set, "clinic"),

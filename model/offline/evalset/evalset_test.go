@@ -445,3 +445,31 @@ func isOneNumber(rows [][]any) bool {
 	}
 	return false
 }
+
+func TestChoicesAreWellFormed(t *testing.T) {
+	sources := map[string]bool{}
+	for _, s := range Several.Sources() {
+		sources[s.Name] = true
+	}
+	ids, groups, wants := map[string]bool{}, map[string]bool{}, map[string]int{}
+	for _, c := range Choices() {
+		if ids[c.ID] || c.ID == "" || c.Question == "" {
+			t.Errorf("choice %q occurs twice or asks nothing", c.ID)
+		}
+		ids[c.ID], groups[strings.Join(c.Sources, " ")] = true, true
+		for _, name := range c.Sources {
+			if !sources[name] {
+				t.Errorf("%s is about an unknown source %q", c.ID, name)
+			}
+		}
+		switch {
+		case c.Want == WantAsk || c.Want == WantDecline:
+			wants[c.Want]++
+		case !slices.Contains(c.Sources, c.Want):
+			t.Errorf("%s wants %q, which is not among %q", c.ID, c.Want, c.Sources)
+		}
+	}
+	if len(ids) < 120 || len(groups) < 7 || wants[WantAsk] < 30 || wants[WantDecline] < 7 {
+		t.Errorf("%d choices in %d groups, outcomes %v: that is fewer than there were", len(ids), len(groups), wants)
+	}
+}

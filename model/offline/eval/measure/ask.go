@@ -35,7 +35,8 @@ var figures = []string{runQuery, "get_column_stats", "get_value_distribution"}
 // said is what came of one turn.
 type said struct {
 	text    string
-	called  bool // a tool that brings figures was called
+	called  bool   // a tool that brings figures was called
+	source  string // that run_query read last
 	sql     string
 	table   *compare.Table // of the last run_query that brought rows
 	failure string         // of the last run_query, or of the run
@@ -43,15 +44,18 @@ type said struct {
 	elapsed time.Duration  // from the question to the end of the run
 }
 
-// asker holds one assistant for each source.
+// asker holds one assistant for each group of sources that are asked together.
 type asker struct {
 	engine  *agent.Engine
 	log     *store.Mem
 	unsound atomic.Int64 // footnotes of the model that do not hold
 }
 
-func newAsker(ctx context.Context, model agent.Model, sources Sources) (*asker, error) {
-	tools := slices.Concat(query.New(query.Options{Sources: sources}), profile.New(profile.Options{Sources: sources}), []agent.Tool{chart.New()})
+func newAsker(
+	ctx context.Context, model agent.Model, sources Sources, groups map[string][]string,
+) (*asker, error) {
+	tools := slices.Concat(query.New(query.Options{Sources: sources}),
+		profile.New(profile.Options{Sources: sources}), []agent.Tool{chart.New()})
 	specs := make([]agent.Spec, len(tools))
 	for i, t := range tools {
 		specs[i] = t.Spec()
@@ -62,18 +66,20 @@ func newAsker(ctx context.Context, model agent.Model, sources Sources) (*asker, 
 	}
 	a := &asker{log: store.NewMem()}
 	var assistants []*agent.Assistant
-	for name, src := range sources {
-		s, err := src.Schema(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("schema of %s: %w", name, err)
+	for group, names := range groups {
+		var shown []prompt.Source
+		for _, name := range names {
+			s, err := sources[name].Schema(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("schema of %s: %w", name, err)
+			}
+			shown = append(shown, prompt.Source{Name: name, Dialect: sources[name].Dialect(), Schema: s})
 		}
-		system := prompt.Blocks(prompt.Build(prompt.Options{
-			Sources: []prompt.Source{{Name: name, Dialect: src.Dialect(), Schema: s}}, Charts: true,
-		}))
+		system := prompt.Blocks(prompt.Build(prompt.Options{Sources: shown, Charts: true}))
 		assistants = append(assistants, &agent.Assistant{
-			Name: name, Model: model, ModelName: "offline", Tools: tools,
+			Name: group, Model: model, ModelName: "offline", Tools: tools,
 			Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
-				return system, []string{name}, nil
+				return system, names, nil
 			},
 		})
 	}
@@ -185,7 +191,7 @@ func (a *asker) fill(ctx context.Context, conversation string, r *footnote.Store
 	if r == nil {
 		return nil
 	}
-	out.sql = r.SQL
+	out.source, out.sql = r.Source, r.SQL
 	var rows [][]any
 	for _, c := range r.Chunks {
 		data, err := a.log.Blob(ctx, conversation, c.Digest)

@@ -116,13 +116,23 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	sources, left, err := openSources(ctx, o, paths)
+	var asked []evalset.Source
+	for _, s := range o.Set.Sources() {
+		if (o.Source == "" || s.Name == o.Source) && len(tasks(s.Name, o)) > 0 {
+			asked = append(asked, s)
+		}
+	}
+	sources, left, err := openSources(ctx, asked, paths, o.Dir)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, sources.close()) }()
 	report.Left = left
-	asker, err := newAsker(ctx, o.Model(sources), sources)
+	groups := map[string][]string{}
+	for name := range sources {
+		groups[name] = []string{name}
+	}
+	asker, err := newAsker(ctx, o.Model(sources), sources, groups)
 	if err != nil {
 		return report, err
 	}
@@ -144,24 +154,23 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return report, nil
 }
 
-// openSources opens the sources that something is asked about.
-func openSources(ctx context.Context, o Options, paths map[string]string) (_ Sources, left []string, err error) {
+// openSources opens the listed sources; left names those that this program cannot open.
+func openSources(
+	ctx context.Context, list []evalset.Source, paths map[string]string, dir string,
+) (_ Sources, left []string, err error) {
 	sources, pool := Sources{}, child.NewPool(len(paths))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, sources.close())
 		}
 	}()
-	for _, s := range o.Set.Sources() {
-		if (o.Source != "" && s.Name != o.Source) || len(tasks(s.Name, o)) == 0 {
-			continue
-		}
+	for _, s := range list {
 		var src source.Source
 		switch {
 		case s.Kind == evalset.KindSQLite:
 			src, err = sqlite.Open(ctx, s.Name, paths[s.Name], sqlite.Options{Pool: pool})
 		case duckdb.Available:
-			src, err = duckdb.Open(ctx, s.Name, paths[s.Name], duckdb.Options{Pool: pool, Dir: filepath.Join(o.Dir, "loaded")})
+			src, err = duckdb.Open(ctx, s.Name, paths[s.Name], duckdb.Options{Pool: pool, Dir: filepath.Join(dir, "loaded")})
 		default:
 			left = append(left, s.Name)
 			continue

@@ -1,0 +1,14 @@
+CREATE TABLE authors (author_id INTEGER PRIMARY KEY, author TEXT NOT NULL, country TEXT NOT NULL);
+CREATE TABLE books (book_id INTEGER PRIMARY KEY, title TEXT NOT NULL, author_id INTEGER NOT NULL REFERENCES authors, genre TEXT NOT NULL, pages INTEGER NOT NULL, price REAL NOT NULL, bought_on TEXT NOT NULL, branch TEXT NOT NULL);
+INSERT INTO authors VALUES (1, 'Austen', 'USA');
+INSERT INTO authors VALUES (2, 'Herbert', 'Ireland');
+INSERT INTO authors VALUES (3, 'Joyce', 'Ireland');
+INSERT INTO authors VALUES (4, 'Sagan', 'USA');
+INSERT INTO authors VALUES (5, 'Thoreau', 'USA');
+INSERT INTO books VALUES (1, 'Dune', 2, 'novel', 460, 26.5, '2022-01-29', 'Harbour');
+INSERT INTO books VALUES (2, 'Emma', 1, 'novel', 678, 9.5, '2020-03-22', 'North');
+INSERT INTO books VALUES (3, 'Cosmos', 4, 'science', 423, 13.5, '2019-06-08', 'Harbour');
+INSERT INTO books VALUES (4, 'Persuasion', 1, 'novel', 455, 9.5, '2021-06-13', 'North');
+INSERT INTO books VALUES (5, 'Walden', 5, 'essay', 584, 29.5, '2021-11-05', 'Old Mill');
+INSERT INTO books VALUES (6, 'Ulysses', 3, 'novel', 692, 9.5, '2021-05-01', 'Harbour');
+INSERT INTO books VALUES (7, 'Contact', 4, 'novel', 361, 15.5, '2022-01-19', 'North');
