@@ -281,6 +281,33 @@ test("files of all kinds", async () => {
   await page.done();
 });
 
+test("a question waits for its file, and a reload keeps asking the file", async () => {
+  const page = await open(server.url);
+  let load;
+  const allowed = new Promise((resolve) => (load = resolve));
+  await page.route("**/*.wasm*", async (r) => (await allowed, r.continue()));
+  await openFile(page, few);
+  const field = page.getByRole("textbox", { name: "Your question" });
+  await field.fill("Sales by region");
+  await field.press("Enter");
+  await page.getByText("Not sent yet: a file is being opened.").waitFor();
+  load();
+  await ready(page, "2 rows");
+  await page.getByText("Not sent yet").waitFor({ state: "hidden" });
+  await page.reload();
+  await ready(page, "2 rows");
+  await field.fill("Sales by region");
+  await field.press("Enter");
+  await asked(page).getByRole("button", { name: "Send none" }).click({ timeout: 60_000 });
+  await answered(page, "Sales by region");
+  // A closed file is asked no more.
+  await page.goto(server.url);
+  await files(page).getByRole("button", { name: `Close ${few.name}` }).click();
+  await page.reload();
+  await page.getByRole("button", { name: /^(shop|All data)$/ }).waitFor();
+  await page.done();
+});
+
 test("a choice holds for its conversation, can be changed, and is asked anew in the next", async () => {
   const page = await open(server.url);
   await openFile(page, sales);
@@ -303,7 +330,7 @@ test("a choice holds for its conversation, can be changed, and is asked anew in 
   await ask(page, "Sales by region once more");
   assert.match(leaves(), /"rows":\[\]/);
   await page.getByRole("link", { name: "New question" }).first().click();
-  await openFile(page, few); // the reload forgot that questions are about files
+  await openFile(page, few);
   await ready(page, "2 rows");
   await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region anew");
   await page.getByRole("button", { name: "Send" }).click();

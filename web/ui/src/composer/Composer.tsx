@@ -47,6 +47,7 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
   const [text, setText] = useState(() => draft(name));
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
+  const [held, setHeld] = useState(false); // somebody tried to send while nothing can be sent
   const field = useRef<HTMLTextAreaElement>(null);
   const [pins, setPins] = useState<readonly TableName[]>([]);
   const [caret, setCaret] = useState<number>(); // while it may stand in a mention
@@ -87,6 +88,9 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
     return true;
   };
   useEffect(() => {
+    if (!off) setHeld(false);
+  }, [off]);
+  useEffect(() => {
     keepDraft(name, text);
   }, [name, text]);
   useEffect(() => {
@@ -95,7 +99,8 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
 
   const send = async () => {
     const words = text.trim();
-    if (!words || sending || off) return;
+    if (!words || sending) return;
+    if (off) return setHeld(true);
     setSending(true);
     setError("");
     setText("");
@@ -156,6 +161,11 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
       {error && (
         <p role="alert" className="px-4 text-sm text-bad">
           {error}
+        </p>
+      )}
+      {held && off && (
+        <p role="status" className="px-4 text-sm text-ink-soft">
+          Not sent yet: {off}. Press Enter again when it is done.
         </p>
       )}
       {offers.length > 0 && (

@@ -8,10 +8,10 @@ import { asksSources, Composer, chip } from "../composer/Composer";
 import { go, useRoute } from "../lib/router";
 import { open } from "../thread/ask";
 import { Icon } from "../ui/Icon";
-import { chooseLocal, chooseUpload, forgetMissing, isThere, setChoice, useChoice } from "./choice";
+import { chooseLocal, chooseUpload, forgetClosed, forgetMissing, isThere, setChoice, useChoice } from "./choice";
 import { refresh } from "./conversations";
 import { Attach } from "../panes/files/Attach";
-import { local, named, opening, schemaText, tables, useLocal } from "../panes/files/store";
+import { local, named, opening, restore, schemaText, tables, useLocal } from "../panes/files/store";
 
 const LocalFiles = later(() => import("../panes/files/LocalFiles"));
 
@@ -39,6 +39,9 @@ export function Home({ session }: { session: Session }) {
   const at = useRoute();
   const files = useLocal().files;
   const explores = choice.assistant === "explore";
+  useEffect(() => {
+    if (explores) void restore().then(() => local().files.length === 0 && forgetClosed());
+  }, [explores]);
   const ask = async (text: string, context?: string) => {
     if (explores) {
       await tables();

@@ -4,18 +4,22 @@ import { useSyncExternalStore } from "react";
 import type { Choice } from "../composer/Composer";
 import { go } from "../lib/router";
 
-const at = "footnote-sources"; // what was asked last is asked again after a reload
+const at = "footnote-choice"; // the data of the last question; a reload keeps them
+const files = "explore"; // the assistant that reads files in this browser
 
-function kept(): string[] | undefined {
+const isNames = (v: unknown): v is string[] => Array.isArray(v) && v.length > 0 && v.every((n) => typeof n === "string");
+
+function kept(): Choice {
   try {
-    const names: unknown = JSON.parse(localStorage.getItem(at) ?? "null");
-    return Array.isArray(names) && names.length > 0 && names.every((n) => typeof n === "string") ? names : undefined;
+    const { assistant, sources }: { assistant?: unknown; sources?: unknown } = JSON.parse(localStorage.getItem(at) ?? "{}");
+    return { assistant: assistant === files ? files : undefined, sources: isNames(sources) ? sources : undefined };
   } catch {
-    return undefined; // no storage, or not ours
+    return {}; // no storage, or not ours
   }
 }
 
-let choice: Choice = { sources: kept() };
+let choice: Choice = kept();
+const atStart = choice;
 let fresh: readonly string[] = []; // uploads that the list may not have yet
 const listeners = new Set<() => void>();
 
@@ -24,8 +28,7 @@ export function setChoice(c: Choice): void {
   if (c.assistant === "chart") return go({ chart: {} });
   choice = c;
   try {
-    if (c.sources) localStorage.setItem(at, JSON.stringify(c.sources));
-    else localStorage.removeItem(at);
+    localStorage.setItem(at, JSON.stringify({ assistant: c.assistant === files ? files : undefined, sources: c.sources }));
   } catch {
     // It holds for this page only, then.
   }
@@ -35,7 +38,7 @@ export function setChoice(c: Choice): void {
 /** Asks a file that was just uploaded, with the assistant that asks sources. */
 export function chooseUpload(name: string): void {
   fresh = [...fresh, name];
-  setChoice({ ...choice, assistant: choice.assistant === "explore" ? undefined : choice.assistant, sources: [name] });
+  setChoice({ ...choice, assistant: choice.assistant === files ? undefined : choice.assistant, sources: [name] });
 }
 
 /** Whether a source is in the list, or will be. */
@@ -51,7 +54,12 @@ export function forgetMissing(there: readonly string[]): void {
 
 /** Asks the files that are open in this browser. */
 export function chooseLocal(): void {
-  setChoice({ assistant: "explore", sources: choice.sources });
+  setChoice({ assistant: files, sources: choice.sources });
+}
+
+/** Asks the server's data again when a reload has closed the files. */
+export function forgetClosed(): void {
+  if (choice === atStart && choice.assistant === files) setChoice({ ...choice, assistant: undefined });
 }
 
 export function useChoice(): Choice {

@@ -1,0 +1,55 @@
+// What a page's own thread spends on a task, and what that is compared with. Other
+// programs do not count, because the unit is the processor's time; a slower machine does
+// not count either, because the limit is a multiple of a job done in the same run.
+import assert from "node:assert/strict";
+import { launch } from "./harness.js";
+
+/** Does some work and returns the tasks that ran on the page's own thread meanwhile, in
+ *  ms of processor time, the longest first. */
+export async function tasks(page, work) {
+  const cdp = await (await launch()).newBrowserCDPSession();
+  const events = [];
+  cdp.on("Tracing.dataCollected", (e) => events.push(...e.value));
+  const traceConfig = { includedCategories: ["toplevel", "blink.user_timing"] };
+  await cdp.send("Tracing.start", { transferMode: "ReportEvents", traceConfig });
+  await work();
+  await page.evaluate(() => performance.mark("ours")); // the browser has pages of its own, too
+  const done = new Promise((resolve) => cdp.once("Tracing.tracingComplete", resolve));
+  await cdp.send("Tracing.end");
+  await done;
+  await cdp.detach();
+  const ours = events.find((e) => e.name === "ours");
+  const own = events.filter((e) => e.name.endsWith("RunTask") && e.pid === ours.pid && e.tid === ours.tid);
+  return own.map((e) => (e.tdur ?? 0) / 1000).sort((a, b) => b - a);
+}
+
+/** Returns what a fixed job costs on the page's thread, in ms of processor time: laying
+ *  out a table of 2,000 rows, the median of seven times. */
+export async function yardstick(page) {
+  const jobs = 7;
+  const costs = await tasks(page, async () => {
+    for (let i = 0; i < jobs; i++) await page.evaluate(layOutTable);
+  });
+  return costs[(jobs - 1) / 2];
+}
+
+function layOutTable() {
+  const table = document.createElement("table");
+  table.style.cssText = "position: absolute; visibility: hidden";
+  for (let i = 0; i < 2000; i++) {
+    const row = table.insertRow();
+    for (const text of [`row ${i}`, String(i * 37), "a cell with some words"]) row.insertCell().textContent = text;
+  }
+  document.body.append(table);
+  table.getBoundingClientRect();
+  table.remove();
+}
+
+/** Fails unless the fifth longest task costs less than some times the yardstick. The four
+ *  before it may have met a collection of garbage. */
+export function assertShort(costs, unit, most, when) {
+  assert.ok(costs.length > 10, `only ${costs.length} tasks were seen`);
+  const times = costs.slice(0, 5).map((ms) => (ms / unit).toFixed(2));
+  console.log(`${when}: the longest tasks cost ${times} × the yardstick of ${unit.toFixed(1)} ms`);
+  assert.ok(costs[4] < most * unit, `${when}: tasks of ${times} × the yardstick; the fifth must stay below ${most}`);
+}
