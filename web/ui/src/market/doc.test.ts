@@ -46,7 +46,8 @@ async function opened(answer: (method: string, path: string, body: Record<string
   const end = doc.open();
   await vi.waitFor(() => expect(following).toBe(true));
   const tell = (...all: Change[]) => stream.enqueue(new TextEncoder().encode(all.map((c) => `id: ${c.version}\ndata: ${JSON.stringify(c)}\n\n`).join("")));
-  return { doc, end, tell, asked };
+  const reset = () => stream.enqueue(new TextEncoder().encode("event: reset\ndata: {}\n\n"));
+  return { doc, end, tell, reset, asked };
 }
 
 test("changes that come together are shown together, and nothing is asked for them", async () => {
@@ -60,6 +61,26 @@ test("changes that come together are shown together, and nothing is asked for th
   expect(asked.length).toBe(before);
   expect(doc.get()).toMatchObject({ version: 500, canUndo: true, canRedo: false, more: true });
   expect(doc.get().trail.map((c) => c.version)).toEqual(Array.from({ length: 50 }, (_, i) => 500 - i));
+  end();
+});
+
+test("after a reset everything is loaded anew, as often as it takes", async () => {
+  let away = false;
+  const { doc, end, reset, asked } = await opened((_, path) =>
+    away && path.startsWith("/api/drawings?") ? Response.json({ error: { message: "away" } }, { status: 503 }) : { drawings: away ? [] : [line("d1", 1, 1)] },
+  );
+  await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  away = true;
+  const before = asked.length;
+  reset();
+  await vi.waitFor(() => expect(asked.length).toBeGreaterThan(before));
+  await vi.waitFor(() => expect(doc.get().error).toBeDefined());
+  away = false;
+  const again = asked.length;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(asked.length).toBeGreaterThan(again);
+  await vi.waitFor(() => expect(doc.get().error).toBeUndefined());
   end();
 });
 

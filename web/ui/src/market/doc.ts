@@ -116,7 +116,8 @@ export class Doc {
   private async follow(signal: AbortSignal): Promise<void> {
     const ready = this.begin(signal);
     const path = () => `/api/drawings/stream?symbol=${encodeURIComponent(this.symbol)}&after=${this.state.version}`;
-    await follow<Change>(`footnote drawings ${this.symbol}`, path, (all) => this.changed(all), () => {}, signal, ready, () => void this.load(signal));
+    const reset = () => void this.begin(signal);
+    await follow<Change>(`footnote drawings ${this.symbol}`, path, (all) => this.changed(all), () => {}, signal, ready, reset);
   }
 
   private async begin(signal: AbortSignal): Promise<void> {
