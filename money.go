@@ -80,9 +80,11 @@ type Settle struct {
 	User   string
 	Stream string // the conversation; empty for a call that belongs to none
 	Spent  Amount
-	// Keep leaves what was not spent in the reservation, for the next call of its run. No
-	// call is under way then: nothing counts as lost.
+	// Keep leaves what was not spent in the reservation, for the next call of its run.
 	Keep bool
+	// Lost is what counts as used from then on if nobody settles what was kept: the price
+	// of the calls that are still under way.
+	Lost Amount
 	// Held says that the reservation must still be there; otherwise the append is a
 	// Conflict. It is for those who settle what somebody else has reserved.
 	Held bool

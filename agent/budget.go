@@ -152,7 +152,7 @@ type purse struct {
 	closing bool  // that call has to be the last one
 	back    int64 // kept for the closing call, in millionths of a US dollar
 
-	mu       sync.Mutex // guards below, and hold while tools run side by side
+	mu       sync.Mutex // guards below and hold while tools run side by side; locked before that of the run
 	promised int64      // to tools that are being called
 	unsure   int64      // the price of calls that broke: they may have been made
 }
@@ -261,12 +261,10 @@ func (p *purse) used(u footnote.Usage, c footnote.Cost) []footnote.Settle {
 	return p.hold.Settle(u, c, true)
 }
 
-// release ends the reservation of the run. Calls of tools that broke may have been made:
-// their price counts, with an event that says so.
+// release ends the reservation of the run, of which no call is under way any more. Calls of
+// tools that broke may have been made: their price counts, with an event that says so.
 func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	p := &r.purse
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	cost := footnote.Cost{MicroUSD: p.unsure}
 	if p.unsure > 0 {
 		bodies = append(bodies, footnote.StepFailed{

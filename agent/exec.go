@@ -227,8 +227,7 @@ type outcome struct {
 	result footnote.ToolResult
 	rows   *footnote.Result
 	blobs  map[footnote.Digest][]byte
-	settle []footnote.Settle
-	price  int64 // promised for the call until its settlement is appended
+	price  int64 // promised for the call until its result is put
 	err    error
 }
 
@@ -292,15 +291,30 @@ func (r *run) safely(p plan) (o outcome) {
 
 // keep puts a result and remembers its rows for the footnotes.
 func (r *run) keep(o outcome) {
-	r.settled(o.settle, o.blobs, o.result)
-	r.purse.mu.Lock()
-	r.purse.promised -= o.price
-	r.purse.mu.Unlock()
+	if o.price > 0 {
+		r.keepPriced(o)
+	} else {
+		r.put(o.blobs, o.result)
+	}
 	if o.rows != nil && o.result.Result != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.rows[o.result.Result.ID] = *o.rows
 	}
+}
+
+// keepPriced puts the result of a call with a price, and settles that. The prices of the
+// calls that are still under way stay promised: they count if the process dies.
+func (r *run) keepPriced(o outcome) {
+	p := &r.purse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.promised -= o.price
+	settle := p.hold.Settle(footnote.Usage{}, o.result.Cost, true)
+	for i := range settle {
+		settle[i].Lost.MicroUSD = p.promised + p.unsure
+	}
+	r.settled(settle, o.blobs, o.result)
 }
 
 // call runs one call, or refuses it.
@@ -361,7 +375,7 @@ func (r *run) call(p plan) outcome {
 		if !out.CacheHit {
 			o.result.Cost = footnote.Cost{MicroUSD: cost}
 		}
-		o.settle, o.price = r.purse.bought(o.result.Cost), cost
+		o.price = cost
 	}
 	if out.Rows != nil {
 		o.result.Result, o.blobs = storeRows(resultID(p.call), out.Source, out.SQL, *out.Rows)
@@ -427,11 +441,11 @@ func (r *run) price(p plan) (int64, error) {
 	if cost <= 0 {
 		return 0, nil
 	}
+	r.purse.mu.Lock() // before r.mu, as in keepPriced
+	defer r.purse.mu.Unlock()
 	r.mu.Lock()
 	left, c := r.left(), r.spending()
 	r.mu.Unlock()
-	r.purse.mu.Lock()
-	defer r.purse.mu.Unlock()
 	promised := r.purse.promised + r.purse.unsure + cost
 	if promised+r.purse.back > left {
 		return 0, footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for it.")
@@ -449,17 +463,6 @@ func (r *run) price(p plan) (int64, error) {
 	r.purse.hold = h
 	r.purse.promised += cost
 	return cost, nil
-}
-
-// bought returns the settlement of a call of a tool that had a price. The price stays
-// promised until the settlement is counted: see keep.
-func (p *purse) bought(cost footnote.Cost) []footnote.Settle {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if cost == (footnote.Cost{}) {
-		return nil
-	}
-	return p.hold.Settle(footnote.Usage{}, cost, true)
 }
 
 // broke notes the price of a call of which nobody knows whether it was made.

@@ -374,3 +374,46 @@ func TestToolPrice(t *testing.T) {
 		audit(t, log)
 	})
 }
+
+// TestToolPriceSideBySide: when one of two calls with a price has ended, the price of the
+// other still counts if the process dies, and of the one that ended nothing more.
+func TestToolPriceSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const price = 50_000
+		log := store.NewMem()
+		gate := make(chan struct{})
+		tool := func(name string, ends bool) agent.Tool {
+			spec := agent.Spec{Name: name, ReadOnly: true}
+			return agenttest.NewTool(spec, func(ctx context.Context, _ agent.Call) (agent.Output, error) {
+				if !ends {
+					<-gate
+				}
+				return agent.Output{Content: "42", CacheHit: name == "cached"}, nil
+			})
+		}
+		for _, ends := range []string{"quick", "cached"} {
+			calls := agenttest.Calls(agenttest.CallBlock("a", ends, `{}`), agenttest.CallBlock("b", "slow", `{}`))
+			e := engine(t, log, agenttest.Script(calls, agenttest.Say("42.")), ledger.Allowance{PerUserDay: 1_000_000},
+				func(a *agent.Assistant, _ *agent.Options, l *ledger.Options) {
+					a.Tools = []agent.Tool{tool(ends, true), tool("slow", false)}
+					l.ToolPrices = map[string]int64{ends: price, "slow": price}
+				})
+			ticket, err := e.Submit(t.Context(), agent.Turn{Text: "Is it?", Principal: ada, OnDisconnect: agent.Continue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Subscribe(ticket).Close()
+			synctest.Wait()
+			open, err := log.Reserved(t.Context(), ticket.Conversation)
+			if err != nil || len(open) != 1 || open[0].Lost.MicroUSD != price {
+				t.Errorf("%s: %+v, %v, want %d to be lost", ends, open, err, price)
+			}
+			gate <- struct{}{}
+			synctest.Wait()
+			if open, err = log.Reserved(t.Context(), ticket.Conversation); err != nil || len(open) != 0 {
+				t.Errorf("%s: reserved at the end: %+v, %v", ends, open, err)
+			}
+		}
+		audit(t, log)
+	})
+}

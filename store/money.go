@@ -91,9 +91,15 @@ func (c Changes) Settle(r footnote.Reservation, s footnote.Settle) (left footnot
 	if !s.Keep {
 		return r, false
 	}
-	r.Amount, r.Lost = within(footnote.Amount{}, r.Amount.Sub(s.Spent)), footnote.Amount{}
+	r.Amount = within(footnote.Amount{}, r.Amount.Sub(s.Spent))
+	r.Lost = lostOf(s.Lost, r.Amount)
 	c.Reserve(r)
 	return r, true
+}
+
+// lostOf is what counts as used of an amount that nobody settles.
+func lostOf(lost, of footnote.Amount) footnote.Amount {
+	return footnote.Amount{MicroUSD: min(lost.MicroUSD, of.MicroUSD), Tokens: min(lost.Tokens, of.Tokens)}
 }
 
 // within is an amount that is at least another one, in each unit.
@@ -126,7 +132,7 @@ func Grant(r footnote.Reserve, held footnote.Reservation, balances map[footnote.
 	}
 	return footnote.Reservation{
 		ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Run: r.Run, Day: day, Expires: Micros(now.Add(r.TTL)), Amount: granted,
-		Lost: footnote.Amount{MicroUSD: min(granted.MicroUSD, r.Lost.MicroUSD), Tokens: min(granted.Tokens, r.Lost.Tokens)},
+		Lost: lostOf(r.Lost, granted),
 	}, nil
 }
 
@@ -194,7 +200,7 @@ func checkSettle(settled []footnote.Settle) error {
 				return err
 			}
 		}
-		if s.Org == "" || s.User == "" || negative(s.Spent) || s.Held && s.ID == "" {
+		if s.Org == "" || s.User == "" || negative(s.Spent) || negative(s.Lost) || s.Held && s.ID == "" {
 			return footnote.Errorf(footnote.InvalidRequest, "What is settled needs an org, a user and an amount that is not negative.")
 		}
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -197,7 +198,7 @@ func testCeilings(t *testing.T, s store.Store) {
 		_, err := s.Reserve(begin(t), bad)
 		wantCode(t, err, footnote.InvalidRequest)
 	}
-	for _, bad := range []footnote.Settle{{}, {Org: "acme", User: "ann", Spent: usd(-1)}, {Org: "acme", User: "ann", Held: true}} {
+	for _, bad := range []footnote.Settle{{}, {Org: "acme", User: "ann", Spent: usd(-1)}, {Org: "acme", User: "ann", Lost: usd(-1)}, {Org: "acme", User: "ann", Held: true}} {
 		_, err := s.Append(begin(t), store.Append{Stream: "c", After: 1, Bodies: say("x"), Settle: []footnote.Settle{bad}})
 		wantCode(t, err, footnote.InvalidRequest)
 	}
@@ -249,6 +250,16 @@ func testGrowing(t *testing.T, s store.Store) {
 		}
 	}
 	everywhere(t, s, footnote.Balance{Spent: usd(15), Reserved: usd(85)})
+	for n, c := range []struct{ lost, want int64 }{{30, 30}, {50, 45}, {0, 0}} { // no more than it holds
+		a := settled("run", int64(n+1), footnote.Amount{})
+		a.Settle[0].Keep, a.Settle[0].Lost = true, usd(c.lost)
+		_, err = s.Append(begin(t), a)
+		must(t, err)
+		open, err = s.Reserved(begin(t), "c")
+		must(t, err)
+		i := slices.IndexFunc(open, func(r footnote.Reservation) bool { return r.ID == "run" })
+		equal(t, "lost beside what was settled", open[i].Lost, usd(c.want))
+	}
 	r, err = reserve("run", 80, 45, 5) // there is no room, but it holds enough
 	must(t, err)
 	equal(t, "held and lost", []footnote.Amount{r.Amount, r.Lost}, []footnote.Amount{usd(45), usd(5)})
@@ -257,10 +268,10 @@ func testGrowing(t *testing.T, s store.Store) {
 	r, err = reserve("run", 80, 46, 5)
 	must(t, err)
 	equal(t, "grown", r.Amount, usd(80))
-	keep(1, 90) // more than it holds
+	keep(4, 90) // more than it holds
 	everywhere(t, s, footnote.Balance{Spent: usd(105)})
 	refused("run", 10, 1, footnote.OverLimit{})
-	_, err = s.Append(begin(t), settled("run", 2, footnote.Amount{}))
+	_, err = s.Append(begin(t), settled("run", 5, footnote.Amount{}))
 	must(t, err)
 	open, err = s.Reserved(begin(t), "c")
 	must(t, err)
@@ -271,7 +282,7 @@ func testGrowing(t *testing.T, s store.Store) {
 	w := wish("both", usd(50))
 	_, err = s.Reserve(begin(t), w)
 	must(t, err)
-	a := settled("both", 3, usd(20))
+	a := settled("both", 6, usd(20))
 	a.Settle[0].Keep = true
 	a.Settle = append(a.Settle, footnote.Settle{ID: "both", Org: "acme", User: "ann", Stream: "c"})
 	_, err = s.Append(begin(t), a)
