@@ -7,14 +7,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Damage tells of the events that a store cannot read: once of each, however often it is
-// read. Its zero value, and one without Report, tells nobody. Its methods may be called from
-// several goroutines.
+// Damage reports the events that a store cannot read: each once, however often it is read.
+// Without Report it reports nothing. Its methods may be called from several goroutines.
 type Damage struct {
 	Report func(stream string, seq int64, reason string)
 
-	mu   sync.Mutex // guards below
-	told map[place]bool
+	mu       sync.Mutex // guards below
+	reported map[place]bool
 }
 
 type place struct {
@@ -23,50 +22,66 @@ type place struct {
 	blob   footnote.Digest
 }
 
-// mostTold bounds the events that are remembered; then they are told of again.
-const mostTold = 10_000
+// maxReported bounds the events that are remembered. When it is reached, all are forgotten and
+// may be reported again.
+const maxReported = 10_000
 
-// Body decodes the body of an event, as footnote.ReadBody does, and tells when it cannot.
+// Body decodes the body of an event, as footnote.ReadBody does, and reports one that it cannot decode.
 func (d *Damage) Body(stream string, seq int64, kind string, data []byte) footnote.Body {
 	b := footnote.ReadBody(kind, data)
 	if u, ok := b.(footnote.Unreadable); ok {
-		d.tell(place{stream: stream, seq: seq}, u.Reason)
+		d.report(place{stream: stream, seq: seq}, u.Reason)
 	}
 	return b
 }
 
-// Lost is an event of which nothing is known but its place, and why it cannot be read.
+// Lost returns and reports an event of which only its place is known, and why it cannot be read.
 func (d *Damage) Lost(stream string, seq int64, reason string) footnote.Event {
-	d.tell(place{stream: stream, seq: seq}, reason)
+	d.report(place{stream: stream, seq: seq}, reason)
 	return footnote.Event{Stream: stream, Seq: seq, Body: footnote.Unreadable{Reason: reason}}
 }
 
-// mostMissing is how many events of a gap are stood in for.
-const mostMissing = 1_000
+// maxMissing bounds the stand-ins for one gap.
+const maxMissing = 1_000
 
-// Gap appends stand-ins for the events that are not there between the last one read and the
-// next. Of a gap that is very long they are the newest.
+// Gap appends stand-ins for the missing events between the last one read and the next. Of a very
+// long gap only the newest events get one.
 func (d *Damage) Gap(page []footnote.Event, stream string, last, next int64) []footnote.Event {
-	for seq := max(last+1, next-mostMissing); seq < next; seq++ {
+	for seq := max(last+1, next-maxMissing); seq < next; seq++ {
 		page = append(page, d.Lost(stream, seq, MissingEvent))
 	}
 	return page
 }
 
-// MissingEvent is why an event cannot be read that is not there.
+// MissingEvent is the reason of an Unreadable whose event is not stored at all.
 const MissingEvent = "the event is not there"
 
-func (d *Damage) tell(at place, reason string) {
+// Missing reports whether b stands for an event that is not stored at all.
+func Missing(b footnote.Body) bool {
+	u, ok := b.(footnote.Unreadable)
+	return ok && u.Reason == MissingEvent
+}
+
+// CheckNext returns an error unless ev may follow the event numbered last in an import. Only
+// an event that is Missing may skip numbers: it stands for all events since last.
+func CheckNext(last int64, ev footnote.Event) error {
+	if ev.Seq == last+1 || ev.Seq > last && Missing(ev.Body) {
+		return nil
+	}
+	return fmt.Errorf("event %d follows %d", ev.Seq, last)
+}
+
+func (d *Damage) report(at place, reason string) {
 	if d.Report == nil {
 		return
 	}
 	d.mu.Lock()
-	known := d.told[at]
+	known := d.reported[at]
 	if !known {
-		if d.told == nil || len(d.told) >= mostTold {
-			d.told = map[place]bool{}
+		if d.reported == nil || len(d.reported) >= maxReported {
+			d.reported = map[place]bool{}
 		}
-		d.told[at] = true
+		d.reported[at] = true
 	}
 	d.mu.Unlock()
 	if !known {
@@ -74,7 +89,8 @@ func (d *Damage) tell(at place, reason string) {
 	}
 }
 
-// Blob returns data, which was read under a name, or tells of it and returns an error with the code StorageDamaged.
+// Blob returns data if it is what the digest says. Otherwise it reports the blob and returns an error
+// with the code StorageDamaged.
 func (d *Damage) Blob(stream string, digest footnote.Digest, data []byte) ([]byte, error) {
 	if DigestOf(data) == digest {
 		return data, nil
@@ -82,13 +98,13 @@ func (d *Damage) Blob(stream string, digest footnote.Digest, data []byte) ([]byt
 	return nil, d.LostBlob(stream, digest, "it has another content")
 }
 
-// LostBlob tells of a blob that cannot be read, and returns an error with the code StorageDamaged.
+// LostBlob reports a blob that cannot be read, and returns an error with the code StorageDamaged.
 func (d *Damage) LostBlob(stream string, digest footnote.Digest, reason string) error {
-	d.tell(place{stream: stream, blob: digest}, fmt.Sprintf("blob %.80q: %s", digest, reason))
+	d.report(place{stream: stream, blob: digest}, fmt.Sprintf("blob %.80q: %s", digest, reason))
 	return errDamaged(digest)
 }
 
-// errDamaged is the error for a blob whose content is not the one its name says.
+// errDamaged is the error for a blob that cannot be read, or is not what its digest says.
 func errDamaged(d footnote.Digest) error {
 	return &footnote.Error{
 		Code:    footnote.StorageDamaged,

@@ -18,7 +18,8 @@ type Movable interface {
 	Digests(ctx context.Context, stream string) ([]footnote.Digest, error)
 	// Import makes a stream as it was elsewhere, with its times, events and blobs: all or
 	// nothing, and nobody sees it before. An ID, or what Create says, that is taken is
-	// a Conflict. What is yielded may be asked for twice. Nobody has its lease.
+	// a Conflict. Both sequences may be read twice. Nobody has its lease. An event that is
+	// Missing is not stored, and stands for all missing events before it.
 	Import(ctx context.Context, s Stream, events iter.Seq2[footnote.Event, error], blobs iter.Seq2[Blob, error]) error
 	// DeleteAt is Delete for a stream whose last event still is that one; otherwise it
 	// is a Conflict, and nothing is deleted.

@@ -2,7 +2,7 @@
 // a file that says by checksums whether all of it is there, one stream after another.
 //
 //	{"footnote_export":1}
-//	{"stream":{…}} {"event":{…}}… {"blob":{…}}… {"end":{"id":…,"sha256":…}}
+//	{"stream":{…}} {"event":{…}}… {"gap":{"from":…,"to":…}}… {"blob":{…}}… {"end":{"id":…,"sha256":…}}
 //	{"done":{"streams":N,"sha256":…}}
 //
 // The checksum of a stream is that of its lines from stream to the one before end; the
@@ -36,9 +36,11 @@ type Count struct {
 	Streams int // taken
 	There   int // that were there already
 	Running int // whose answer was still being given
-	// Unreadable are the events that cannot be read, which are taken as they are stored,
-	// and the blobs, which are not taken.
+	// Unreadable counts the events that cannot be read, which are taken as they are stored,
+	// and the blobs that cannot, which are left out.
 	Unreadable int
+	// Missing counts the events that are not stored at all; the file names them.
+	Missing int64
 }
 
 const formatVersion = 1
@@ -48,6 +50,7 @@ type line struct {
 	Export int      `json:"footnote_export,omitempty"`
 	Stream *stream  `json:"stream,omitempty"`
 	Event  *event   `json:"event,omitempty"`
+	Gap    *gap     `json:"gap,omitempty"`
 	Blob   *blob    `json:"blob,omitempty"`
 	End    *ending  `json:"end,omitempty"`
 	Gone   string   `json:"gone,omitempty"`
@@ -79,6 +82,12 @@ type event struct {
 	Raw  string    `json:"raw,omitempty"` // base64: the body of an event that cannot be read, when it is not text
 }
 
+// gap names events that are missing in the store.
+type gap struct {
+	From int64 `json:"from"` // the first
+	To   int64 `json:"to"`   // the last
+}
+
 type blob struct {
 	Digest footnote.Digest `json:"digest"`
 	Data   string          `json:"data"` // base64
@@ -103,6 +112,7 @@ type writer struct {
 
 	buf        []byte
 	unreadable int
+	missing    int64
 }
 
 func (w *writer) line(l line) error {
@@ -158,7 +168,7 @@ func Export(ctx context.Context, from store.Movable, out io.Writer, org string, 
 	if err := w.line(line{Done: &closing{n.Streams, sum(w.all)}}); err != nil {
 		return n, err
 	}
-	n.Unreadable = w.unreadable
+	n.Unreadable, n.Missing = w.unreadable, w.missing
 	return n, w.out.Flush()
 }
 
@@ -212,8 +222,10 @@ func (w *writer) contents(ctx context.Context, from store.Movable, head store.St
 	return nil
 }
 
+// events writes the events up to the one that head names as the last. Those that are missing
+// are written as gaps, each as one line however long it is.
 func (w *writer) events(ctx context.Context, from store.Movable, head store.Stream) error {
-	seq := int64(0)
+	last := int64(0) // written
 	for ev, err := range from.Events(ctx, head.ID, 0) {
 		if err != nil {
 			return err
@@ -221,26 +233,36 @@ func (w *writer) events(ctx context.Context, from store.Movable, head store.Stre
 		if ev.Seq > head.Last {
 			break // it came after the head was read
 		}
-		if seq++; ev.Seq != seq {
-			return fmt.Errorf("event %d follows %d", ev.Seq, seq-1)
+		if ev.Seq <= last {
+			return fmt.Errorf("event %d follows %d", ev.Seq, last)
+		}
+		if store.Missing(ev.Body) {
+			continue
+		}
+		if err := w.gap(last+1, ev.Seq-1); err != nil {
+			return err
 		}
 		if err := w.event(ev); err != nil {
 			return err
 		}
+		last = ev.Seq
 	}
-	if seq == head.Last {
+	if last == head.Last {
 		return nil
 	}
 	if _, err := from.Get(ctx, head.ID); err != nil {
 		return err // it was deleted meanwhile
 	}
-	for seq < head.Last { // its newest events are not there
-		seq++
-		if err := w.event(footnote.Event{Seq: seq, Body: footnote.Unreadable{Reason: store.MissingEvent}}); err != nil {
-			return err
-		}
+	return w.gap(last+1, head.Last)
+}
+
+// gap names the missing events from one number to another, if there are any.
+func (w *writer) gap(from, to int64) error {
+	if from > to {
+		return nil
 	}
-	return nil
+	w.missing += to - from + 1
+	return w.line(line{Gap: &gap{from, to}})
 }
 
 func (w *writer) event(ev footnote.Event) error {
@@ -251,7 +273,8 @@ func (w *writer) event(ev footnote.Event) error {
 	if _, ok := ev.Body.(footnote.Unreadable); ok {
 		w.unreadable++
 		if !utf8.Valid(body) {
-			return w.line(line{Event: &event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Raw: base64.StdEncoding.EncodeToString(body)}})
+			raw := base64.StdEncoding.EncodeToString(body)
+			return w.line(line{Event: &event{Seq: ev.Seq, Time: ev.Time.UTC(), Run: ev.Run, Kind: kind, Raw: raw}})
 		}
 	}
 	w.buf = fmt.Appendf(w.buf[:0], `{"event":{"seq":%d,"time":%q,"run":`, ev.Seq, ev.Time.UTC().Format(time.RFC3339Nano))

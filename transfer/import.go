@@ -77,7 +77,8 @@ func Import(ctx context.Context, to store.Movable, in io.Reader, progress Progre
 			return r.n, err
 		}
 	}
-	return r.n, footnote.Errorf(footnote.InvalidRequest, "The file ends before its last line. What was whole is there; import the whole file to go on.")
+	return r.n, footnote.Errorf(footnote.InvalidRequest, "The file ends before its last line. "+
+		"What was whole is there; import the whole file to go on.")
 }
 
 // reader takes one line after another.
@@ -112,7 +113,7 @@ func (r *reader) take(ctx context.Context, at int, l line, raw []byte) error {
 		return r.begin(&head, raw)
 	case r.head == nil:
 		return errLine(at, "it belongs to no stream")
-	case l.Event != nil, l.Blob != nil:
+	case l.Event != nil, l.Gap != nil, l.Blob != nil:
 		return r.keep(raw)
 	case l.Gone != "":
 		r.head = nil
@@ -191,26 +192,38 @@ func (r *reader) spooled() iter.Seq2[line, error] {
 	}
 }
 
+// events yields the events of the stream. Of a gap it yields the last event, which stands for all.
 func (r *reader) events(id string) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		for l, err := range r.spooled() {
-			if err == nil && l.Event == nil {
-				continue
-			}
 			var ev footnote.Event
-			if err == nil {
-				ev = footnote.Event{Stream: id, Seq: l.Event.Seq, Time: l.Event.Time, Run: l.Event.Run}
-				body := []byte(l.Event.Body)
-				if l.Event.Raw != "" {
-					body, err = base64.StdEncoding.DecodeString(l.Event.Raw)
-				}
-				ev.Body = footnote.ReadBody(l.Event.Kind, body)
+			switch {
+			case err != nil:
+			case l.Gap != nil:
+				ev = footnote.Event{Stream: id, Seq: l.Gap.To, Body: footnote.Unreadable{Reason: store.MissingEvent}}
+			case l.Event != nil:
+				ev, err = l.Event.read(id)
+			default:
+				continue
 			}
 			if !yield(ev, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+func (e event) read(stream string) (footnote.Event, error) {
+	body := []byte(e.Body)
+	if e.Raw != "" {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(e.Raw); err != nil {
+			return footnote.Event{}, err
+		}
+	}
+	return footnote.Event{
+		Stream: stream, Seq: e.Seq, Time: e.Time, Run: e.Run, Body: footnote.ReadBody(e.Kind, body),
+	}, nil
 }
 
 func (r *reader) blobs() iter.Seq2[store.Blob, error] {
@@ -222,7 +235,8 @@ func (r *reader) blobs() iter.Seq2[store.Blob, error] {
 			var b store.Blob
 			if err == nil {
 				b.Digest = l.Blob.Digest
-				if b.Data, err = base64.StdEncoding.DecodeString(l.Blob.Data); err == nil && store.DigestOf(b.Data) != b.Digest {
+				b.Data, err = base64.StdEncoding.DecodeString(l.Blob.Data)
+				if err == nil && store.DigestOf(b.Data) != b.Digest {
 					err = fmt.Errorf("the blob %s is another", b.Digest)
 				}
 			}
@@ -233,10 +247,11 @@ func (r *reader) blobs() iter.Seq2[store.Blob, error] {
 	}
 }
 
-// there says whether a stream whose id is taken is the one that was to be imported; it
-// may have gone on since.
+// there returns an error unless the stream whose id is taken is the one to be imported; it may
+// have gone on since.
 func (r *reader) there(ctx context.Context, head store.Stream) error {
-	other := footnote.Errorf(footnote.Conflict, "The id or the name of the conversation %s is taken by another. It was not imported, and the import ends.", head.ID)
+	other := footnote.Errorf(footnote.Conflict, "The id or the name of the conversation %s is taken by another. "+
+		"It was not imported, and the import ends.", head.ID)
 	have, err := r.to.Get(ctx, head.ID)
 	if footnote.CodeOf(err) == footnote.NotFound {
 		return other
@@ -247,9 +262,9 @@ func (r *reader) there(ctx context.Context, head store.Stream) error {
 	if have.Org != head.Org || have.User != head.User || have.Last < head.Last {
 		return other
 	}
-	next, stop := iter.Pull2(r.to.Events(ctx, head.ID, 0))
+	next, stop := iter.Pull2(stored(r.to.Events(ctx, head.ID, 0)))
 	defer stop()
-	for ev, err := range r.events(head.ID) {
+	for ev, err := range stored(r.events(head.ID)) {
 		if err != nil {
 			return err
 		}
@@ -264,8 +279,20 @@ func (r *reader) there(ctx context.Context, head store.Stream) error {
 	return nil
 }
 
+// stored leaves out the events that are missing.
+func stored(events iter.Seq2[footnote.Event, error]) iter.Seq2[footnote.Event, error] {
+	return func(yield func(footnote.Event, error) bool) {
+		for ev, err := range events {
+			if (err != nil || !store.Missing(ev.Body)) && !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
 func same(a, b footnote.Event) bool {
 	kindA, bodyA, errA := footnote.EncodeStored(a.Body)
 	kindB, bodyB, errB := footnote.EncodeStored(b.Body)
-	return errA == nil && errB == nil && a.Seq == b.Seq && a.Run == b.Run && kindA == kindB && bytes.Equal(bodyA, bodyB) && a.Time.Equal(b.Time)
+	return errA == nil && errB == nil && a.Seq == b.Seq && a.Run == b.Run && a.Time.Equal(b.Time) &&
+		kindA == kindB && bytes.Equal(bodyA, bodyB)
 }

@@ -52,8 +52,12 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	fmt.Fprintf(std.err, "exported %s\n", counted(n.Streams, "stream"))
 	if n.Unreadable > 0 {
-		fmt.Fprintf(std.err, "%d events or results cannot be read. Damaged events are exported as they are stored, damaged results are left out; footnote doctor --log names them\n",
-			n.Unreadable)
+		fmt.Fprintf(std.err, "%d events or results cannot be read. Damaged events are exported as they are stored, "+
+			"damaged results are left out; footnote doctor --log names them\n", n.Unreadable)
+	}
+	if n.Missing > 0 {
+		fmt.Fprintf(std.err, "%d events are missing. The export names them (\"gap\"), and so does footnote doctor --log\n",
+			n.Missing)
 	}
 	if n.Running > 0 {
 		fmt.Fprintf(std.err, "%d of them were still answering: stop the server first, or they go on in both places\n", n.Running)
