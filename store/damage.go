@@ -41,6 +41,13 @@ func (d *Damage) Lost(stream string, seq int64, reason string) footnote.Event {
 	return footnote.Event{Stream: stream, Seq: seq, Body: footnote.Unreadable{Reason: reason}}
 }
 
+// Left reports rows of a stream that are still in the file after the stream was deleted.
+func (d *Damage) Left(stream, what string, cause error) {
+	d.report(place{stream: stream, blob: footnote.Digest(what)}, fmt.Sprintf(
+		"the conversation was deleted, but some of its %s stay in the file, where nobody can read them: %v; "+
+			"to be rid of them, footnote export the file and footnote import it into a new data folder", what, cause))
+}
+
 // maxMissing bounds the stand-ins for one gap.
 const maxMissing = 1_000
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -126,8 +127,117 @@ func TestMalformedPage(t *testing.T) {
 	}
 }
 
+// TestDeleteOnMalformedPage deletes a conversation that has rows on a malformed page. Nothing of
+// it can be read afterwards, above all not by the conversation that is created next.
+func TestDeleteOnMalformedPage(t *testing.T) {
+	const short = "a short text that stays on the page"
+	long := strings.Repeat("a long text that needs pages of its own ", 2_000)
+	for name, test := range map[string]struct {
+		text string
+		harm func(testing.TB, string)
+		left int // reports of rows that stay in the file
+	}{
+		"overflow": {long, breakOverflow, 0}, // SQLite finds the rest of the chain by its map of pages
+		"leaf":     {short, func(tb testing.TB, path string) { breakPage(tb, path, short) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := damagedFile(t, test.text, test.harm)
+			var reports []string
+			s, err := Open(t.Context(), path, Options{Damaged: func(stream string, seq int64, reason string) {
+				if stream == "damaged" && seq == 0 {
+					reports = append(reports, reason)
+				}
+			}})
+			must(t, err)
+			defer func() { must(t, s.Close()) }()
+			must(t, s.Delete(t.Context(), "damaged"))
+			if len(reports) != test.left {
+				t.Errorf("%d reports of what is left, want %d: %q", len(reports), test.left, reports)
+			}
+			for _, report := range reports {
+				for _, want := range []string{"some of its events stay in the file", "footnote export"} {
+					if !strings.Contains(report, want) {
+						t.Errorf("the report %q lacks %q", report, want)
+					}
+				}
+			}
+			if _, err := s.Get(t.Context(), "damaged"); footnote.CodeOf(err) != footnote.NotFound {
+				t.Errorf("the deleted conversation: %v", err)
+			}
+			must(t, s.Create(t.Context(), store.Stream{ID: "next", Kind: "conversation", Org: "o", User: "other"}))
+			mine := []footnote.Body{footnote.UserMessage{Text: "mine"}}
+			_, err = s.Append(t.Context(), store.Append{Stream: "next", Bodies: mine})
+			must(t, err)
+			s.recent.forget()
+			if got := textsOf(t, s, "next"); !slices.Equal(got, []string{"mine"}) {
+				t.Errorf("the next conversation reads %.200q", got)
+			}
+			if got := textsOf(t, s, "whole"); len(got) != 200 {
+				t.Errorf("the conversation on other pages has %d events, want 200", len(got))
+			}
+		})
+	}
+}
+
+// damagedFile makes a file with the conversations whole and damaged; of the latter, harm
+// breaks a page.
+func damagedFile(t *testing.T, text string, harm func(testing.TB, string)) (path string) {
+	t.Helper()
+	dir := t.TempDir()
+	path = filepath.Join(dir, "footnote.db")
+	s := open(t, dir)
+	for id, body := range map[string]footnote.Body{
+		"whole":   footnote.UserMessage{Text: strings.Repeat("x", 300)},
+		"damaged": footnote.UserMessage{Text: text},
+	} {
+		must(t, s.Create(t.Context(), store.Stream{ID: id, Kind: "conversation", Org: "o", User: "u"}))
+		_, err := s.Append(t.Context(), store.Append{Stream: id, Bodies: slices.Repeat([]footnote.Body{body}, 200)})
+		must(t, err)
+	}
+	must(t, s.Close())
+	harm(t, path)
+	return path
+}
+
+// textsOf reads the messages of a conversation; one that cannot be read is "?".
+func textsOf(t *testing.T, s *Store, id string) (texts []string) {
+	t.Helper()
+	for ev, err := range s.Events(t.Context(), id, 0) {
+		must(t, err)
+		m, ok := ev.Body.(footnote.UserMessage)
+		if !ok {
+			m.Text = "?"
+		}
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+// breakPage overwrites the kind of a page in the middle of those full of a text.
+func breakPage(tb testing.TB, path, text string) {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	size := int(data[16])<<8 | int(data[17])
+	var full []int
+	for at := size; at < len(data); at += size {
+		if bytes.Count(data[at:at+size], []byte(text)) > 10 {
+			full = append(full, at)
+		}
+	}
+	if len(full) < 3 {
+		tb.Fatalf("%d pages hold the text, want 3", len(full))
+	}
+	data[full[len(full)/2]] = 0xff
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // breakOverflow ends the chain of pages of the long event with a page that is not there.
-func breakOverflow(t *testing.T, path string) {
+func breakOverflow(t testing.TB, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -135,7 +245,8 @@ func breakOverflow(t *testing.T, path string) {
 	}
 	size := int(data[16])<<8 | int(data[17])
 	for at := size; at < len(data); at += size {
-		if page := data[at : at+size]; strings.HasPrefix(string(page[4:]), "a long text") || strings.Contains(string(page[4:80]), "pages of its own") {
+		page := data[at : at+size]
+		if strings.HasPrefix(string(page[4:]), "a long text") || strings.Contains(string(page[4:80]), "pages of its own") {
 			copy(page, "\xff\xff\xff\xff")
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)

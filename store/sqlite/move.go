@@ -16,8 +16,9 @@ const (
 	sqlWalk    = `SELECT ` + headColumns + ` FROM streams WHERE id > ? ORDER BY id LIMIT ?`
 	sqlDigests = `SELECT b.digest FROM blob_refs r JOIN blobs b ON b.n = r.blob WHERE r.stream = (SELECT n FROM streams WHERE id = ?) ORDER BY b.digest`
 
-	sqlImportStream = `INSERT INTO streams (id, kind, org, user, client_id, assistant, created, updated,
-			title, title_fold, last, run, run_state, deadline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlImportStream = `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
+			title, title_fold, last, run, run_state, deadline)
+			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlImportEvent = `INSERT INTO events (stream, seq, time, run, kind, body) VALUES (?, ?, ?, ?, ?, ?)`
 )
 

@@ -43,13 +43,19 @@ func (q *statements) close() {
 // about as many.
 const together = 4
 
+// nextStream is the number of a new stream. It may not be one that rows still carry which could
+// not be deleted with their stream: they would become part of the new one.
+const nextStream = `1 + max((SELECT coalesce(max(n), 0) FROM streams),
+	(SELECT coalesce(max(stream), 0) FROM events), (SELECT coalesce(max(stream), 0) FROM blob_refs))`
+
 func writeQueries(q *statements) []query {
 	queries := []query{
 		{&q.beginTx, `BEGIN IMMEDIATE`},
 		{&q.commitTx, `COMMIT`},
 		{&q.rollbackTx, `ROLLBACK`},
-		{&q.insertStream, `INSERT INTO streams (id, kind, org, user, client_id, assistant, created, updated,
-			title, title_fold, last, run, run_state, deadline) VALUES (?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
+		{&q.insertStream, `INSERT INTO streams (n, id, kind, org, user, client_id, assistant, created, updated,
+			title, title_fold, last, run, run_state, deadline)
+			VALUES (` + nextStream + `, ?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?, ?, ?, ?)`},
 		{&q.selectHead, `SELECT n, org, user, last FROM streams WHERE id = ?`},
 		{&q.advance, `UPDATE streams SET last = last + ?, updated = ? WHERE n = ? AND last = ?`},
 		{&q.advanceRun, `UPDATE streams SET last = last + ?, updated = ?, run = ?, run_state = ?, deadline = ? WHERE n = ? AND last = ?`},
@@ -360,13 +366,30 @@ func (s *Store) Delete(ctx context.Context, id string) error { return s.remove(c
 
 // remove deletes a stream; with at, only when its last event is that one.
 func (s *Store) remove(ctx context.Context, id string, at *int64) error {
+	err := s.removeWith(ctx, id, at, func(q *statements) []*sql.Stmt {
+		return []*sql.Stmt{q.deleteBlobs, q.deleteRefs, q.deleteEvents, q.deleteStream}
+	})
+	if damaged(err) {
+		return s.removeByRow(ctx, id, at)
+	}
+	return err
+}
+
+// removeHead deletes a stream whose rows are gone, if its last event still is that one.
+func (s *Store) removeHead(ctx context.Context, id string, last int64) error {
+	return s.removeWith(ctx, id, &last, func(q *statements) []*sql.Stmt { return []*sql.Stmt{q.deleteStream} })
+}
+
+func (s *Store) removeWith(ctx context.Context, id string, at *int64, deletions func(*statements) []*sql.Stmt) error {
 	return s.do(ctx, "delete "+id, &request{
 		exec: func(ctx context.Context, w *writer) error {
 			var h head
 			var last int64
-			if err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last); errors.Is(err, sql.ErrNoRows) {
+			err := w.stmts.selectHead.QueryRowContext(ctx, id).Scan(&h.n, &h.org, &h.user, &last)
+			if errors.Is(err, sql.ErrNoRows) {
 				return store.ErrNoStream(id)
-			} else if err != nil {
+			}
+			if err != nil {
 				return err
 			}
 			if at != nil && last != *at {
@@ -376,7 +399,7 @@ func (s *Store) remove(ctx context.Context, id string, at *int64) error {
 				return err
 			}
 			delete(w.heads, id) // its number may be given again, in this transaction
-			for _, stmt := range []*sql.Stmt{w.stmts.deleteBlobs, w.stmts.deleteRefs, w.stmts.deleteEvents, w.stmts.deleteStream} {
+			for _, stmt := range deletions(&w.stmts) {
 				if _, err := stmt.ExecContext(ctx, id); err != nil {
 					return err
 				}
