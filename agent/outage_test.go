@@ -314,6 +314,62 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 	}
 }
 
+// forgetful is a common log that renews leases without waiting for its disk, like that of
+// Postgres: a crash undoes the newest renewals.
+type forgetful struct {
+	*mortal
+	renewed atomic.Int64 // the token of the newest renewal
+}
+
+func (f *forgetful) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	f.renewed.Store(token)
+	return f.mortal.Renew(ctx, stream, token, ttl)
+}
+
+// crash ends the lease of a stream, as if it had not been renewed.
+func (f *forgetful) crash(t *testing.T, stream string) {
+	t.Helper()
+	if err := f.mortal.Renew(t.Context(), stream, f.renewed.Load(), time.Microsecond); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUndoneRenewal: when a crash of the store undoes the renewal of a lease, the run whose
+// lease that was goes on, unless another engine has it.
+func TestUndoneRenewal(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			log := &forgetful{mortal: &mortal{common: &common{Store: store.NewMem()}}}
+			gate := make(chan struct{})
+			model := agenttest.Script(agenttest.Reply{Wait: gate, Blocks: agenttest.Say("42").Blocks, Stop: agent.EndTurn})
+			id := begun(t, engineOver(t, log, nil, model), agent.Continue)
+			time.Sleep(10 * time.Second)
+			for log.renewed.Store(0); log.renewed.Load() == 0; {
+				time.Sleep(time.Millisecond)
+			}
+			log.crash(t, id)
+			time.Sleep(time.Millisecond)
+			if taken {
+				head, err := log.Get(t.Context(), id)
+				if err == nil {
+					_, err = log.common.Append(t.Context(), footnote.Append{Stream: id, After: head.Last, Run: head.Run,
+						Take:   &footnote.Take{Owner: "other", TTL: time.Hour},
+						Bodies: []footnote.Body{footnote.RunResumed{Attempt: 1, Reason: "recovered"}}})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(gate)
+			synctest.Wait()
+			_, kinds := log.bodies(t, id)
+			if finished := strings.Contains(kinds, "run_finished"); finished == taken || len(model.Requests()) != 1 {
+				t.Errorf("taken over: %t; the model was asked %d times: %s", taken, len(model.Requests()), kinds)
+			}
+		})
+	}
+}
+
 // interposed is a log in which something happens just before it is read.
 type interposed struct {
 	*mortal

@@ -183,8 +183,18 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 	}
 	if fresh {
 		events, err = w.log.CreateAppend(ctx, w.stream, a)
-	} else {
-		events, err = w.log.Append(ctx, a)
+		return events, unanswered(ctx, err)
+	}
+	events, err = w.log.Append(ctx, a)
+	if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
+		// A crash of the store may have undone the newest renewal. Unless another engine has
+		// taken the lease since, it can be renewed.
+		switch renewal := w.renew(ctx, a.Lease); {
+		case renewal == nil:
+			events, err = w.log.Append(ctx, a)
+		case footnote.CodeOf(renewal) != footnote.Conflict:
+			err = renewal
+		}
 	}
 	return events, unanswered(ctx, err)
 }
