@@ -115,15 +115,17 @@ func special(r rune) bool {
 	return unicode.In(r, unicode.Cf, unseen) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// needed reports whether writing needs a special character where it stands: one,
-// behind something that is seen, for a run of them could spell a text of its own.
+// needed reports whether writing needs a special character between the character before it and the
+// rest of the text. Only the first of several in a row is needed: a row of them could spell a hidden text.
 func needed(before, r rune, rest string) bool {
 	switch {
 	case r == joiner && selector(before): // the heart of a family of emoji
 		return true
 	case special(before) && before != endOfTag:
 		return false
-	case r == joiner, r == nonJoiner, r == graphemeGlue, selector(r):
+	case selector(r):
+		return selects(before, r, rest)
+	case r == joiner, r == nonJoiner, r == graphemeGlue:
 		return carries(before)
 	case r == softHyphen:
 		after, _ := utf8.DecodeRuneInString(rest)
@@ -141,11 +143,40 @@ func selector(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0x180b && r <= 0x180d || r == 0x180f
 }
 
+// emoji are those of the Basic Multilingual Plane without #, * and the digits: what Unicode lists in
+// emoji-variation-sequences.txt, and a few emoji beside them.
+const emoji = "" +
+	"©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌚⌛⌨⏏⏩⏪⏫⏬⏭⏮⏯⏰⏱⏲⏳⏸⏹⏺Ⓜ▪▫▶◀◻◼◽◾☀☁☂☃☄☎☑☔☕☘☝☠☢☣☦☪☮☯☸" +
+	"☹☺♀♂♈♉♊♋♌♍♎♏♐♑♒♓♟♠♣♥♦♨♻♾♿⚒⚓⚔⚕⚖⚗⚙⚛⚜⚠⚡⚧⚪⚫⚰⚱⚽⚾⛄⛅⛈⛎⛏⛑⛓⛔⛩⛪⛰⛱⛲⛳⛴⛵⛷" +
+	"⛸⛹⛺⛽✂✅✈✉✊✋✌✍✏✒✔✖✝✡✨✳✴❄❇❌❎❓❔❕❗❣❤➕➖➗➡➰➿⤴⤵⬅⬆⬇⬛⬜⭐⭕〰〽㊗㊙"
+
+const keycap = '\u20e3' // draws a key around what is before it
+
+// selects reports whether Unicode has a variant r of the character before. rest is what follows r.
+func selects(before, r rune, rest string) bool {
+	switch {
+	case r < 0xfe00:
+		return unicode.Is(unicode.Mongolian, before)
+	case r == 0xfe0e, r == 0xfe0f: // as text, as emoji
+		if before < 0x80 {
+			return strings.ContainsRune("#*0123456789", before) && strings.HasPrefix(rest, string(keycap))
+		}
+		return before >= 0x1f000 && before < 0x1fb00 || strings.ContainsRune(emoji, before)
+	case r == 0xfe00 && (before == '0' || unicode.In(before, variable...)):
+		return true
+	case r <= 0xfe01 && strings.ContainsRune("‘’“”、。！，．：；？", before):
+		return true
+	}
+	return r <= 0xfe02 && unicode.Is(unicode.Han, before) // forms that Unicode once gave code points of their own
+}
+
+// variable are the signs and scripts that have characters with one variant.
+var variable = []*unicode.RangeTable{unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Manichaean}
+
 // spaceless are the scripts that write no spaces between words.
 var spaceless = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// carries reports whether a joiner or selector may follow a character: those of
-// English have no use for one.
+// carries reports whether a joiner may follow a character: those of English have no use for one.
 func carries(r rune) bool {
 	english := r < 0x80 && unicode.IsLetter(r)
 	return !english && r != utf8.RuneError && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.S, unicode.P)

@@ -25,7 +25,13 @@ func TestTextShowsWhatIsHidden(t *testing.T) {
 		"\ufeffid":                 "<U+FEFF>id",
 		"x\u2060y\u2063z":          "x<U+2060>y<U+2063>z",
 		"😊\U000e0101\U000e01ef":    "😊<U+E0101><U+E01EF>",
-		"😊\ufe00\ufe01\ufe02":      "😊\ufe00<U+FE01><U+FE02>",
+		"😊\ufe0f\ufe01\ufe02":      "😊\ufe0f<U+FE01><U+FE02>",
+		"😊\ufe00":                  "😊<U+FE00>",
+		"1\ufe0f 2\ufe0e, 3\ufe00": "1<U+FE0F> 2<U+FE0E>, 3<U+FE00>",
+		"1\ufe0e2\ufe0f\u20e3":     "1<U+FE0E>2\ufe0f\u20e3",
+		".\ufe0f -\ufe0e é\ufe0f":  ".<U+FE0F> -<U+FE0E> é<U+FE0F>",
+		"日\ufe0f 本\ufe03":          "日<U+FE0F> 本<U+FE03>",
+		"5\u180b":                  "5<U+180B>",
 		"م\u200c\u200d\u200c":      "م\u200c<U+200D><U+200C>",
 		"א\u200e\u200f\u200e":      "א\u200e<U+200F><U+200E>",
 		"a\u2028b\u2029":           "a<U+2028>b<U+2029>",
@@ -54,6 +60,7 @@ func TestTextKeepsWhatWritingNeeds(t *testing.T) {
 		"\U0001f3f4" + tags("gbeng") + "\U000e007f \U0001f3f4" + tags("gbsct") + "\U000e007f",
 		"می\u200cخواهم", "क्\u200dष", "שלום\u200f!", "(\u200eabc)", "\u061c1\u061c",
 		"ភាសា\u200bខ្មែរ", "Donau\u00addampf", "日本語", "Ünïcödé – “quotes” … €", "\u06dd12", "ᠮᠣ\u180bᠩ",
+		"#\ufe0f\u20e3 *\ufe0e\u20e3 ©\ufe0f ™\ufe0e ☺\ufe0f ㊗\ufe0f 🅰\ufe0f 🖥\ufe0e", "嶲\ufe00 ≨\ufe00 0\ufe00 “\ufe00 ！\ufe01",
 	} {
 		if got := visible.Text(s); got != s {
 			t.Errorf("Text(%q) = %q", s, got)
