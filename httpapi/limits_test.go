@@ -2,9 +2,13 @@ package httpapi_test
 
 import (
 	"context"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/footnotehq/footnote/drawing/board"
 	"github.com/footnotehq/footnote/httpapi"
@@ -13,14 +17,13 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestTooManyStreams holds that a user with as many streams as one may have gets no
-// more at any address that holds a connection, is told so before any work is done, can
-// still do everything else, and gets a stream again as soon as one ends.
+// TestTooManyStreams checks that a user who has as many streams as allowed gets no more from any route that streams.
+// The refusal comes before any work is done. Everything else still works, and a stream is free again when one ends.
 func TestTooManyStreams(t *testing.T) {
 	few := func(o *httpapi.Options) {
 		o.StreamsPerUser = 2
 		o.Drawings = board.New(board.Options{Log: store.NewMem(), Hub: o.Hub})
-		o.Market = struct{ market.Market }{} // no refused request gets to it
+		o.Market = struct{ market.Market }{} // refused requests never reach it
 	}
 	inBubble(t, few, func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
@@ -34,20 +37,16 @@ func TestTooManyStreams(t *testing.T) {
 			return func() { cancel(); <-done }
 		}
 		leave, last := open(), open()
+		streams := streamRoutes(t, api)
 		turns := len(engine.Turns())
-		for _, target := range []string{
-			"GET " + follow, "GET /api/market/price?symbol=EURUSD", "GET /api/drawings/stream?symbol=EURUSD", "GET /api/analyze?question=x",
-			"GET /api/ai/c1/stream", "POST /api/ai", "POST /api/analyze", "POST /api/chat", "POST /api/chat-v2", "POST /v1/chat/completions",
-		} {
-			method, path, _ := strings.Cut(target, " ")
-			r := request(method, path, "{}")
-			r.Header.Set("Accept", "text/event-stream")
-			w := do(api, r)
+		for _, route := range streams {
+			method, pattern, _ := strings.Cut(route, " ")
+			w := askForStream(api, method, pattern, id)
 			if w.Code != 429 || !strings.Contains(w.Body.String(), "You have 2 streams open") {
-				t.Errorf("%s: %d %s", target, w.Code, w.Body)
+				t.Errorf("%s: %d %s", route, w.Code, w.Body)
 			}
 			if h := w.Header(); h.Get("Retry-After") != "5" || h.Get("Connection") != "close" {
-				t.Errorf("%s: %v", target, h)
+				t.Errorf("%s: %v", route, h)
 			}
 		}
 		if n := len(engine.Turns()); n != turns {
@@ -64,4 +63,56 @@ func TestTooManyStreams(t *testing.T) {
 		}
 		last()
 	})
+}
+
+// streamRoutes returns the routes whose description says that they stream. It fails the test when such a route is not
+// registered, or when another registered route answers with a stream.
+func streamRoutes(t *testing.T, api *httpapi.Server) (streams []string) {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal(do(api, request("GET", "/api/openapi.yaml", "")).Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			if _, ok := operation.Responses["200"].Content["text/event-stream"]; ok {
+				streams = append(streams, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	slices.Sort(streams)
+	var registered []string
+	for pattern, methods := range api.Routes() {
+		for _, method := range methods {
+			route := method + " " + strings.ReplaceAll(pattern, "...}", "}")
+			registered = append(registered, route)
+			if slices.Contains(streams, strings.Replace(route, "HEAD ", "GET ", 1)) {
+				continue
+			}
+			w := askForStream(api, method, pattern, "none")
+			if strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+				t.Errorf("%s streams, and httpapi/openapi.yaml does not say so", route)
+			}
+		}
+	}
+	for _, route := range streams {
+		if !slices.Contains(registered, route) {
+			t.Errorf("%s is described and not registered here", route)
+		}
+	}
+	return streams
+}
+
+// askForStream sends a request that every route with a stream understands.
+func askForStream(api *httpapi.Server, method, pattern, id string) *httptest.ResponseRecorder {
+	path := strings.NewReplacer("{id}", id, "{id...}", id, "{name}", "none").Replace(pattern)
+	r := request(method, path+"?symbol=EURUSD&question=x&follow=true", "{}")
+	r.Header.Set("Accept", "text/event-stream")
+	return do(api, r)
 }

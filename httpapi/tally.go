@@ -9,37 +9,38 @@ import (
 )
 
 const (
-	// spareRequests are the places of a user, and of the server, that no stream takes:
-	// whoever has too many streams can still list conversations and stop runs.
-	spareRequests      = 64
-	spareRequestsTotal = 256
-	placesRetry        = 5 * time.Second // when to try again
+	// These requests are allowed on top of the streams, so that a user with too many streams can still list
+	// conversations and stop runs.
+	spareRequests      = 64  // per user
+	spareRequestsTotal = 256 // for the whole server
+	retryTooMany       = 5 * time.Second
 )
 
-// tally counts the requests and streams that are open. It is the one place that
-// decides whether a user, or the server, has too many of them.
+// tally counts open requests and streams. Nothing else decides whether a user, or the server, has too many.
 type tally struct {
-	perUser, total int // streams
+	perUser, total int // limits on streams
 
 	mu    sync.Mutex // guards below
 	open  held
 	users map[[2]string]*held
 }
 
-// held is how many requests are being served, and how many of them are streams.
+// held counts the requests that are being served, and how many of them are streams.
 type held struct{ requests, streams int }
 
-// request takes the place of a request. The caller gives it back with leave.
-func (p *tally) request(who footnote.Principal) (leave func(), err error) {
-	key := [2]string{who.Org, who.User}
+// request counts a request until the caller calls leave. It fails when there are too many.
+func (p *tally) request(caller footnote.Principal) (leave func(), err error) {
+	key := [2]string{caller.Org, caller.User}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	user := p.users[key]
 	switch {
 	case user != nil && user.requests >= p.perUser+spareRequests:
-		return nil, tooMany("You have %d requests open, which is as many as one user may have. Close some, then try again.", user.requests)
+		return nil, tooMany("You have %d requests open, which is as many as one user may have. "+
+			"Close some, then try again.", user.requests)
 	case p.open.requests >= p.total+spareRequestsTotal:
-		return nil, tooMany("The server has %d requests open, which is as many as it serves. Try again in a moment.", p.open.requests)
+		return nil, tooMany("The server has %d requests open, which is as many as it serves. "+
+			"Try again in a moment.", p.open.requests)
 	case user == nil:
 		user = &held{}
 		if p.users == nil {
@@ -60,20 +61,22 @@ func (p *tally) request(who footnote.Principal) (leave func(), err error) {
 	}, nil
 }
 
-// stream takes the place of a stream, for a request that has its own place. The caller
-// gives it back with leave.
-func (p *tally) stream(who footnote.Principal) (leave func(), err error) {
+// stream counts a stream until the caller calls leave. Its request is counted already. It fails when there are too
+// many.
+func (p *tally) stream(caller footnote.Principal) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	user := p.users[[2]string{who.Org, who.User}]
+	user := p.users[[2]string{caller.Org, caller.User}]
 	if user == nil {
-		user = &held{} // a handler that is called without the server
+		user = &held{} // a test called the handler directly
 	}
 	switch {
 	case user.streams >= p.perUser:
-		return nil, tooMany("You have %d streams open, which is as many as one user may have. Close some, then try again.", user.streams)
+		return nil, tooMany("You have %d streams open, which is as many as one user may have. "+
+			"Close some, then try again.", user.streams)
 	case p.open.streams >= p.total:
-		return nil, tooMany("The server has %d streams open, which is as many as it serves. Try again in a moment.", p.open.streams)
+		return nil, tooMany("The server has %d streams open, which is as many as it serves. "+
+			"Try again in a moment.", p.open.streams)
 	}
 	user.streams++
 	p.open.streams++
@@ -87,12 +90,11 @@ func (p *tally) stream(who footnote.Principal) (leave func(), err error) {
 
 func tooMany(format string, n int) error {
 	err := footnote.Errorf(footnote.RateLimited, format, n)
-	return &footnote.Error{Code: footnote.RateLimited, Message: footnote.MessageOf(err), RetryAfter: placesRetry}
+	return &footnote.Error{Code: footnote.RateLimited, Message: footnote.MessageOf(err), RetryAfter: retryTooMany}
 }
 
-// counted wraps the handler of an address that needs a key: its request counts among
-// those of its user. A refused one does not keep its connection, which is a file of
-// the process.
+// counted wraps the handler of a route that needs a key, so that its requests count for their user. A refused request
+// also loses its connection, because that takes one of the process's file descriptors.
 func (s *Server) counted(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leave, err := s.tally.request(PrincipalOf(r.Context()))
@@ -105,8 +107,7 @@ func (s *Server) counted(h Handler) Handler {
 	}
 }
 
-// hold takes the place of a stream for a request that stays open. The caller gives it
-// back with leave.
+// hold counts a request that stays open as a stream until the caller calls leave.
 func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err error) {
 	leave, err = s.tally.stream(PrincipalOf(r.Context()))
 	if err != nil {
@@ -115,8 +116,8 @@ func (s *Server) hold(w http.ResponseWriter, r *http.Request) (leave func(), err
 	return leave, err
 }
 
-// holding wraps the handler of an address whose requests stay open: streams, and
-// answers that are waited for. It refuses one before any work is done.
+// holding wraps the handler of a route whose requests stay open, either to stream or to wait for an answer. It refuses
+// a request before any work is done.
 func (s *Server) holding(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leave, err := s.hold(w, r)
