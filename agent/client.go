@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/footnotehq/footnote"
@@ -11,32 +12,34 @@ import (
 	"github.com/footnotehq/footnote/internal/visible"
 )
 
-// Bounds of what a client may bring in one turn.
+// Limits of what a client may send in one turn. Sizes are in bytes.
 const (
-	mostAnswers   = 100
-	mostCallID    = 256
-	mostReason    = 2_000   // bytes of the words with a decision
-	mostSQL       = 100_000 // bytes of the statement with a result
-	mostColumns   = 2_000   // of a result
-	mostRows      = 10_000  // as many as a query of ours may give
-	mostRowBytes  = 5 << 20 // of a result's rows, as they are stored
-	mostTold      = 50_000  // bytes that the model reads of an answer in words
-	mostNamed     = 10_000  // bytes of a column's name
-	mostRowNumber = 1_000_000_000_000
+	maxAnswers        = 100
+	maxCallID         = 256
+	maxReason         = 2_000   // of the reason for a decision
+	maxSQL            = 100_000 // of one statement
+	maxStatements     = 50      // of one answer
+	maxStatementBytes = 400_000 // of all statements of one answer
+	maxColumns        = 2_000   // of a result
+	maxRows           = 10_000  // the same as for a query that the server runs
+	maxRowBytes       = 5 << 20 // of a result's rows, as they are stored
+	maxTold           = 50_000  // of a text answer, as the model reads it
+	maxColumnName     = 10_000
+	maxKind           = 40 // of a column's kind
+	maxRowCount       = 1_000_000_000_000
 )
 
-// bounds says what is wrong with the answers and decisions of a turn, whatever the
-// conversation is.
+// bounds checks the size of a turn's answers and decisions. It does not look at the conversation.
 func (t Turn) bounds() error {
-	if len(t.Answers)+len(t.Approvals) > mostAnswers {
-		return footnote.Errorf(footnote.TooLarge, "A turn brings at most %d answers.", mostAnswers)
+	if len(t.Answers)+len(t.Approvals) > maxAnswers {
+		return footnote.Errorf(footnote.TooLarge, "A turn brings at most %d answers.", maxAnswers)
 	}
 	if t.Edit != 0 || t.Regenerate || t.Text != "" {
 		return footnote.Errorf(footnote.InvalidRequest, "A turn brings answers or a message, not both.")
 	}
 	for _, a := range t.Approvals {
-		if len(a.CallID) > mostCallID || len(a.Reason) > mostReason {
-			return footnote.Errorf(footnote.TooLarge, "A reason has at most %d bytes.", mostReason)
+		if len(a.CallID) > maxCallID || len(a.Reason) > maxReason {
+			return footnote.Errorf(footnote.TooLarge, "A reason has at most %d bytes.", maxReason)
 		}
 	}
 	for _, a := range t.Answers {
@@ -49,50 +52,108 @@ func (t Turn) bounds() error {
 
 func (a Answer) bounds() error {
 	switch {
-	case len(a.CallID) > mostCallID:
-		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", mostCallID)
+	case len(a.CallID) > maxCallID:
+		return footnote.Errorf(footnote.TooLarge, "A call's id has at most %d bytes.", maxCallID)
 	case len(a.Content) > mostContent:
-		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are taken.", a.CallID, len(a.Content), mostContent)
-	case len(a.SQL) > mostSQL:
-		return footnote.Errorf(footnote.TooLarge, "The statement with the call %.100q has %d bytes; at most %d are taken.", a.CallID, len(a.SQL), mostSQL)
-	case a.RowCount < 0 || a.RowCount > mostRowNumber:
-		return footnote.Errorf(footnote.InvalidRequest, "The row count of the call %.100q cannot be right.", a.CallID)
-	case a.Rows == nil:
-		return nil
-	case len(a.Rows.Columns) > mostColumns || len(a.Rows.Rows) > mostRows:
-		return footnote.Errorf(footnote.TooLarge, "The result of the call %.100q has %d rows of %d columns; at most %d of %d are taken. Send the first rows, and row_count.",
-			a.CallID, len(a.Rows.Rows), len(a.Rows.Columns), mostRows, mostColumns)
+		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d bytes; at most %d are allowed.",
+			a.CallID, len(a.Content), mostContent)
+	case len(a.SQL) > maxSQL:
+		return a.sqlTooLong(len(a.SQL))
+	case badRowCount(a.RowCount):
+		return a.rowCountWrong()
 	}
-	for _, c := range a.Rows.Columns {
-		if len(c.Name) > mostNamed || len(c.Kind) > 40 {
-			return footnote.Errorf(footnote.TooLarge, "A column of the call %.100q has too long a name.", a.CallID)
-		}
+	if err := a.statementBounds(); err != nil {
+		return err
+	}
+	return a.rowBounds()
+}
+
+func badRowCount(n int) bool { return n < 0 || n > maxRowCount }
+
+func (a Answer) rowCountWrong() error {
+	return footnote.Errorf(footnote.InvalidRequest, "The row count of the call %.100q cannot be right.", a.CallID)
+}
+
+func (a Answer) sqlTooLong(n int) error {
+	return footnote.Errorf(footnote.TooLarge, "The statement with the call %.100q has %d bytes; at most %d are allowed.",
+		a.CallID, n, maxSQL)
+}
+
+// clientOutcomes lists the outcomes that a client may report for a statement.
+var clientOutcomes = []string{
+	footnote.StatementExecuted, footnote.StatementRefused, footnote.StatementFailed, footnote.StatementTimedOut,
+}
+
+// statementBounds checks what the client reports about its statements.
+func (a Answer) statementBounds() error {
+	if len(a.Statements) > maxStatements {
+		return footnote.Errorf(footnote.TooLarge, "The answer to the call %.100q has %d statements; at most %d are allowed.",
+			a.CallID, len(a.Statements), maxStatements)
 	}
 	size := 0
-	var row []byte
-	for _, cells := range a.Rows.Rows {
-		if len(cells) != len(a.Rows.Columns) {
-			return footnote.Errorf(footnote.InvalidRequest, "A row of the call %.100q has %d cells for %d columns.", a.CallID, len(cells), len(a.Rows.Columns))
-		}
-		row = footnote.AppendRow(row[:0], cells)
-		if size += len(row) + 1; size > mostRowBytes {
-			return footnote.Errorf(footnote.TooLarge, "The rows of the call %.100q have more than %d bytes. Send the first rows, and row_count.", a.CallID, mostRowBytes)
+	for _, st := range a.Statements {
+		size += len(st.SQL)
+		switch {
+		case st.SQL == "":
+			return footnote.Errorf(footnote.InvalidRequest, "A statement of the call %.100q is empty.", a.CallID)
+		case len(st.SQL) > maxSQL:
+			return a.sqlTooLong(len(st.SQL))
+		case size > maxStatementBytes:
+			return footnote.Errorf(footnote.TooLarge,
+				"The statements of the call %.100q have more than %d bytes.", a.CallID, maxStatementBytes)
+		case !slices.Contains(clientOutcomes, st.Outcome):
+			return footnote.Errorf(footnote.InvalidRequest, "The outcome of a statement of the call %.100q is not one of %s.",
+				a.CallID, strings.Join(clientOutcomes, ", "))
+		case badRowCount(st.RowCount):
+			return a.rowCountWrong()
 		}
 	}
 	return nil
 }
 
-// told names what a client said, so that the same answer is known again.
-func (a Answer) told() footnote.Digest {
+// rowBounds checks the rows that an answer brings.
+func (a Answer) rowBounds() error {
+	if a.Rows == nil {
+		return nil
+	}
+	columns, rows := len(a.Rows.Columns), len(a.Rows.Rows)
+	if columns > maxColumns || rows > maxRows {
+		return footnote.Errorf(footnote.TooLarge, "The result of the call %.100q has %d rows of %d columns; "+
+			"at most %d of %d are allowed. Send the first rows, and row_count.", a.CallID, rows, columns, maxRows, maxColumns)
+	}
+	for _, c := range a.Rows.Columns {
+		if len(c.Name) > maxColumnName || len(c.Kind) > maxKind {
+			return footnote.Errorf(footnote.TooLarge, "The name of a column of the call %.100q is too long.", a.CallID)
+		}
+	}
+	size := 0
+	var row []byte
+	for _, cells := range a.Rows.Rows {
+		if len(cells) != columns {
+			return footnote.Errorf(footnote.InvalidRequest, "A row of the call %.100q has %d cells for %d columns.",
+				a.CallID, len(cells), columns)
+		}
+		row = footnote.AppendRow(row[:0], cells)
+		if size += len(row) + 1; size > maxRowBytes {
+			return footnote.Errorf(footnote.TooLarge,
+				"The rows of the call %.100q have more than %d bytes. Send the first rows, and row_count.", a.CallID, maxRowBytes)
+		}
+	}
+	return nil
+}
+
+// digest names what a client said, so that a repeated answer is recognised.
+func (a Answer) digest() footnote.Digest {
 	said := struct {
-		Content  string            `json:"content"`
-		IsError  bool              `json:"is_error"`
-		RowCount int               `json:"row_count"`
-		SQL      string            `json:"sql"`
-		Cut      bool              `json:"cut"`
-		Columns  []footnote.Column `json:"columns"`
-		Rows     json.RawMessage   `json:"rows"`
-	}{Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, SQL: a.SQL}
+		Content    string               `json:"content"`
+		IsError    bool                 `json:"is_error"`
+		RowCount   int                  `json:"row_count"`
+		SQL        string               `json:"sql"`
+		Cut        bool                 `json:"cut"`
+		Columns    []footnote.Column    `json:"columns"`
+		Rows       json.RawMessage      `json:"rows"`
+		Statements []footnote.Statement `json:"statements,omitempty"` // left out, so that stored digests stay valid
+	}{Content: strings.ToValidUTF8(a.Content, "\uFFFD"), IsError: a.IsError, SQL: a.SQL, Statements: a.Statements}
 	if a.Rows != nil {
 		said.RowCount, said.Cut, said.Columns = a.count(), a.Rows.Truncated, a.Rows.Columns
 		said.Rows = encodeRows(a.Rows.Rows)
@@ -111,13 +172,15 @@ func encodeRows(rows [][]any) json.RawMessage {
 	return append(out, ']')
 }
 
-// count is how many rows the query gave.
+// count returns how many rows the query gave.
 func (a Answer) count() int { return max(a.RowCount, len(a.Rows.Rows)) }
 
-// result is the answer to a call as the log keeps it, with the rows' chunks. The
-// model reads rows as it reads those of our own queries, and no others than these.
+// result converts the answer to a call into its event and the chunks of its rows. The model reads these rows, and no
+// others, in the form of the server's own results.
 func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]byte) {
-	res := footnote.ToolResult{CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.told(), Statements: a.statements(c)}
+	res := footnote.ToolResult{
+		CallID: a.CallID, Name: c.Name, IsError: a.IsError, By: "client", Told: a.digest(), Statements: a.statements(c),
+	}
 	if o := a.output; o != nil {
 		res.Content, res.IsError, res.Fault = bounded(o.Content), o.IsError, o.Fault
 		if len(o.Detail) <= mostDetail && json.Valid(o.Detail) {
@@ -129,45 +192,71 @@ func (a Answer) result(c openCall) (footnote.ToolResult, map[footnote.Digest][]b
 		res.Content = shortened(a.Content)
 		return res, nil
 	}
-	sql := a.SQL
-	if sql == "" {
-		sql = sqlOf(c.Input)
-	}
 	rows := *a.Rows
 	var blobs map[footnote.Digest][]byte
-	res.Result, blobs = storeRows(resultID(c), "client", sql, rows)
+	res.Result, blobs = storeRows(resultID(c), "client", cmp.Or(a.SQL, sqlOf(c.Input)), rows)
 	res.Result.RowCount = a.count()
 	res.Result.Truncated = rows.Truncated || a.count() > len(rows.Rows)
 	cut := ""
-	if rows.Truncated && a.count() == len(rows.Rows) { // otherwise it is said that there are more
+	if rows.Truncated && a.count() == len(rows.Rows) { // otherwise the count already says that there are more
 		cut = "The query gave more rows than were read. Totals over these rows would be wrong; aggregate in the query."
 	}
 	res.Content = visible.Text(reply.Table{ID: res.Result.ID, Result: rows, Count: a.count(), Cut: cut}.JSON())
 	return res, blobs
 }
 
-// statements are what the page says of the statement that it ran for a call. Which
-// tables it reads, only the page's engine knows.
+// statements returns what the client reports about the statements of a call. The call's own statement is among them,
+// even when the client does not list it. Tables stay empty, because only the client's engine knows them.
 func (a Answer) statements(c openCall) []footnote.Statement {
-	st := footnote.Statement{SQL: cmp.Or(a.SQL, sqlOf(c.Input)), Source: "client", Outcome: footnote.StatementExecuted, InBrowser: true}
-	if st.SQL == "" || len(st.SQL) > mostSQL {
-		return nil
-	}
-	switch {
-	case a.IsError:
-		st.Outcome = footnote.StatementFailed
-	case a.Rows != nil:
-		st.RowCount, st.Columns = a.count(), columnNames(a.Rows.Columns)
-		if a.Rows.Truncated {
-			st.Outcome = footnote.StatementTruncated
+	own := cmp.Or(a.SQL, sqlOf(c.Input))
+	listed := own == ""
+	var list []footnote.Statement
+	for _, given := range a.Statements {
+		st := footnote.Statement{SQL: given.SQL, Outcome: given.Outcome, RowCount: given.RowCount}
+		if st.SQL == own {
+			listed = true
+			st = a.withRows(st)
 		}
+		list = append(list, st)
 	}
-	return []footnote.Statement{st}
+	if !listed {
+		list = append(list, a.unlisted(own))
+	}
+	for i := range list {
+		list[i].Source, list[i].InBrowser = "client", true
+	}
+	return list
 }
 
-// given are the statements of a call that nobody will answer any more, and which may
-// have run: in a page, or in a process that ended.
-func given(c openCall) []footnote.Statement {
+// withRows adds the answer's rows to the statement that gave them.
+func (a Answer) withRows(st footnote.Statement) footnote.Statement {
+	if a.Rows == nil || a.IsError || st.Outcome != footnote.StatementExecuted {
+		return st
+	}
+	st.RowCount, st.Columns = a.count(), columnNames(a.Rows.Columns)
+	return st
+}
+
+// unlisted returns the call's own statement when the client does not list it: either the client lists no statements at
+// all, or it never tried this one.
+func (a Answer) unlisted(sql string) footnote.Statement {
+	outcome := footnote.StatementExecuted
+	switch {
+	case a.IsError && a.Statements == nil:
+		outcome = footnote.StatementFailed
+	case a.IsError || a.Rows == nil && a.Statements != nil:
+		outcome = footnote.StatementNotRun
+	}
+	st := a.withRows(footnote.Statement{SQL: sql, Outcome: outcome})
+	if outcome == footnote.StatementExecuted && a.Rows != nil && a.Rows.Truncated {
+		st.Outcome = footnote.StatementTruncated
+	}
+	return st
+}
+
+// possiblyRun returns the statements of a call that will get no answer any more. They may have run, in a page or in a
+// process that ended.
+func possiblyRun(c openCall) []footnote.Statement {
 	list := notRun(c)
 	for i := range list {
 		list[i].Outcome = footnote.StatementCancelled
@@ -175,29 +264,29 @@ func given(c openCall) []footnote.Statement {
 	return list
 }
 
-// shortened is the text of a client's answer as the model reads it.
+// shortened returns the text of a client's answer as the model reads it.
 func shortened(s string) string {
 	s = visible.Text(strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= mostTold {
+	if len(s) <= maxTold {
 		return s
 	}
-	return strings.ToValidUTF8(s[:mostTold], "") + fmt.Sprintf("\n… (truncated: these are the first %d of %d bytes)", mostTold, len(s))
+	return strings.ToValidUTF8(s[:maxTold], "") +
+		fmt.Sprintf("\n… (truncated: these are the first %d of %d bytes)", maxTold, len(s))
 }
 
-// sqlOf is the statement of a query call, or empty.
+// sqlOf returns the statement in a call's input, or "" when there is none or it is longer than maxSQL.
 func sqlOf(input json.RawMessage) string {
 	var in struct {
 		SQL string `json:"sql"`
 	}
-	_ = json.Unmarshal(input, &in) // not a query
-	if len(in.SQL) > mostSQL {
+	_ = json.Unmarshal(input, &in) // input of another shape has no statement
+	if len(in.SQL) > maxSQL {
 		return ""
 	}
 	return in.SQL
 }
 
-// answers turns the answers of a turn, checked before, into events. r.mu must be
-// held.
+// answers converts the answers of a turn, which have been checked, into events. r.mu must be held.
 func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	calls := map[string]openCall{}
 	for _, c := range r.s.open() {
@@ -218,15 +307,16 @@ func (r *run) answers(t Turn) (map[footnote.Digest][]byte, []footnote.Body) {
 	return blobs, append(bodies, r.decided(t)...)
 }
 
-// decided turns the decisions of a turn into events. One that holds for good is
-// one about every call of the tool that still waits, too.
+// decided converts the decisions of a turn into events. A decision that always holds also decides every other waiting
+// call of the same tool.
 func (r *run) decided(t Turn) []footnote.Body {
 	var bodies []footnote.Body
 	done := map[string]bool{}
 	give := func(a Approval, tool string) {
 		done[a.CallID] = true
 		given := footnote.ApprovalGiven{
-			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason, User: t.Principal.User,
+			ApprovalID: approvalID(a.CallID), CallID: a.CallID, Approved: a.Approved, Reason: a.Reason,
+			User: t.Principal.User,
 		}
 		if a.Always && a.Approved {
 			given.Always, given.Tool = true, tool
@@ -234,7 +324,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 		bodies = append(bodies, given)
 	}
 	for _, a := range t.Approvals {
-		done[a.CallID] = true // decided in their own words, wherever they stand
+		done[a.CallID] = true // the turn decides this call itself, here or further down
 	}
 	for _, a := range t.Approvals {
 		tool := r.toolName(a.CallID)
@@ -253,7 +343,7 @@ func (r *run) decided(t Turn) []footnote.Body {
 
 func approvalID(call string) string { return "appr_" + call }
 
-// toolName is the proper name of the tool of an open call.
+// toolName returns the proper name of an open call's tool.
 func (r *run) toolName(id string) string {
 	for _, c := range r.s.calls {
 		if c.ID == id {
@@ -264,24 +354,23 @@ func (r *run) toolName(id string) string {
 	return ""
 }
 
-// check sorts the answers of a turn against the log: those already given in the
-// same words are dropped, anything that does not fit is refused. Only calls of
-// client tools can be answered: what a tool of ours gave is for nobody to say.
+// check compares the answers of a turn with the log. It drops those that were given before in the same words, and
+// refuses any that do not fit. Clients answer calls of client tools only.
 func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
 	open := map[string]openCall{}
 	for _, c := range s.open() {
 		open[c.ID] = c
 	}
-	told := map[string]footnote.Digest{}
+	digests := map[string]footnote.Digest{}
 	for _, an := range t.Answers {
-		digest := an.told()
-		if before, twice := told[an.CallID]; twice {
+		digest := an.digest()
+		if before, twice := digests[an.CallID]; twice {
 			if before != digest {
 				return Turn{}, answeredOtherwise(an.CallID)
 			}
 			continue
 		}
-		told[an.CallID] = digest
+		digests[an.CallID] = digest
 		if given, ok := s.results[an.CallID]; ok {
 			if err := repeated(given, an, digest); err != nil {
 				return Turn{}, err
@@ -298,7 +387,7 @@ func (s *state) check(a *Assistant, t Turn) (fresh Turn, err error) {
 	return fresh, err
 }
 
-// repeated is nil for an answer that a call has got in the same words before.
+// repeated returns nil when a call got the same answer before.
 func repeated(given footnote.ToolResult, a Answer, digest footnote.Digest) error {
 	switch {
 	case given.By != "client":
@@ -310,7 +399,7 @@ func repeated(given footnote.ToolResult, a Answer, digest footnote.Digest) error
 	}
 }
 
-// answerable says why a call without a result is not for the client to answer.
+// answerable returns an error when the client may not answer a call that has no result.
 func (s *state) answerable(a *Assistant, id string, open map[string]openCall) error {
 	c, isOpen := open[id]
 	decision, decided := s.approvals[id]
@@ -318,7 +407,8 @@ func (s *state) answerable(a *Assistant, id string, open map[string]openCall) er
 	case !isOpen && s.ids[id], isOpen && s.run == "", decided && !decision.Approved:
 		return callClosed(id)
 	case !isOpen, a.side(c.Name) != Client:
-		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.", id)
+		return footnote.Errorf(footnote.CallUnknown, "No call %.100q waits for an answer in this conversation.",
+			id)
 	case s.asked[id] && !decided:
 		return footnote.Errorf(footnote.Conflict, "The call %.100q waits for an approval first.", id)
 	default:
@@ -326,7 +416,7 @@ func (s *state) answerable(a *Assistant, id string, open map[string]openCall) er
 	}
 }
 
-// decisions is check for approvals.
+// decisions does for approvals what check does for answers.
 func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh []Approval, err error) {
 	decided := map[string]bool{}
 	for id, given := range s.approvals {
@@ -338,7 +428,8 @@ func (s *state) decisions(open map[string]openCall, approvals []Approval) (fresh
 		switch {
 		case ok && given == a.Approved:
 		case ok:
-			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q has been decided already, differently.", a.CallID)
+			return nil, footnote.Errorf(footnote.CallAnswered, "The call %.100q has been decided already, differently.",
+				a.CallID)
 		case isOpen && s.asked[a.CallID] && s.run != "":
 			decided[a.CallID] = a.Approved
 			fresh = append(fresh, a)
@@ -356,5 +447,6 @@ func answeredOtherwise(id string) error {
 }
 
 func callClosed(id string) error {
-	return footnote.Errorf(footnote.CallClosed, "The call %.100q is closed: its time was over, or the conversation went on without it.", id)
+	return footnote.Errorf(footnote.CallClosed,
+		"The call %.100q is closed: its time was over, or the conversation went on without it.", id)
 }

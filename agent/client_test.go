@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -341,6 +342,9 @@ func TestAnswersHaveBounds(t *testing.T) {
 		wide := &footnote.Result{Columns: make([]footnote.Column, 2001)}
 		fat := &footnote.Result{Columns: []footnote.Column{{Name: "x"}}, Rows: [][]any{{strings.Repeat("x", 6<<20)}}}
 		many := make([]agent.Answer, 101)
+		tried := func(n int, st footnote.Statement) agent.Turn {
+			return agent.Turn{Answers: []agent.Answer{{CallID: "a", Statements: slices.Repeat([]footnote.Statement{st}, n)}}}
+		}
 		for name, c := range map[string]struct {
 			turn agent.Turn
 			want footnote.Code
@@ -353,8 +357,22 @@ func TestAnswersHaveBounds(t *testing.T) {
 			"too many words":      {answer("a", strings.Repeat("x", 1<<20+1)), footnote.TooLarge},
 			"too many answers":    {agent.Turn{Answers: many}, footnote.TooLarge},
 			"a statement too far": {agent.Turn{Answers: []agent.Answer{{CallID: "a", SQL: strings.Repeat("x", 100_001)}}}, footnote.TooLarge},
-			"a message, too":      {agent.Turn{Text: "hi", Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
-			"an edit, too":        {agent.Turn{Edit: 2, Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
+			"too many statements": {tried(51, footnote.Statement{SQL: "x", Outcome: "failed"}), footnote.TooLarge},
+			"one that is too long": {
+				tried(1, footnote.Statement{SQL: strings.Repeat("x", 100_001), Outcome: "failed"}), footnote.TooLarge,
+			},
+			"too many bytes of statements": {
+				tried(5, footnote.Statement{SQL: strings.Repeat("x", 90_000), Outcome: "failed"}), footnote.TooLarge,
+			},
+			"an unknown outcome":       {tried(1, footnote.Statement{SQL: "x", Outcome: "best"}), footnote.InvalidRequest},
+			"an outcome of the server": {tried(1, footnote.Statement{SQL: "x", Outcome: "cached"}), footnote.InvalidRequest},
+			"no outcome":               {tried(1, footnote.Statement{SQL: "x"}), footnote.InvalidRequest},
+			"no statement":             {tried(1, footnote.Statement{Outcome: "failed"}), footnote.InvalidRequest},
+			"a statement's negative rows": {
+				tried(1, footnote.Statement{SQL: "x", Outcome: "executed", RowCount: -1}), footnote.InvalidRequest,
+			},
+			"a message, too": {agent.Turn{Text: "hi", Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
+			"an edit, too":   {agent.Turn{Edit: 2, Answers: []agent.Answer{{CallID: "a", Content: "x"}}}, footnote.InvalidRequest},
 		} {
 			r.refused(name, ticket.Conversation, c.want, c.turn)
 		}

@@ -192,8 +192,8 @@ func (s *state) queried(p footnote.Principal, b footnote.QueryRun, rows *footnot
 	if rows == nil {
 		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "A query that was run has rows.")
 	}
-	if len(b.Result.SQL) > mostSQL {
-		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.", len(b.Result.SQL), mostSQL)
+	if len(b.Result.SQL) > maxSQL {
+		return nil, nil, footnote.Errorf(footnote.TooLarge, "The statement has %d bytes; at most %d are taken.", len(b.Result.SQL), maxSQL)
 	}
 	if b.Replaces != "" && !slices.ContainsFunc(s.stored, func(r footnote.StoredResult) bool { return r.ID == b.Replaces }) {
 		return nil, nil, footnote.Errorf(footnote.InvalidRequest, "There is no result %.40q in this conversation.", b.Replaces)

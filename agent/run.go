@@ -230,7 +230,7 @@ func (r *run) unanswered(c openCall) []footnote.Statement {
 		return ran
 	}
 	if p := r.plan(c); p.wait && p.refusal == "" {
-		return given(c)
+		return possiblyRun(c)
 	}
 	return notRun(c)
 }

@@ -513,7 +513,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 		lost = s.abandoned(a, ownTurn(head, s).Principal, head.ID)
 	}
 	for _, c := range s.open() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery", Statements: given(c)})
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery", Statements: possiblyRun(c)})
 	}
 	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: usage, Cost: cost, Millis: s.spent().Milliseconds()})
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
@@ -648,7 +648,7 @@ const late = "This call was not answered in time."
 func (e *Engine) expire(ctx context.Context, head footnote.Stream, a *Assistant, s *state) error {
 	var bodies []footnote.Body
 	for _, c := range s.waiting() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery", Statements: given(c)})
+		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: late, IsError: true, By: "recovery", Statements: possiblyRun(c)})
 	}
 	lost := s.abandoned(a, ownTurn(head, s).Principal, head.ID)
 	err := e.takeOver(ctx, head, a, s, false, append(bodies, footnote.RunResumed{Attempt: s.resumes + 1, Reason: "deadline"})...)

@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 )
 
-// TestTheLogTellsWhatBecameOfStatements holds that the result of a call names its
-// statements with their outcomes, also those that never ran.
+// TestTheLogTellsWhatBecameOfStatements checks that the result of a call lists its statements with their outcomes,
+// including those that never ran.
 func TestTheLogTellsWhatBecameOfStatements(t *testing.T) {
 	run := agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Server, ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
 		footnote.NoteStatement(ctx, footnote.Statement{SQL: "SELECT 2", Outcome: footnote.StatementRefused})
@@ -37,7 +37,7 @@ func TestTheLogTellsWhatBecameOfStatements(t *testing.T) {
 	})
 }
 
-// statements lists those of the calls of a conversation.
+// statements lists the statements of a conversation's calls.
 func (r *rig) statements(conversation string) string {
 	var b strings.Builder
 	for ev := range r.log.Events(context.Background(), conversation, 0) {
@@ -54,8 +54,8 @@ func (r *rig) statements(conversation string) string {
 	return b.String()
 }
 
-// TestStatementsOfARunThatWasStopped holds that a statement which was running is told to
-// be cancelled, and that one whose page never answered is, too.
+// TestStatementsOfARunThatWasStopped checks that a statement counts as cancelled when it was still running, or when
+// its page never answered.
 func TestStatementsOfARunThatWasStopped(t *testing.T) {
 	slow := agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Server, ReadOnly: true}, func(ctx context.Context, c agent.Call) (agent.Output, error) {
 		<-ctx.Done()
@@ -73,6 +73,75 @@ func TestStatementsOfARunThatWasStopped(t *testing.T) {
 			synctest.Wait()
 			if got, want := r.statements(ticket.Conversation), "t1: SELECT 1 cancelled 0;\n"; got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		})
+	}
+}
+
+// TestAPageTellsWhatBecameOfItsStatements checks that the log takes a page's word for the outcomes of its statements,
+// and that pages which report none keep working.
+func TestAPageTellsWhatBecameOfItsStatements(t *testing.T) {
+	type statement = footnote.Statement
+	told := func(list ...statement) []statement { return append([]statement{}, list...) }
+	for name, c := range map[string]struct {
+		input  string
+		answer agent.Answer
+		want   string
+	}{
+		"refused by the page": {
+			`{"sql":"DROP TABLE t"}`,
+			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "DROP TABLE t", Outcome: "refused"})},
+			"DROP TABLE t refused 0 [];",
+		},
+		"statistics that failed": {
+			`{"table":"t","column":"x"}`,
+			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "SUMMARIZE t", Outcome: "failed"})},
+			"SUMMARIZE t failed 0 [];",
+		},
+		"a query that ran": {
+			`{"sql":"SELECT 1"}`,
+			agent.Answer{Rows: table(2), RowCount: 7, Statements: told(statement{SQL: "SELECT 1", Outcome: "executed"})},
+			"SELECT 1 executed 7 [city n];",
+		},
+		"a transform that computed a query again": {
+			`{"code":"rows"}`,
+			agent.Answer{Rows: table(2), Statements: told(statement{SQL: "SELECT 1", Outcome: "executed", RowCount: 3})},
+			"SELECT 1 executed 3 [];",
+		},
+		"nothing tried": {
+			`{"sql":"SELECT 1"}`, agent.Answer{Content: "no", IsError: true, Statements: told()}, "SELECT 1 not_run 0 [];",
+		},
+		"another statement than the call's": {
+			`{"sql":"SELECT 1"}`,
+			agent.Answer{Content: "no", IsError: true, Statements: told(statement{SQL: "SELECT 2", Outcome: "executed"})},
+			"SELECT 2 executed 0 []; SELECT 1 not_run 0 [];",
+		},
+		"an old page that failed": {
+			`{"sql":"SELECT 1"}`, agent.Answer{Content: "no", IsError: true}, "SELECT 1 failed 0 [];",
+		},
+		"an old page with rows": {
+			`{"sql":"SELECT 1"}`, agent.Answer{Rows: table(2)}, "SELECT 1 executed 2 [city n];",
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			model := agenttest.Script(agenttest.Call("a", "in_page", c.input), agenttest.Say("ok"))
+			r := newRig(t, model, []agent.Tool{client("in_page")})
+			ticket := r.parked(agent.Turn{Text: "go"})
+			c.answer.CallID = "a"
+			r.must(ticket.Conversation, agent.Turn{Answers: []agent.Answer{c.answer}})
+			again, err := r.post(ticket.Conversation, agent.Turn{Answers: []agent.Answer{c.answer}})
+			if err != nil || !again.Duplicate {
+				t.Errorf("%s: the same answer again: %+v, %v", name, again, err)
+			}
+			var got []string
+			for _, st := range bodies[footnote.ToolResult](r, ticket.Conversation)[0].Statements {
+				if st.Source != "client" || !st.InBrowser {
+					t.Errorf("%s: %+v is not marked as the browser's", name, st)
+				}
+				got = append(got, fmt.Sprintf("%s %s %d %v;", st.SQL, st.Outcome, st.RowCount, st.Columns))
+			}
+			if got := strings.Join(got, " "); got != c.want {
+				t.Errorf("%s: got %s want %s", name, got, c.want)
 			}
 		})
 	}

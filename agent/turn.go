@@ -99,6 +99,9 @@ type Answer struct {
 	// that many.
 	RowCount int
 	SQL      string // of the query; empty: the sql of the call's input
+	// Statements lists what the client tried to run for the call and what became of each statement. Only SQL, Outcome
+	// and RowCount count. It is nil for a client that does not report them, and empty for one that tried none.
+	Statements []footnote.Statement
 
 	// output is what a Checked tool makes of it; nil for other tools.
 	output *Output

@@ -97,6 +97,15 @@ type givenAnswer struct {
 	RowCount  int                 `json:"row_count"`
 	Truncated bool                `json:"truncated"`
 	SQL       string              `json:"sql"`
+	// Statements lists what the browser tried to run for the call. It is nil for pages that do not report it.
+	Statements []givenStatement `json:"statements"`
+}
+
+// givenStatement reports what became of a statement in the browser.
+type givenStatement struct {
+	SQL      string `json:"sql"`
+	Outcome  string `json:"outcome"`
+	RowCount int    `json:"row_count"`
 }
 
 type givenApproval struct {
@@ -197,6 +206,7 @@ func (g givenAnswer) answer() (agent.Answer, error) {
 		return agent.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
 	}
 	a := agent.Answer{CallID: g.CallID, Content: g.Content, IsError: g.IsError, RowCount: g.RowCount, SQL: g.SQL}
+	a.Statements = g.statements()
 	if g.Columns == nil {
 		if g.Rows != nil || g.RowCount != 0 || g.Content == "" {
 			return a, footnote.Errorf(footnote.InvalidRequest, "An answer has content, or columns and rows.")
@@ -212,6 +222,18 @@ func (g givenAnswer) answer() (agent.Answer, error) {
 	}
 	a.Rows = &footnote.Result{Columns: g.Columns, Rows: rows, Truncated: g.Truncated || g.RowCount > len(rows)}
 	return a, nil
+}
+
+// statements returns nil only when the browser sent no list.
+func (g givenAnswer) statements() []footnote.Statement {
+	if g.Statements == nil {
+		return nil
+	}
+	list := make([]footnote.Statement, len(g.Statements))
+	for i, st := range g.Statements {
+		list[i] = footnote.Statement{SQL: st.SQL, Outcome: st.Outcome, RowCount: st.RowCount}
+	}
+	return list
 }
 
 // rows reads the cells, each of which must be a plain value.

@@ -5,6 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { answered, ask, close, open, serveModel, shot } from "./harness.js";
 
 const rows = 200_000;
@@ -26,7 +27,7 @@ const few = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from("id,r
 const requests = [];
 let server;
 before(async () => {
-  server = await serveModel({ scenario: "local.yaml", requests });
+  server = await serveModel({ scenario: "local.yaml", requests, env: { FOOTNOTE_LOG_OUTPUT: "file" } });
 });
 after(async () => {
   await close();
@@ -70,6 +71,17 @@ async function kept() {
     if (f.isFile()) all += (await readFile(path.join(f.parentPath, f.name))).toString("latin1");
   }
   return all;
+}
+
+/** The statements of a question with their outcomes, as the audit lists them. */
+async function audited(question) {
+  for (;;) {
+    const text = await readFile(path.join(server.folder, "audit.jsonl"), "utf8").catch(() => "");
+    const lines = text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+    const line = lines.find((l) => l.user_question === question);
+    if (line) return line.sql_queries_executed.map((sql, i) => [sql, line.query_results_summary[i].outcome]);
+    await setTimeout(100); // the audit is written a moment after the answer
+  }
 }
 
 /** All that the page sends from now on. */
@@ -128,6 +140,14 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   assert.match(sent, /Only statements that read can be run here/);
   assert.match(sent, /failed while it read rows/);
   assert.match(sent, /"row_count\\?":200000/);
+  const tried = await audited("Give me all of it");
+  const outcome = (start) => tried.filter(([sql]) => sql.startsWith(start)).map(([, o]) => o);
+  assert.deepEqual(outcome("SELECT *"), ["executed"]);
+  assert.deepEqual(outcome("SELECT CAST"), ["failed"]);
+  assert.deepEqual(outcome("DELETE"), ["refused"]);
+  assert.deepEqual(outcome("WITH x AS (SELECT 1) DELETE"), ["failed"]); // DuckDB cannot describe it
+  assert.deepEqual(outcome("FROM read_csv"), ["refused"]); // DuckDB may not open files
+  assert.equal(tried.length, 8, JSON.stringify(tried)); // transforms try no statement
   await page.getByRole("button", { name: /queries|steps|transform/ }).first().click();
   await shot(page, "local-no-cells");
   await page.done();

@@ -205,6 +205,7 @@ export interface ToolAnswer {
   row_count?: number;
   truncated?: boolean;
   sql?: string;
+  statements?: { sql: string; outcome: "executed" | "refused" | "failed" | "timed_out"; row_count?: number }[];
 }
 
 export type TurnBody =

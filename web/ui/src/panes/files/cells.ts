@@ -69,6 +69,22 @@ export function cellsOf(sent: Sent, blind: Sent): number {
 /** An error in words of ours, without anything of the data. It is told in full. */
 export class OurError extends Error {}
 
+/** A statement that the page refused to run. */
+export class RefusedError extends OurError {}
+
+/** Work that was stopped because it took too long. */
+export class LateError extends OurError {}
+
+/** What became of a statement. */
+export type Outcome = "executed" | "refused" | "failed" | "timed_out";
+
+/** Why a statement gave no rows. DuckDB itself refuses to read files and the network. */
+export function outcomeOf(err: unknown): Outcome {
+  if (err instanceof RefusedError) return "refused";
+  if (err instanceof LateError) return "timed_out";
+  return err instanceof QueryError && errorKinds.exec(err.message)?.[1] === "Permission Error" ? "refused" : "failed";
+}
+
 /** A statement that failed. Early: before it read any row. */
 export class QueryError extends Error {
   constructor(

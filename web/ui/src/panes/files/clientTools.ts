@@ -1,5 +1,5 @@
-// The tools of local files: calls of the shown conversation that wait for this
-// browser are run here, and of their results goes back what the person sends.
+// Tools for local files. This runs the calls that wait for this browser, and sends back
+// as much of their results as the person agrees to send.
 import { useEffect } from "react";
 import { api, ApiError, type Session, type ToolAnswer } from "../../api/client";
 import { keepLocalRows, localRows } from "../../api/rows";
@@ -11,11 +11,12 @@ import { agreed } from "./consent";
 import { distributionSQL, statsSQL } from "./sql";
 import { local, query, tables, useLocal } from "./store";
 import { transform, type Step } from "./transform";
+import { Statements } from "./tried";
 
 const none: readonly ToolPart[] = [];
 const ours = new Set(["run_query", "get_column_stats", "get_value_distribution", "transform_data"]);
 
-/** Runs the calls of a conversation that wait for this browser, and gives them. */
+/** Runs the calls of a conversation that wait for this browser, and returns them. */
 export function useClientTools(log: Log, session: Session): readonly ToolPart[] {
   const waits = useLog(log, (c) => {
     const last = c.turns.at(-1);
@@ -43,8 +44,8 @@ function waiting(parts: readonly unknown[]): readonly ToolPart[] {
   return some;
 }
 
-// What calls gave here, until the log says under which id the server keeps it; and
-// as the steps of later transforms.
+// The results of calls that ran here. They are kept until the log says which id the server
+// gave them, and as input for later transforms.
 const given = new Map<string, Whole>();
 const running = new Map<string, AbortController>();
 const mostGiven = 40;
@@ -54,15 +55,15 @@ function give(key: string, whole: Whole): void {
   if (given.size > mostGiven) given.delete(given.keys().next().value!);
 }
 
-/** Answers one call. Without its file there is no answer: another tab or device may
- *  have it, and picking the file again goes on. */
+/** Answers one call. While its file is not open here, the call keeps waiting: another tab
+ *  or device may have the file, or the person may open it again. */
 async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
   const key = `${log.id}.${part.key}`;
   if (running.has(key)) return;
   const stop = new AbortController();
   running.set(key, stop);
   const unsubscribe = log.subscribe(() => {
-    if (!open(log, part)) stop.abort(); // it was stopped, its time is over, or another tab was quicker
+    if (!open(log, part)) stop.abort(); // stopped, timed out, or answered by another tab
   });
   try {
     const answer = await compute(log, part, offline, stop.signal);
@@ -75,7 +76,7 @@ async function work(log: Log, part: ToolPart, offline: boolean): Promise<void> {
   }
 }
 
-/** Whether a call has no result yet, in a turn that goes on. */
+/** Reports whether a call has no result yet, in a turn that is not over. */
 function open(log: Log, part: ToolPart): boolean {
   const last = log.conversation().turns.at(-1);
   if (last?.state !== "parked" && last?.state !== "running") return false;
@@ -88,14 +89,14 @@ async function send(conversation: string, answer: ToolAnswer): Promise<void> {
       await api.turn(conversation, { answers: [answer] });
       return;
     } catch (err) {
-      // Another tab was quicker, or the call is closed: that is its answer.
+      // Another tab answered first, or the call is closed. Either way there is nothing left to do.
       if (!(err instanceof ApiError) || (err.status > 0 && err.status < 500) || wait > 60_000) return;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 }
 
-/** The model that is none: a conversation may have begun with it. */
+/** The name of the planner that answers without a model. A conversation may have begun with it. */
 const plannerModel = "offline-planner";
 
 const input = (part: ToolPart) => (part.input ?? {}) as Record<string, unknown>;
@@ -107,19 +108,20 @@ async function compute(log: Log, part: ToolPart, offline: boolean, signal: Abort
   const sentBefore = Object.values(log.conversation().results).flatMap((r) => r.columns.map((c) => c.name));
   const schema = [...all.flatMap((t) => [t.name, ...t.columns.map((c) => c.name)]), ...sentBefore];
   const said = { sql: word(input(part).sql), code: word(input(part).code) };
+  const tried = new Statements();
   try {
-    const { whole, sql } = await result(log, part, signal);
+    const { whole, sql } = await result(log, part, signal, tried);
     give(`${log.id}.${part.key}`, whole);
     const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
     const sent = await agreed(log.id, part, whole, said, schema, planner, signal);
-    return { call_id: part.key, columns: sent.columns, rows: sent.rows, row_count: sent.rowCount, ...(sql ? { sql } : {}) };
+    return { call_id: part.key, columns: sent.columns, rows: sent.rows, row_count: sent.rowCount, ...(sql ? { sql } : {}), statements: tried.all() };
   } catch (err) {
     if (signal.aborted) throw err;
-    return { call_id: part.key, is_error: true, content: explained(part, err, schema) };
+    return { call_id: part.key, is_error: true, content: explained(part, err, schema), statements: tried.all() };
   }
 }
 
-/** Why a call failed, without anything of the data. Our own words are told as they are. */
+/** Says why a call failed without quoting the data. Messages of ours are sent as they are. */
 function explained(part: ToolPart, err: unknown, schema: readonly string[]): string {
   if (err instanceof OurError) return err.message;
   if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, word(input(part).code), schema);
@@ -127,15 +129,21 @@ function explained(part: ToolPart, err: unknown, schema: readonly string[]): str
   return "The call failed in the browser. The words of the error stay there, because they may hold values.";
 }
 
-async function result(log: Log, part: ToolPart, signal: AbortSignal): Promise<{ whole: Whole; sql?: string }> {
+async function result(
+  log: Log,
+  part: ToolPart,
+  signal: AbortSignal,
+  tried: Statements,
+): Promise<{ whole: Whole; sql?: string }> {
   const { sql, code, sourceStep } = input(part);
-  if (part.name === "run_query") return { whole: await query(word(sql), signal), sql: word(sql) };
+  const run = (statement: string) => tried.run(statement, (s) => query(s, signal));
+  if (part.name === "run_query") return { whole: await run(word(sql)), sql: word(sql) };
   if (part.name === "transform_data") {
-    const steps = await stepsBefore(log, part, signal);
+    const steps = await stepsBefore(log, part, signal, tried);
     return { whole: await transform(word(code), Number(sourceStep), steps, signal) };
   }
   const statement = await columnSQL(part);
-  return { whole: await query(statement, signal), sql: statement };
+  return { whole: await run(statement), sql: statement };
 }
 
 async function columnSQL(part: ToolPart): Promise<string> {
@@ -150,29 +158,29 @@ async function columnSQL(part: ToolPart): Promise<string> {
   return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
 }
 
-/** The results of the calls of this question before one, the first at 0. Those that
- *  a reload has lost are computed again. */
-async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal): Promise<Step[]> {
+/** The results of this question's earlier calls, in order. Results lost to a reload are
+ *  computed again. */
+async function stepsBefore(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step[]> {
   const turn = log.conversation().turns.at(-1);
   const steps: Step[] = [];
   for (const p of turn?.parts ?? []) {
     if (p.kind !== "tool" || !ours.has(p.name)) continue;
     if (p.key === part.key) break;
-    steps.push(await stepOf(log, p, signal));
+    steps.push(await stepOf(log, p, signal, tried));
   }
   return steps;
 }
 
-async function stepOf(log: Log, part: ToolPart, signal: AbortSignal): Promise<Step> {
+async function stepOf(log: Log, part: ToolPart, signal: AbortSignal, tried: Statements): Promise<Step> {
   const here = given.get(`${log.id}.${part.key}`);
   if (here) return here;
   if (part.state !== "done") return { columns: [], rows: [] };
-  const { whole } = await result(log, part, signal);
+  const { whole } = await result(log, part, signal, tried);
   give(`${log.id}.${part.key}`, whole);
   return whole;
 }
 
-/** Gives the panes the whole rows of results, of which the server has some at most. */
+/** Gives the panes all rows of each result. The server has only some of them, or none. */
 function settle(c: Conversation): void {
   for (const t of c.turns) {
     for (const p of t.parts) {
@@ -187,19 +195,19 @@ function settle(c: Conversation): void {
   for (const r of Object.values(c.results)) if (r.by === "user" && r.source === "client") void again(c.id, r);
 }
 
-const tried = new Map<string, readonly unknown[]>(); // with which files
+const recomputed = new Map<string, readonly unknown[]>(); // with which files
 
-/** After a reload the rows are computed again, when the files are still here. */
+/** Computes the rows again after a reload, when the files are still here. */
 async function again(conversation: string, r: StoredResult): Promise<void> {
   const ref = { conversation, id: r.id };
   const key = `${conversation}.${r.id}`;
   const { files } = local();
-  if (!r.sql || localRows(ref) || tried.get(key) === files || files.some((f) => f.state === "loading")) return;
-  tried.set(key, files);
+  if (!r.sql || localRows(ref) || recomputed.get(key) === files || files.some((f) => f.state === "loading")) return;
+  recomputed.set(key, files);
   try {
     if (!(await tables()).length) return;
     const whole = await query(r.sql, AbortSignal.timeout(60_000));
-    // Another file under the same name is another result: it is left alone.
+    // A different file of the same name gives a different result, which is not used.
     const same = whole.rowCount === r.row_count && whole.columns.length === r.columns.length;
     if (same && !localRows(ref)) keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
   } catch {

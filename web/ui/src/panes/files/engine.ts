@@ -6,7 +6,7 @@ import { AsyncDuckDB, VoidLogger, type AsyncDuckDBConnection } from "@duckdb/duc
 import wasmUrl from "@duckdb/duckdb-wasm/dist/duckdb-eh.wasm?url";
 import workerUrl from "@duckdb/duckdb-wasm/dist/duckdb-browser-eh.worker.js?url";
 import type { Cell } from "../../log/events";
-import { OurError, QueryError, type Whole } from "./cells";
+import { LateError, QueryError, type Whole } from "./cells";
 import type { Ingest, Ingested } from "./ingest.worker";
 import { kindOf, oneSelect, quote, text } from "./sql";
 import { noValue } from "./tables";
@@ -138,7 +138,7 @@ const words = (err: unknown) => (err instanceof Error ? err.message : String(err
 function within<T>(ms: number, p: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout>;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new OurError(`It took longer than ${ms / 1000} seconds and was stopped.`)), ms);
+    timer = setTimeout(() => reject(new LateError(`It took longer than ${ms / 1000} seconds and was stopped.`)), ms);
   });
   return Promise.race([p, late]).finally(() => clearTimeout(timer));
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { notesOf } from "../../thread/notes";
-import { allowed, cellsOf, failure, withoutValues, type Whole } from "./cells";
+import { allowed, cellsOf, failure, LateError, OurError, QueryError, withoutValues, type Whole } from "./cells";
 import { withFigures } from "./figures";
 import { firstRows, sniff, toUTF8 } from "./csv";
 import { readJSON } from "./json";
 import { kindOf, oneSelect } from "./sql";
+import { Statements } from "./tried";
 import { ofObjects, tableName, toCSV, typeOf, noValue } from "./tables";
 
 const bytes = (s: string) => new TextEncoder().encode(s);
@@ -128,5 +129,40 @@ describe("figures of the page", () => {
   it("says when there are more rows than it shows", () => {
     const a = withFigures(answer, "r1", { columns: [{ name: "city", kind: "text" }], rows: Array.from({ length: 30 }, (_, i) => [`c${i}`]), rowCount: 30 });
     expect(a.text).toContain("The first 12 of 30 rows");
+  });
+});
+
+describe("what the page tells about its statements", () => {
+  const whole: Whole = { columns: [{ name: "n", kind: "integer" }], rows: [[1]], rowCount: 7 };
+  const answers: Record<string, () => Promise<Whole>> = {
+    "select 1": () => Promise.resolve(whole),
+    "drop table t": () => Promise.resolve(oneSelect("drop table t")).then(() => whole),
+    "from 'x.csv'": () => Promise.reject(new QueryError("Permission Error: Scanning CSV files is disabled", true)),
+    "select x": () => Promise.reject(new QueryError("Binder Error: no column x", true)),
+    "select 2": () => Promise.reject(new LateError("It took too long.")),
+    "select 3": () => Promise.reject(new OurError("The engine could not be started.")),
+    "": () => Promise.reject(new OurError("There is no statement.")),
+  };
+  const run = async (tried: Statements, sql: string) => tried.run(sql, async (s) => (answers[s] ?? answers["select 1"]!)()).catch(() => {});
+
+  it("tells refused, failed and late statements apart", async () => {
+    const tried = new Statements();
+    for (const sql of Object.keys(answers)) await run(tried, sql);
+    expect(tried.all()).toEqual([
+      { sql: "select 1", outcome: "executed", row_count: 7 },
+      { sql: "drop table t", outcome: "refused" },
+      { sql: "from 'x.csv'", outcome: "refused" },
+      { sql: "select x", outcome: "failed" },
+      { sql: "select 2", outcome: "timed_out" },
+      { sql: "select 3", outcome: "failed" },
+    ]);
+  });
+  it("stays within what the server accepts", async () => {
+    const tried = new Statements();
+    for (let i = 0; i < 30; i++) await run(tried, `select ${i} ${"x".repeat(9_000)}`);
+    expect(tried.all().map((t) => t.sql.split(" ")[1])).toEqual(Array.from({ length: 11 }, (_, i) => String(19 + i)));
+    const short = new Statements();
+    for (let i = 0; i < 30; i++) await run(short, `values (${i})`);
+    expect(short.all().map((t) => t.sql)).toEqual(Array.from({ length: 20 }, (_, i) => `values (${10 + i})`));
   });
 });
