@@ -1,7 +1,6 @@
-// Package source is what a read-only database is to the analyst: something that
-// is opened by URL, knows its schema, and runs one checked statement at a time
-// under limits. The packages below it do so for one engine each; sourcetest is
-// the suite that every one of them must pass.
+// Package source defines a read-only database as the analyst sees it: a Source is opened by URL, describes its
+// schema, and runs one checked statement at a time under limits. Each package below implements it for one engine;
+// every one of them must pass the suite in sourcetest.
 package source
 
 import (
@@ -14,32 +13,28 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Source is one database. Its methods may be called from several goroutines.
+// Source is one database. Several goroutines may call its methods at once.
 type Source interface {
-	// Dialect names the SQL the source speaks: "sqlite", "duckdb", "postgres", …
+	// Dialect returns the name of the SQL dialect: "sqlite", "duckdb", "postgres", …
 	Dialect() string
-	// Schema returns the tables a query may read. It is cached until the data's
-	// version changes.
+	// Schema returns the tables a query may read. It is cached until the data's version changes.
 	Schema(ctx context.Context) (Schema, error)
-	// Query runs one statement through the gate and under limits, and calls each
-	// for every row, in order; the row is the callee's to keep. An error of each
-	// ends the query and is returned as it is. Columns are known before the first
-	// row and are returned also when there is none.
+	// Query passes one statement through the gate, runs it under limits, and calls each for every row, in order.
+	// The callee may keep the row. An error from each ends the query and is returned unchanged. The columns are
+	// known before the first row and are returned even when there are no rows.
 	//
-	// A statement that is refused, fails or runs into a limit gives an *Error
-	// that the model should read. When the source itself is gone the error is a
-	// *footnote.Error with code DatabaseUnavailable.
+	// When a statement is refused, fails or exceeds a limit, Query returns an *Error that the model should read.
+	// When the source itself is unavailable, it returns a *footnote.Error with code DatabaseUnavailable.
 	Query(ctx context.Context, q Query, each func(row []any) error) (Summary, error)
-	// Version changes when the data does; it is empty when that cannot be told.
+	// Version returns a string that changes when the data does, or "" when the source cannot tell.
 	Version(ctx context.Context) (string, error)
-	// Probe tries to write through the very connection that queries get, in every
-	// way the engine has, and returns nil only when each try was refused.
-	// ErrWritable says that one was not.
+	// Probe tries to write through the same connection that queries use, in every way the engine offers, and
+	// returns nil only when every attempt was refused. It returns ErrWritable when one was not.
 	Probe(ctx context.Context) error
 	Close() error
 }
 
-// ErrWritable is what Probe returns for a source that accepted a write.
+// ErrWritable is returned by Probe when the source accepted a write.
 var ErrWritable = errors.New("Database is not read-only. Refusing to start.") //nolint:staticcheck // the exact words are part of the contract
 
 // Query is one statement with its arguments and limits.
@@ -49,25 +44,22 @@ type Query struct {
 	Limits Limits
 }
 
-// Limits bound one query. Zero fields take the source's own limit; a larger value
-// than the source's own is cut to it.
+// Limits bound one query. Zero fields take the source's own limit; larger values are cut to it.
 type Limits struct {
 	Time  time.Duration // wall clock; default 30 s
 	Rows  int           // rows read; default 10,000
 	Bytes int64         // bytes of cells read; default 5 MB
 	Cell  int           // bytes of one cell; default 1 MB
-	// Memory the engine may use; default 512 MB. It belongs to the source and is
-	// ignored in a query.
+	// Memory is what the engine may use; default 512 MB. It belongs to the source: a query cannot change it.
 	Memory int64
 }
 
-// DefaultLimits are the limits of a source whose configuration is silent.
+// DefaultLimits returns the limits of a source whose configuration sets none.
 func DefaultLimits() Limits {
 	return Limits{Time: 30 * time.Second, Rows: 10_000, Bytes: 5 << 20, Cell: 1 << 20, Memory: 512 << 20}
 }
 
-// Within returns l with its zero fields taken from outer, and none larger than
-// outer's.
+// Within returns l with zero fields taken from outer and larger fields cut to outer's.
 func (l Limits) Within(outer Limits) Limits {
 	return Limits{
 		Time:   within(l.Time, outer.Time),
@@ -85,42 +77,41 @@ func within[N ~int | ~int64](n, outer N) N {
 	return n
 }
 
-// Summary is what is known of a query when it ends.
+// Summary describes a query after it has ended.
 type Summary struct {
 	Columns   []footnote.Column
 	Rows      int
-	Truncated bool   // a row or byte limit ended the reading; the rows given are good
-	Limit     string // which one: "rows" or "bytes"
-	// Tables are the tables and views that the statement reads, as it names them or the
-	// database does; common table expressions are none. An engine that judged the
-	// statement knows them, also when it failed after that.
+	Truncated bool   // a row or byte limit stopped the query; the rows already delivered are valid
+	Limit     string // the limit that was reached: "rows" or "bytes"
+	// Tables lists the tables and views that the statement reads, named as in the statement or as in the database;
+	// common table expressions are left out. It is set when the engine analyzed the statement, even if the
+	// statement failed afterwards.
 	Tables  []string
 	Elapsed time.Duration
 }
 
-// What an Error is about.
+// The kinds of Error.
 const (
-	Refused = footnote.FaultRefused // the gate did not let it through
+	Refused = footnote.FaultRefused // the gate refused it
 	Failed  = footnote.FaultFailed  // the engine could not run it: bad SQL, no such column
-	Limited = footnote.FaultLimited // time, memory or cell size ran out
+	Limited = footnote.FaultLimited // it exceeded the time, memory or cell size limit
 )
 
-// Error is a query's failure as data for the model: it says what was wrong and
-// what to do instead.
+// Error is a failed query, as data for the model: it says what was wrong and what to do instead.
 type Error struct {
 	Kind     string
 	Reason   string
-	TimedOut bool // the limit is that of time
+	TimedOut bool // the limit it exceeded is the time limit
 }
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Reason }
 
-// Refusef makes a refusal.
+// Refusef returns an Error of kind Refused.
 func Refusef(format string, args ...any) *Error {
 	return &Error{Kind: Refused, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Schema is what can be read of a source.
+// Schema describes the readable part of a source.
 type Schema struct {
 	Tables  []Table
 	Version string
@@ -138,7 +129,7 @@ type Table struct {
 	ForeignKeys []ForeignKey
 }
 
-// FullName is the name as a query writes it without quotes.
+// FullName returns the name as a query writes it, without quotes.
 func (t Table) FullName() string {
 	if t.Schema == "" {
 		return t.Name
@@ -155,33 +146,30 @@ type Column struct {
 	Comment  string
 }
 
-// ForeignKey says that Columns refer to RefColumns of RefTable (a full name).
+// ForeignKey states that Columns refer to RefColumns of RefTable (a full name).
 type ForeignKey struct {
 	Columns    []string
 	RefTable   string
 	RefColumns []string
 }
 
-// MaxSchema is how many bytes of names, types and comments the columns of a Schema
-// have together. Whoever describes a source leaves out the columns beyond: the tables
-// are still there, and can be queried.
+// MaxSchema limits the bytes of names, types and comments of all columns in a Schema. Columns beyond it are left
+// out of the description; their tables are still listed and can be queried.
 const MaxSchema = 32 << 20
 
-// Room counts the bytes of a schema that is being described. The zero value has room
-// for MaxSchema.
+// Room counts the bytes of a schema while it is built. The zero value has room for MaxSchema.
 type Room struct{ used int }
 
-// Fits takes a column into account and reports whether it fits.
+// Fits adds a column to the count and reports whether it fits.
 func (r *Room) Fits(c Column) bool {
 	r.used += len(c.Name) + len(c.Type) + len(c.Comment)
 	return r.used <= MaxSchema
 }
 
-// NotListed is the comment of a table whose columns do not all fit a schema.
+// NotListed is the comment of a table whose columns do not all fit in a schema.
 const NotListed = "has more columns than are listed here: the columns of this database have too long names, or are too many"
 
-// Table returns the table with a name, compared as the engine compares
-// unquoted names: without regard to case.
+// Table returns the table with the given name. Case is ignored, as engines do for unquoted names.
 func (s Schema) Table(name string) (Table, bool) {
 	for _, t := range s.Tables {
 		if strings.EqualFold(t.FullName(), name) || (t.Schema != "" && strings.EqualFold(t.Name, name)) {
@@ -191,7 +179,7 @@ func (s Schema) Table(name string) (Table, bool) {
 	return Table{}, false
 }
 
-// Column returns the column with a name, without regard to case.
+// Column returns the column with the given name, ignoring case.
 func (t Table) Column(name string) (Column, bool) {
 	for _, c := range t.Columns {
 		if strings.EqualFold(c.Name, name) {
@@ -201,8 +189,8 @@ func (t Table) Column(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// Collect runs a query and keeps its rows in memory. What became of it is noted, for
-// the audit of the call that it belongs to.
+// Collect runs a query and keeps its rows in memory. It records the outcome for the audit of the call it belongs
+// to.
 func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, error) {
 	var rows [][]any
 	sum, err := s.Query(ctx, q, func(row []any) error {
@@ -216,7 +204,7 @@ func Collect(ctx context.Context, s Source, q Query) (footnote.Result, Summary, 
 	return footnote.Result{Columns: sum.Columns, Rows: rows, Truncated: sum.Truncated}, sum, nil
 }
 
-// noted is what became of a statement.
+// noted returns the audit record of a statement.
 func noted(ctx context.Context, sql string, sum Summary, err error) footnote.Statement {
 	st := footnote.Statement{SQL: sql, Tables: sum.Tables, RowCount: sum.Rows, Outcome: footnote.StatementFailed}
 	for _, c := range sum.Columns {
@@ -232,7 +220,7 @@ func noted(ctx context.Context, sql string, sum Summary, err error) footnote.Sta
 		st.Outcome = footnote.StatementTimedOut
 	case ctx.Err() != nil:
 		st.Outcome = footnote.StatementCancelled
-	case bad == nil: // the database is away
+	case bad == nil: // the database is unavailable
 	case bad.Kind == Refused:
 		st.Outcome = footnote.StatementRefused
 	case bad.TimedOut:

@@ -14,8 +14,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// TestBudgetOfSeveralPools holds that pools share their memory: a start ends an idle
-// child of another pool, and waits where all are busy.
+// TestBudgetOfSeveralPools checks that pools share their memory: a start ends an idle child of another pool, and
+// waits while all children are busy.
 func TestBudgetOfSeveralPools(t *testing.T) {
 	limits := source.Limits{Memory: 64 << 20}
 	budget := NewBudget(2 * Need(limits.Memory))
@@ -40,7 +40,7 @@ func TestBudgetOfSeveralPools(t *testing.T) {
 	}
 }
 
-// TestReserve holds who gets memory, and what the others are told.
+// TestReserve checks who gets memory and which errors the others get.
 func TestReserve(t *testing.T) {
 	budget := NewBudget(100)
 	release, err := budget.Reserve(t.Context(), 60)
@@ -82,19 +82,19 @@ func TestReserve(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if budget.used != 0 || len(budget.line) != 0 {
-		t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.line))
+	if budget.used != 0 || len(budget.queue) != 0 {
+		t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.queue))
 	}
 }
 
 func (b *Budget) waitingForTest() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.line)
+	return len(b.queue)
 }
 
-// TestReserveInOrder holds that who asks later for less does not overtake who waits for
-// more, and that one who leaves holds up nobody.
+// TestReserveInOrder checks that a later, smaller request does not overtake an earlier, larger one, and that a
+// cancelled request no longer blocks the others.
 func TestReserveInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget(100)
@@ -139,14 +139,14 @@ func TestReserveInOrder(t *testing.T) {
 		for _, name := range []string{"smaller", "large again", "late"} {
 			releases[name]()
 		}
-		if budget.used != 0 || len(budget.line) != 0 {
-			t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.line))
+		if budget.used != 0 || len(budget.queue) != 0 {
+			t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.queue))
 		}
 	})
 }
 
-// TestFullPoolHoldsUpNobodyElse holds that a start waiting for a place in its pool
-// leaves the memory to others, until there is a place.
+// TestFullPoolHoldsUpNobodyElse checks that a start waiting for a place in its pool does not block others from the
+// memory in the meantime.
 func TestFullPoolHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, bytes := range []int64{0, 100} {
@@ -172,15 +172,14 @@ func TestFullPoolHoldsUpNobodyElse(t *testing.T) {
 			}
 			one.started(nil, 10)
 			other.started(nil, 10)
-			if budget.used != 0 || len(budget.line) != 0 {
-				t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.line))
+			if budget.used != 0 || len(budget.queue) != 0 {
+				t.Errorf("%d bytes are reserved, %d wait", budget.used, len(budget.queue))
 			}
 		}
 	})
 }
 
-// TestIdleChildrenThatDoNotSuffice holds that children end only where their memory is
-// enough together.
+// TestIdleChildrenThatDoNotSuffice checks that idle children are ended only if they free enough memory together.
 func TestIdleChildrenThatDoNotSuffice(t *testing.T) {
 	limits := source.Limits{Memory: 64 << 20}
 	need := Need(limits.Memory)
@@ -207,7 +206,7 @@ func TestIdleChildrenThatDoNotSuffice(t *testing.T) {
 	for budget.waitingForTest() == 0 {
 		runtime.Gosched()
 	}
-	budget.mu.Lock() // whoever waits has looked for children to end
+	budget.mu.Lock() // by now, the waiter has looked for children to end
 	for proc := range pool.procs {
 		if proc.idleSince().IsZero() {
 			t.Errorf("child %d ends in vain", proc.cmd.Process.Pid)
@@ -226,7 +225,7 @@ func TestIdleChildrenThatDoNotSuffice(t *testing.T) {
 	}
 }
 
-// TestLargeResult holds that the result of a call may be larger than a frame.
+// TestLargeResult checks that the result of a call may be larger than a frame.
 func TestLargeResult(t *testing.T) {
 	c := newFake(t, Options{})
 	var got string

@@ -1,21 +1,18 @@
-// Package child runs an embedded database engine in a child process: the same
-// binary, executed again. The child gives up its rights before it opens the
-// database, so an engine that is talked into something, runs away or crashes
-// takes no more with it than itself; the server kills it at its deadline and its
-// memory limit, and the next query starts another.
+// Package child runs an embedded database engine in a child process: the same binary, executed again. The child
+// gives up its rights before it opens the database, so an engine that is exploited, runs away or crashes takes only
+// its own process down. The server kills the child at its deadline or memory limit, and the next query starts
+// another.
 //
-// An engine implements Engine and is named in the table given to Main, which is
-// the first thing main (and TestMain, of tests that use a child) calls. New gives
-// the server's side: a source.Source.
+// An engine implements Engine and is named in the table passed to Main, which must be the first call in main (and
+// in TestMain, for tests that use a child). New returns the server's side: a source.Source.
 //
 //	func main() {
 //		child.Main(map[string]child.OpenFunc{"sqlite": sqlite.OpenEngine})
 //		…
 //	}
 //
-// The two sides speak in length-prefixed frames over the child's standard input
-// and output. Each side trusts the other as little as it can: frames, rows and
-// cells are bounded where they are read.
+// The two sides exchange length-prefixed frames over the child's standard input and output. Neither side trusts the
+// other: the reader bounds frames, rows and cells.
 package child
 
 import (
@@ -27,16 +24,13 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Engine is a database inside the child. Its methods may be called from several
-// goroutines.
+// Engine is a database inside the child. Several goroutines may call its methods at once.
 type Engine interface {
 	Schema(ctx context.Context) (source.Schema, error)
-	// Query runs one statement and calls each for every row; the row is the
-	// callee's to keep. Limits have no zero fields. The deadline is in ctx, and
-	// rows, bytes and cells are counted by each: when each returns an error the
-	// engine ends the query and returns that error (it may wrap it) together
-	// with a Summary whose Columns are set. Rows, Truncated, Limit and Elapsed of
-	// the Summary are filled in by the caller.
+	// Query runs one statement and calls each for every row, which the callee may keep. Limits have no zero fields.
+	// The deadline is in ctx; each counts rows, bytes and cells. When each returns an error, the engine ends the
+	// query and returns that error (it may wrap it) together with a Summary whose Columns are set. The caller fills
+	// in Rows, Truncated, Limit and Elapsed of the Summary.
 	//
 	// A query that ends because ctx did may return any error.
 	Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error)
@@ -45,90 +39,86 @@ type Engine interface {
 	Close() error
 }
 
-// Caller is an Engine with methods of its own, for example to load files.
+// Caller is an Engine with methods of its own, for example for loading files.
 type Caller interface {
-	// Call runs a method; the result is encoded as JSON.
+	// Call runs a method; its result is encoded as JSON.
 	Call(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
-// Informer is an Engine that tells the server something of itself once it is open.
+// Informer is an Engine that reports facts about itself to the server once it is open.
 type Informer interface {
 	Info() any // encoded as JSON
 }
 
-// OpenFunc opens an engine inside a child that has already given up its rights.
-// Config is the JSON of what New was given, or of what Options.Prepare returned.
-// The working directory, also $TMPDIR, is a private directory that is removed
-// with the child; it is the only writable place beside Options.Write.
+// OpenFunc opens an engine inside a child that has already given up its rights. Config is the JSON of the config
+// passed to New, or of the one that Options.Prepare returned. The working directory, which is also $TMPDIR, is a
+// private directory that is removed with the child; only it and Options.Write are writable.
 type OpenFunc func(ctx context.Context, config json.RawMessage) (Engine, error)
 
 type attachedKey struct{}
 
-// Attached is what came along with the query that an engine runs; see Options.Attach.
+// Attached returns the data that Options.Attach added to the query that the engine is running.
 func Attached(ctx context.Context) []byte {
 	data, _ := ctx.Value(attachedKey{}).([]byte)
 	return data
 }
 
-// What a child may do.
+// Profile selects what a child may do.
 type Profile string
 
 const (
-	// Serve reads. Files it writes (temporary ones) are limited to MaxFile.
+	// Serve only reads. MaxFile limits the (temporary) files it writes.
 	Serve Profile = "serve"
-	// Load may write the directories in Options.Write without a limit on the
-	// size of a file, and is asked to end rather than killed when it is closed.
+	// Load may write to the directories in Options.Write, with no limit on file size. On Close it is asked to end
+	// rather than killed.
 	Load Profile = "load"
 )
 
-// Options of a Client. Only Dialect is required.
+// Options configure a Client. Only Dialect is required.
 type Options struct {
 	Dialect string
 	Profile Profile // default Serve
-	// Files must exist before every query; one that is gone is a
-	// DatabaseUnavailable. They are readable in the child.
+	// Files must exist before every query; a missing one is reported as DatabaseUnavailable. The child may read
+	// them.
 	Files []string
-	// Read lists further files and directories the child may read; Write those it
-	// may also write. Paths that do not exist when the child starts are left out.
+	// Read lists further files and directories the child may read; it may also write those in Write. Paths that do
+	// not exist when the child starts are left out.
 	Read  []string
 	Write []string
-	// Grant, when set, is asked before each start for further files and
-	// directories to read.
+	// Grant, when set, is called before each start and returns further files and directories to read.
 	Grant func() []string
-	// Stamp identifies what the Files hold, as far as the engine cares; when it
-	// changes, the next query gets a new child. The default is FileStamp(Files...).
+	// Stamp identifies the contents of Files, as far as the engine cares. When it changes, the next query gets a
+	// new child. The default is FileStamp(Files...).
 	Stamp func() (string, error)
-	// Same, when set, says whether a child that was started under one stamp, and
-	// gave info of itself (see Informer), is good under another. The default is
-	// that the stamps are equal.
+	// Same, when set, reports whether a child that was started under one stamp, and sent info about itself (see
+	// Informer), can still be used under another. By default the stamps must be equal.
 	Same func(info json.RawMessage, then, now string) bool
-	// Version, when set, answers Version without a child.
+	// Version, when set, implements Client.Version without a child.
 	Version func(ctx context.Context) (string, error)
-	// Prepare, when set, runs in the server before each start of a child. It may
-	// put files into temp, the child's private directory, and returns the config
-	// the engine is opened with.
+	// Prepare, when set, runs in the server before each start of a child. It may put files into temp, the child's
+	// private directory, and returns the config for opening the engine.
 	Prepare func(ctx context.Context, temp string) (config any, err error)
-	// Attach, when set, gives what goes along with a query beside its text: what
-	// follows from who asks. The engine reads it with Attached.
+	// Attach, when set, returns data to send with a query beside its text, such as data that depends on the
+	// principal. The engine reads it with Attached.
 	Attach func(ctx context.Context) ([]byte, error)
 	// Limits bound every query; zero fields take source.DefaultLimits.
 	Limits source.Limits
-	// Concurrency is how many queries run at once; the others wait. Default 4.
+	// Concurrency limits how many queries run at once; the others wait. Default 4.
 	Concurrency int
-	// Idle is how long a child stays without a query. Default 5 minutes.
+	// Idle is how long an unused child lives. Default 5 minutes.
 	Idle time.Duration
-	// Grace is how long after its deadline, or after it was cancelled, a query
-	// may take to end before the child is killed. Default 1 second.
+	// Grace is how long a query may take to end after its deadline or cancellation before the child is killed.
+	// Default 1 second.
 	Grace time.Duration
-	// Wait is how long the start of a child waits for memory, or for a place in the
-	// pool. Default 30 s, or Limits.Time if that is more.
+	// Wait limits how long the start of a child waits for memory or for a place in the pool. Default 30 s, or
+	// Limits.Time if that is longer.
 	Wait time.Duration
 	// MaxFile limits the files a Serve child writes, in bytes. Default 64 MB.
 	MaxFile int64
-	// Pool bounds the children of the process, and the memory of all of them; nil is a
-	// pool of this client alone.
+	// Pool limits the number of children in the process and their total memory. The default is a pool for this
+	// client alone.
 	Pool *Pool
-	// TempDir is where private directories are made. Default os.TempDir().
+	// TempDir is the parent of the private directories. Default os.TempDir().
 	TempDir string
 	Logger  *slog.Logger // default: discards
 }

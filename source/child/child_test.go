@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fake is an engine whose statements say what it should do.
+// fake is an engine that does what its statements tell it to.
 type fake struct{ config fakeConfig }
 
 type fakeConfig struct {
@@ -84,10 +84,10 @@ func (f *fake) Query(ctx context.Context, q source.Query, each func([]any) error
 		return sum, nil
 	case "long":
 		return sum, each([]any{strings.Repeat("x", 10_000)})
-	case "sleep": // obeys
+	case "sleep": // ends on cancellation
 		<-ctx.Done()
 		return sum, ctx.Err()
-	case "hang": // does not
+	case "hang": // ignores cancellation
 		for {
 			time.Sleep(time.Hour)
 		}
@@ -169,8 +169,7 @@ func TestCellsAreExact(t *testing.T) {
 	wantKind(t, err, source.Failed)
 }
 
-// An engine of ours has no log beside ours: that a statement ran, and for whom, stands
-// there.
+// Our engines keep no log of their own, so the server's log must record each statement and its principal.
 func TestTheLogSaysForWhomAStatementRan(t *testing.T) {
 	var said bytes.Buffer
 	c := newFake(t, Options{Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -218,7 +217,7 @@ func TestManyBatches(t *testing.T) {
 	if err != nil || n != 300_000 || sum.Rows != n {
 		t.Fatalf("%d rows, %+v, %v", n, sum, err)
 	}
-	// A reader that gives up ends the query with its own error, and quickly.
+	// A reader's error ends the query quickly and is returned unchanged.
 	enough := errors.New("seen enough")
 	if _, err := c.Query(t.Context(), source.Query{SQL: "rows 1000000"}, func([]any) error { return enough }); err != enough {
 		t.Fatalf("error %v, want the reader's own", err)
@@ -255,8 +254,8 @@ func TestSlowReaderDoesNotHoldUpOthers(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	limits := source.Limits{Time: 100 * time.Millisecond}
-	patient := newFake(t, Options{Limits: limits, Grace: time.Minute}) // however busy the machine is
-	if _, err := patient.Status(t.Context()); err != nil {             // to start takes time of its own
+	patient := newFake(t, Options{Limits: limits, Grace: time.Minute}) // large enough for a busy machine
+	if _, err := patient.Status(t.Context()); err != nil {             // do not count the time it takes to start
 		t.Fatal(err)
 	}
 	_, _, err := ask(t, patient, "sleep")
@@ -310,7 +309,7 @@ func TestVictimsRunAgain(t *testing.T) {
 	}()
 	_, err := c.Query(t.Context(), source.Query{SQL: "hang", Limits: source.Limits{Time: 100 * time.Millisecond}}, nil)
 	wantKind(t, err, source.Limited)
-	wantKind(t, <-victim, source.Limited) // its own deadline, in a new child
+	wantKind(t, <-victim, source.Limited) // it runs until its own deadline, in a new child
 }
 
 func TestDeathIsAnError(t *testing.T) {
@@ -481,7 +480,7 @@ func TestPoolEvictsAndWaits(t *testing.T) {
 	if _, _, err := ask(t, c, "rows 1"); err != nil || pool.Len() != 2 || a.PID() != 0 || b.PID() == 0 {
 		t.Fatalf("the idlest was not the one to go: %v, %d children, pids %d %d", err, pool.Len(), a.PID(), b.PID())
 	}
-	// Both places are busy: a third waits for its own deadline, or for a place.
+	// Both places are busy: a third query waits for a place until its own deadline.
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
 	for _, s := range []*Client{b, c} {

@@ -15,15 +15,15 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Client is the server's side of an engine in a child: a source.Source. The
-// child is started by the first query that needs it and again after it ended.
+// Client is the server's side of an engine in a child: a source.Source. The first query starts the child; when it
+// has ended, the next query starts it again.
 type Client struct {
 	kind   string
 	config any
 	opts   Options
 
-	slots chan struct{} // one for each query at once
-	swept sync.Once     // what killed servers left
+	slots chan struct{} // one per concurrent query
+	swept sync.Once     // directories of killed servers are removed
 	start chan struct{} // held while a child is chosen or started
 
 	mu     sync.Mutex // guards below
@@ -34,9 +34,8 @@ type Client struct {
 
 var _ source.Source = (*Client)(nil)
 
-// New makes a client for an engine in the table given to Main. Config, encoded as
-// JSON, is what the engine is opened with; opts.Prepare replaces it. Nothing is
-// started or checked yet.
+// New returns a client for an engine in the table passed to Main. The engine is opened with config, encoded as
+// JSON, unless opts.Prepare returns another. New starts and checks nothing.
 func New(kind string, config any, opts Options) *Client {
 	opts = opts.withDefaults()
 	return &Client{
@@ -49,7 +48,7 @@ func New(kind string, config any, opts Options) *Client {
 // Dialect implements source.Source.
 func (c *Client) Dialect() string { return c.opts.Dialect }
 
-// Limits are those of the source, without zero fields.
+// Limits returns the source's limits, without zero fields.
 func (c *Client) Limits() source.Limits { return c.opts.Limits }
 
 // Schema implements source.Source.
@@ -75,9 +74,8 @@ func (c *Client) Schema(ctx context.Context) (source.Schema, error) {
 	return s, nil
 }
 
-// ownTime is the limit of what the program asks for itself: a short limit for
-// queries must not keep a source from being opened, and thousands of tables take their
-// time to be described.
+// ownTime is the time limit for the program's own requests. It may exceed the limit for queries: that one must not
+// prevent opening a source, and describing thousands of tables takes time.
 func (c *Client) ownTime() time.Duration {
 	return max(c.opts.Limits.Time, ownTime)
 }
@@ -99,21 +97,21 @@ func (c *Client) Probe(ctx context.Context) error {
 	return c.call(ctx, c.ownTime(), "probe", nil, nil)
 }
 
-// Call runs a method of an engine that is a Caller. Result, when not nil, receives
-// the method's result. There is no time limit but ctx's.
+// Call runs a method of an engine that is a Caller. It stores the method's result in result unless that is nil. The
+// only time limit is ctx's.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	const forever = 365 * 24 * time.Hour
 	return c.call(ctx, forever, "call:"+method, params, result)
 }
 
-// Status is what is known of the child that serves a client.
+// Status describes the child that serves a client.
 type Status struct {
 	PID         int
-	Resident    int64 // bytes, without the contents of files; 0 when not known
+	Resident    int64 // bytes, without file contents; 0 when unknown
 	Confinement Confinement
 }
 
-// Status describes the child, which is started if there is none.
+// Status describes the child, and starts it if it is not running.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	p, err := c.acquire(ctx)
 	if err != nil {
@@ -124,7 +122,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return Status{PID: p.cmd.Process.Pid, Resident: rss, Confinement: p.hello.Confinement}, nil
 }
 
-// PID is the process of the running child, 0 when there is none.
+// PID returns the process ID of the running child, or 0 when there is none.
 func (c *Client) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +137,7 @@ func (c *Client) PID() int {
 	}
 }
 
-// Close ends the child and waits for it. Queries that run fail.
+// Close ends the child and waits for it. Running queries fail.
 func (c *Client) Close() error {
 	c.start <- struct{}{}
 	defer func() { <-c.start }()
@@ -159,8 +157,8 @@ func (c *Client) Close() error {
 
 var errClosed = errors.New("the source is closed")
 
-// acquire returns the child, starting it when there is none or when its files
-// were replaced. The caller must release it.
+// acquire returns the child. It starts one if none is running or the files have been replaced. The caller must
+// release it.
 func (c *Client) acquire(ctx context.Context) (*process, error) {
 	select {
 	case c.start <- struct{}{}:
@@ -200,7 +198,7 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// room waits for the memory and the place of one child.
+// room waits for a place in the pool and the memory of one child.
 func (c *Client) room(ctx context.Context, need int64) error {
 	errWait := fmt.Errorf("the engine %s waited %s for memory", c.kind, c.opts.Wait)
 	wctx, stop := context.WithTimeoutCause(ctx, c.opts.Wait, errWait)
@@ -212,8 +210,8 @@ func (c *Client) room(ctx context.Context, need int64) error {
 	return err
 }
 
-// Query implements source.Source. An engine of our own has no log beside ours: that a
-// statement ran, and for whom, stands there, on the level debug.
+// Query implements source.Source. Our engines keep no log of their own, so the server logs each statement and whom
+// it ran for, at debug level.
 func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	sum, err := c.ask(ctx, q, each)
 	if c.opts.Logger.Enabled(ctx, slog.LevelDebug) {
@@ -225,7 +223,7 @@ func (c *Client) Query(ctx context.Context, q source.Query, each func(row []any)
 }
 
 func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
-	begun := time.Now()
+	started := time.Now()
 	q.Limits = q.Limits.Within(c.opts.Limits)
 	limit := q.Limits.Time
 	if _, err := appendRow(nil, q.Args); err != nil || len(q.Args) > maxWidth {
@@ -246,13 +244,12 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 		return source.Summary{}, err
 	}
 	defer release()
-	// A query whose child ended for another query's sake runs once more, if it
-	// has not given rows yet.
+	// If the child ended because of another query, this one runs once more, unless it has already returned rows.
 	for again := true; ; again = false {
 		m := &meter{limits: q.Limits}
-		q.Limits.Time = max(limit-time.Since(begun), time.Millisecond)
+		q.Limits.Time = max(limit-time.Since(started), time.Millisecond)
 		sum, err := c.query(ctx, q, attached, limit, m, each)
-		sum.Elapsed = time.Since(begun)
+		sum.Elapsed = time.Since(started)
 		victim, ok := errors.AsType[*errVictim](err)
 		if !ok {
 			return sum, err
@@ -263,7 +260,7 @@ func (c *Client) ask(ctx context.Context, q source.Query, each func(row []any) e
 	}
 }
 
-// slot waits for one of the places for queries at once.
+// slot waits until the query may run: opts.Concurrency of them run at once.
 func (c *Client) slot(ctx context.Context, limit time.Duration) (release func(), err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -286,7 +283,7 @@ func busy(limit time.Duration) *source.Error {
 	return &source.Error{Kind: source.Limited, Reason: "The database was busy with other queries for " + limit.String() + ". Try again."}
 }
 
-// query makes one attempt. Limit is the time to speak of when it runs out.
+// query makes one attempt. Limit is the time limit to report when it expires.
 func (c *Client) query(ctx context.Context, q source.Query, attached []byte, limit time.Duration, m *meter, each func(row []any) error) (source.Summary, error) {
 	actx, stop := context.WithTimeoutCause(ctx, q.Limits.Time, errDeadline)
 	p, err := c.acquire(actx)
@@ -305,13 +302,13 @@ func (c *Client) query(ctx context.Context, q source.Query, attached []byte, lim
 	r := &reading{ctx: ctx, p: p, m: m, each: each, limit: limit}
 	r.id, r.call = p.begin(frameQuery, payload)
 	defer p.finish(r.id)
-	// The child keeps the deadline itself; this one is for a child that does not.
+	// The child enforces the deadline itself; this timer catches a child that does not.
 	r.deadline = time.NewTimer(q.Limits.Time + c.opts.Grace)
 	defer r.deadline.Stop()
 	return r.run()
 }
 
-// call makes one request that is not a query.
+// call sends one request other than a query.
 func (c *Client) call(ctx context.Context, limit time.Duration, method string, params, result any) error {
 	data, err := json.Marshal(params)
 	if err != nil {
@@ -345,7 +342,7 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method string, p
 	return nil
 }
 
-// reading follows one request to its end.
+// reading tracks one request until its end.
 type reading struct {
 	ctx      context.Context
 	p        *process
@@ -371,7 +368,7 @@ func (r *reading) run() (source.Summary, error) {
 				return r.stop(context.Cause(r.ctx))
 			case <-r.deadline.C:
 				err := timedOut(r.limit)
-				r.p.kill(&errVictim{restarted})
+				r.p.kill(&errVictim{errRestarted})
 				return r.partial(), err
 			case <-r.p.gone:
 				if len(r.call.frames) > 0 {
@@ -389,32 +386,32 @@ func (r *reading) run() (source.Summary, error) {
 	}
 }
 
-var nonsense = &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
+var errGarbled = &source.Error{Kind: source.Failed, Reason: "The database engine answered with nonsense and was stopped. Run the query again."}
 
-var restarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
+var errRestarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
 
-// more takes what comes before the reply.
+// more handles a frame that comes before the reply.
 func (r *reading) more(f frame) error {
 	if f.kind != framePart {
 		return r.rows(f)
 	}
 	if r.each != nil || len(r.result)+len(f.payload) > maxResult {
-		r.p.kill(&errVictim{restarted})
-		return nonsense
+		r.p.kill(&errVictim{errRestarted})
+		return errGarbled
 	}
 	r.result = append(r.result, f.payload...)
 	r.p.write(appendFrame(nil, frameAck, r.id, nil))
 	return nil
 }
 
-// rows hands on a batch.
+// rows delivers a batch.
 func (r *reading) rows(f frame) error {
 	b := f.payload
 	for len(b) > 0 {
 		row, rest, err := takeRow(b)
 		if err != nil || (r.m.rows > 0 && len(row) != r.width) || r.m.add(row) != nil {
-			r.p.kill(&errVictim{restarted})
-			return nonsense
+			r.p.kill(&errVictim{errRestarted})
+			return errGarbled
 		}
 		b, r.width = rest, len(row)
 		if err := r.each(row); err != nil {
@@ -427,7 +424,7 @@ func (r *reading) rows(f frame) error {
 	return nil
 }
 
-// end reads the reply.
+// end handles the reply.
 func (r *reading) end(f frame) (source.Summary, error) {
 	var rep reply
 	if err := json.Unmarshal(f.payload, &rep); err != nil {
@@ -435,7 +432,7 @@ func (r *reading) end(f frame) (source.Summary, error) {
 	}
 	sum := r.partial()
 	sum.Columns = rep.Columns
-	if len(r.result) == 0 { // it came with the reply
+	if len(r.result) == 0 { // the result is in the reply itself
 		r.result = rep.Result
 	}
 	for _, name := range rep.Tables {
@@ -444,7 +441,7 @@ func (r *reading) end(f frame) (source.Summary, error) {
 	switch {
 	case rep.Error != nil:
 		return sum, rep.Error.err()
-	case rep.TimedOut: // of the whole limit, also when part of it was spent waiting
+	case rep.TimedOut: // report the whole limit, even if part of it was spent waiting
 		return sum, timedOut(r.limit)
 	case rep.Cancelled:
 		return sum, &source.Error{Kind: source.Failed, Reason: "The query was cancelled."}
@@ -459,8 +456,7 @@ func (r *reading) end(f frame) (source.Summary, error) {
 
 func (r *reading) partial() source.Summary { return source.Summary{Rows: r.m.rows} }
 
-// stop cancels the request and waits for its end; a child that does not end it
-// within the grace is killed.
+// stop cancels the request and waits for its end. It kills a child that takes longer than the grace period.
 func (r *reading) stop(why error) (source.Summary, error) {
 	r.p.write(appendFrame(nil, frameCancel, r.id, nil))
 	grace := time.NewTimer(r.p.opts.Grace)
@@ -474,7 +470,7 @@ func (r *reading) stop(why error) (source.Summary, error) {
 		case <-r.p.gone:
 			return r.partial(), why
 		case <-grace.C:
-			r.p.kill(&errVictim{restarted})
+			r.p.kill(&errVictim{errRestarted})
 			return r.partial(), why
 		}
 	}

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Confinement says what a child has given up before it opened its database.
+// Confinement describes what a child gave up before it opened its database.
 type Confinement struct {
-	Landlock int      `json:"landlock"` // ABI in force; 0 when the kernel has none
+	Landlock int      `json:"landlock"` // the ABI in use; 0 when the kernel has none
 	Seccomp  bool     `json:"seccomp"`  // no sockets, no other programs
 	Missing  []string `json:"missing,omitempty"`
-	Limits   []string `json:"limits,omitempty"` // resource limits, in words
+	Limits   []string `json:"limits,omitempty"` // resource limits, as text
 }
 
-// String says it in one line, for the operator.
+// String returns the confinement as one line for the operator.
 func (c Confinement) String() string {
 	var parts []string
 	switch {

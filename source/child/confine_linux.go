@@ -15,8 +15,8 @@ import (
 
 const maxOpenFiles = 256
 
-// giveUp gives up what the engine does not need. What the kernel cannot do is
-// reported, not fatal: the gate and the engine's own mode still stand.
+// giveUp drops the rights the engine does not need. What the kernel cannot restrict is reported but not fatal: the
+// gate and the engine's own read-only mode still apply.
 func giveUp(l launch) (Confinement, error) {
 	var c Confinement
 	if l.Temp != "" {
@@ -43,8 +43,7 @@ func giveUp(l launch) (Confinement, error) {
 	return c, nil
 }
 
-// limits sets the resource limits. A limit on the address space is not among
-// them: Go and DuckDB map far more than they use.
+// limits sets the resource limits. The address space has none: Go and DuckDB map far more than they use.
 func (c *Confinement) limits(l launch) {
 	set := func(name string, resource int, n uint64, words string) {
 		if err := confine.Limit(resource, n); err != nil {
@@ -56,7 +55,7 @@ func (c *Confinement) limits(l launch) {
 	set("core size", unix.RLIMIT_CORE, 0, "no core files")
 	set("open files", unix.RLIMIT_NOFILE, maxOpenFiles, fmt.Sprintf("%d open files", maxOpenFiles))
 	if l.Profile == Serve {
-		signal.Ignore(unix.SIGXFSZ) // a write beyond the limit is an error, not the end
+		signal.Ignore(unix.SIGXFSZ) // a write beyond the limit returns an error instead of ending the process
 		set("file size", unix.RLIMIT_FSIZE, uint64(l.MaxFile), "files to "+bytesText(l.MaxFile))
 	}
 	if data := confine.DataSize(); data > 0 && !raceEnabled {
@@ -65,13 +64,13 @@ func (c *Confinement) limits(l launch) {
 	}
 }
 
-// dataSlack is what RLIMIT_DATA leaves above the memory limit for what is mapped
-// and not used: Go's arenas of 64 MB and the stacks of threads. The watch on the
-// resident size is the exact limit; this one holds between its looks.
+// dataSlack is what RLIMIT_DATA allows above the memory limit for mapped but unused memory: Go's arenas of 64 MB
+// and thread stacks. The server's watch on the resident size enforces the exact limit; this one holds between its
+// checks.
 const dataSlack = 384 << 20
 
-// restrictPaths leaves the child the files of its launch, and takes away
-// sockets' addresses and signals to others where the kernel can.
+// restrictPaths limits the child to the files of its launch and, where the kernel can, blocks binding and
+// connecting sockets and signalling other processes.
 func restrictPaths(l launch) error {
 	rules := []landlock.Rule{
 		landlock.ROFiles("/dev/urandom", "/proc/meminfo", "/proc/cpuinfo").IgnoreIfMissing(),

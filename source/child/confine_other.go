@@ -4,8 +4,7 @@ package child
 
 import "os"
 
-// giveUp does what this system can: an empty environment, a directory of its
-// own, and a process that can be killed.
+// giveUp does what this system allows: an empty environment, a private directory, and a process that can be killed.
 func giveUp(l launch) (Confinement, error) {
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)

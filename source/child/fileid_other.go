@@ -4,5 +4,5 @@ package child
 
 import "os"
 
-// FileID names a file independently of its path, where the system can.
+// FileID identifies a file independently of its path, where the system can. Here it returns "".
 func FileID(os.FileInfo) string { return "" }

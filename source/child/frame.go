@@ -15,17 +15,17 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// A frame is a length (4 bytes, of what follows it), a kind (1 byte), the number
-// of the request it belongs to (4 bytes) and a payload.
+// A frame is a length (4 bytes, not counting itself), a kind (1 byte), the number of its request (4 bytes) and a
+// payload.
 const (
 	frameHead = 4 + 1 + 4
-	maxRow    = 16 << 20         // bytes of one row on the pipe
-	maxFrame  = maxRow + 128<<10 // a batch is sent as soon as it is over batchSize
+	maxRow    = 16 << 20         // bytes of one encoded row
+	maxFrame  = maxRow + 128<<10 // a batch is sent once it exceeds batchSize
 	batchSize = 64 << 10
-	window    = 8 // batches a child may send ahead of the reader
+	window    = 8 // batches a child may have sent and not yet acknowledged by the server
 	maxWidth  = 4096
-	partSize  = 1 << 20   // bytes of a part of a result
-	maxResult = 128 << 20 // bytes of a result
+	partSize  = 1 << 20   // bytes per part of a result
+	maxResult = 128 << 20 // bytes per result
 )
 
 // The kinds of frames.
@@ -34,12 +34,12 @@ const (
 	frameQuery  = 'Q' // a query, see appendQuery
 	frameCall   = 'C' // another method: request as JSON
 	frameCancel = 'X'
-	frameAck    = 'A' // a batch was consumed
+	frameAck    = 'A' // acknowledges one batch
 	frameHello  = 'H' // from the child, first: hello as JSON
-	frameRows   = 'R' // a batch of rows, to be acknowledged
-	frameTail   = 'T' // the last batch, not to be acknowledged
+	frameRows   = 'R' // a batch of rows; the server acknowledges it
+	frameTail   = 'T' // the last batch; not acknowledged
 	frameEnd    = 'E' // reply as JSON
-	framePart   = 'P' // part of a result that does not fit a reply, to be acknowledged
+	framePart   = 'P' // part of a result too large for a reply; the server acknowledges it
 )
 
 type frame struct {
@@ -50,7 +50,7 @@ type frame struct {
 
 var errFrame = errors.New("malformed frame")
 
-// beginFrame appends a head whose length endFrame fills in.
+// beginFrame appends a frame head; endFrame fills in its length.
 func beginFrame(dst []byte, kind byte, id uint32) []byte {
 	dst = append(dst, 0, 0, 0, 0, kind)
 	return binary.BigEndian.AppendUint32(dst, id)
@@ -67,7 +67,7 @@ func appendFrame(dst []byte, kind byte, id uint32, payload []byte) []byte {
 	return endFrame(append(beginFrame(dst, kind, id), payload...), start)
 }
 
-// readFrame reads one frame; its payload is the caller's to keep.
+// readFrame reads one frame. The caller may keep its payload.
 func readFrame(r *bufio.Reader) (frame, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -82,7 +82,7 @@ func readFrame(r *bufio.Reader) (frame, error) {
 	return f, err
 }
 
-// A cell is a tag and its value. Integers and floats are told apart and are exact.
+// A cell is a tag and its value. Integers and floats have different tags, and both are exact.
 const (
 	cellNull   = 0
 	cellFalse  = 1
@@ -122,8 +122,7 @@ func appendRow(dst []byte, row []any) ([]byte, error) {
 	return dst, nil
 }
 
-// takeRow reads a row from the front of b and returns the rest. Text is copied,
-// and made valid UTF-8.
+// takeRow reads a row from the front of b and returns the rest. It copies text and makes it valid UTF-8.
 func takeRow(b []byte) (row []any, rest []byte, err error) {
 	width, b, err := takeUvarint(b)
 	if err != nil || width > maxWidth {
@@ -223,7 +222,7 @@ func takeQuery(b []byte) (q source.Query, attached []byte, err error) {
 	return source.Query{SQL: sql, Args: args, Limits: limits}, []byte(extra), nil
 }
 
-// launch is what a child is told before it gives up its rights.
+// launch is the configuration a child receives before it gives up its rights.
 type launch struct {
 	Kind    string          `json:"kind"`
 	Config  json.RawMessage `json:"config"`
@@ -235,7 +234,7 @@ type launch struct {
 	MaxFile int64           `json:"max_file"`
 }
 
-// hello is what a child says once it serves, or why it does not.
+// hello is sent by a child once it serves, or with the reason why it cannot.
 type hello struct {
 	Confinement Confinement     `json:"confinement"`
 	Info        json.RawMessage `json:"info,omitempty"`
@@ -263,11 +262,11 @@ type reply struct {
 
 // wireError carries a classified error over the pipe.
 type wireError struct {
-	Kind     string        `json:"kind,omitempty"` // of a source.Error
-	Code     footnote.Code `json:"code,omitempty"` // of a footnote.Error
+	Kind     string        `json:"kind,omitempty"` // for a source.Error
+	Code     footnote.Code `json:"code,omitempty"` // for a footnote.Error
 	Text     string        `json:"text"`
 	Cause    string        `json:"cause,omitempty"`
-	Writable bool          `json:"writable,omitempty"` // source.ErrWritable
+	Writable bool          `json:"writable,omitempty"` // for source.ErrWritable
 }
 
 func toWire(err error) *wireError {
@@ -287,8 +286,8 @@ func toWire(err error) *wireError {
 	return &wireError{Text: err.Error()}
 }
 
-// err is the error a wireError stands for. What a child says is text for people,
-// not to be trusted further; it is made valid UTF-8 and cut to a readable length.
+// err returns the error that a wireError encodes. Its text comes from the child and must not be trusted: err makes
+// it valid UTF-8 and cuts it to a readable length.
 func (w *wireError) err() error {
 	text := clean(w.Text)
 	switch {
@@ -308,9 +307,9 @@ func (w *wireError) err() error {
 }
 
 func clean(s string) string {
-	const most = 4096
-	if len(s) > most {
-		s = s[:most] + "…"
+	const maxBytes = 4096
+	if len(s) > maxBytes {
+		s = s[:maxBytes] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

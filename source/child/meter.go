@@ -7,21 +7,19 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// errEnough ends a query that has reached a row or byte limit; what was read so
-// far is good.
+// errEnough ends a query that has reached a row or byte limit; the rows read so far are valid.
 var errEnough = errors.New("enough rows")
 
-// meter counts what a query gives against its limits. The child and the server
-// count in the same way.
+// meter counts a query's rows and bytes against its limits. The child and the server count the same way.
 type meter struct {
 	limits source.Limits
 	rows   int
 	bytes  int64
-	limit  string // "rows" or "bytes" once one was reached
+	limit  string // "rows" or "bytes" once that limit is reached
 }
 
-// add counts a row. It returns errEnough when the row is one too many, and a
-// *source.Error when a cell is too large.
+// add counts a row. It returns errEnough when the row exceeds the limits, and a *source.Error when a cell is too
+// large.
 func (m *meter) add(row []any) error {
 	if m.rows >= m.limits.Rows {
 		m.limit = "rows"
@@ -48,7 +46,7 @@ func (m *meter) add(row []any) error {
 	return nil
 }
 
-// summary completes what the engine said of a query.
+// summary completes the engine's summary of a query.
 func (m *meter) summary(s source.Summary, elapsed time.Duration) source.Summary {
 	s.Rows, s.Limit, s.Truncated, s.Elapsed = m.rows, m.limit, m.limit != "", elapsed
 	return s

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takePipes moves the pipes of the protocol away from the standard descriptors,
-// so that an engine that prints to them (DuckDB does, when it profiles) cannot
-// write into the protocol.
+// takePipes moves the protocol's pipes away from the standard descriptors, so that an engine that prints (DuckDB
+// does when it profiles) cannot write into the protocol.
 func takePipes() (in io.Reader, out io.Writer, err error) {
 	var fds [2]int
 	for i := range fds {

@@ -10,31 +10,30 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// DefaultChildren is how many children a pool allows unless told otherwise.
+// DefaultChildren is the default limit on the children of a pool.
 const DefaultChildren = 8
 
 const (
-	// idleSize is what an engine holds with nothing to do. Its limit comes on top.
+	// idleSize is the memory of an idle engine. Its limit comes on top.
 	idleSize = 96 << 20
-	// maxWaiting is how many starts wait for memory or a place in a pool.
+	// maxWaiting limits how many starts wait for memory or a place in a pool.
 	maxWaiting = 100
-	crowdRetry = 10 * time.Second // when to try again
+	crowdRetry = 10 * time.Second // when to retry
 )
 
-// Need is the memory that a child with a limit reserves of its Budget.
+// Need returns the memory that a child with the given limit reserves from its Budget.
 func Need(limit int64) int64 { return limit + idleSize }
 
-// Budget is memory that the children of several pools share, and whatever else
-// reserves some of it. Each child reserves what it may use before it starts. Where it
-// does not fit, children that nobody uses end if their memory is enough together;
-// otherwise it waits. Who waits for memory, or for a place in the same pool, is served
-// in the order of asking.
+// Budget is the memory shared by the children of several pools and by callers of Reserve. Each child reserves its
+// maximum before it starts. When that does not fit, idle children are ended, provided that together they free
+// enough memory; otherwise the start waits. Those waiting for memory, or for a place in the same pool, are served
+// first come, first served.
 type Budget struct {
 	bytes int64 // 0: no limit
 
-	mu      sync.Mutex // guards below, and the pools; taken before a process's own
+	mu      sync.Mutex // guards below, and the pools; locked before a process's own mu
 	used    int64
-	line    []*waiter // those who wait, in the order in which they came
+	queue   []*waiter // waiting reservations, in order of arrival
 	pools   []*Pool
 	changed chan struct{} // closed and replaced when a child ends or becomes idle
 }
@@ -45,27 +44,25 @@ type waiter struct {
 	need int64
 }
 
-// NewBudget makes a budget of some bytes; 0 is no limit.
+// NewBudget returns a budget of the given number of bytes; 0 means no limit.
 func NewBudget(bytes int64) *Budget {
 	return &Budget{bytes: bytes, changed: make(chan struct{})}
 }
 
-// Pool bounds the children that live at once. When it is full, starting one more
-// ends the child that has been idle longest; when all are busy, it waits.
+// Pool limits how many children live at once. When it is full, a start ends the child that has been idle longest,
+// or waits when all are busy.
 type Pool struct {
 	max    int
 	budget *Budget
 
-	procs    map[*process]struct{} // guarded by the budget's mu, as is starting
+	procs    map[*process]struct{} // guarded by the budget's mu, like starting
 	starting int
 }
 
-// NewPool makes a pool of at most n children, whose memory has no common limit; 0
-// means DefaultChildren.
+// NewPool returns a pool of at most n children with no limit on their total memory; 0 means DefaultChildren.
 func NewPool(n int) *Pool { return NewBudget(0).Pool(n) }
 
-// Pool makes a pool of at most n children, which share the budget; 0 means
-// DefaultChildren.
+// Pool returns a pool of at most n children that share the budget; 0 means DefaultChildren.
 func (b *Budget) Pool(n int) *Pool {
 	if n <= 0 {
 		n = DefaultChildren
@@ -77,9 +74,9 @@ func (b *Budget) Pool(n int) *Pool {
 	return p
 }
 
-// Reserve takes memory for something that is no child, until ctx ends. The caller
-// gives it back with release, once. The error's code is RateLimited when too many
-// wait already, and InvalidRequest when the budget is smaller than that.
+// Reserve reserves memory for something other than a child, and waits for it until ctx ends. The caller must call
+// release once. The error's code is RateLimited when too many are already waiting, and InvalidRequest when the
+// whole budget is smaller than the request.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err error) {
 	if err := b.take(ctx, nil, bytes); err != nil {
 		return nil, err
@@ -92,15 +89,15 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (release func(), err 
 	}, nil
 }
 
-// Len is how many children live or are being started.
+// Len returns the number of children that live or are starting.
 func (p *Pool) Len() int {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	return len(p.procs) + p.starting
 }
 
-// take reserves memory, and the place of one child in a pool unless that is nil, until
-// ctx ends. The caller gives both back with started.
+// take reserves memory and, unless p is nil, a place for one child in p. It waits until ctx ends. The caller
+// returns both with started.
 func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
 	if b.bytes > 0 && need > b.bytes {
 		return footnote.Errorf(footnote.InvalidRequest, "This needs %s of memory, and all child processes together may have %s. Raise limits.child_memory.",
@@ -112,12 +109,12 @@ func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
 	if b.fits(w) {
 		return nil
 	}
-	if len(b.line) >= maxWaiting {
-		return Crowded(fmt.Errorf("%d starts wait for memory", len(b.line)))
+	if len(b.queue) >= maxWaiting {
+		return Crowded(fmt.Errorf("%d starts wait for memory", len(b.queue)))
 	}
-	b.line = append(b.line, w)
-	defer func() { // whether it was served or left, others may be next
-		b.line = slices.DeleteFunc(b.line, func(o *waiter) bool { return o == w })
+	b.queue = append(b.queue, w)
+	defer func() { // served or gone, the next waiter may have its turn
+		b.queue = slices.DeleteFunc(b.queue, func(o *waiter) bool { return o == w })
 		b.wake()
 	}()
 	for !b.fits(w) {
@@ -137,10 +134,9 @@ func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
 	return nil
 }
 
-// fits makes a reservation if there is room for it and nobody before it waits for the
-// same; b.mu must be held.
+// fits makes a reservation if there is room for it and no earlier waiter wants the same; b.mu must be held.
 func (b *Budget) fits(w *waiter) bool {
-	if w.pool.full() || b.bytes > 0 && b.used+w.need > b.bytes || !b.next(w) {
+	if w.pool.full() || b.bytes > 0 && b.used+w.need > b.bytes || !b.isNext(w) {
 		return false
 	}
 	b.used += w.need
@@ -150,11 +146,10 @@ func (b *Budget) fits(w *waiter) bool {
 	return true
 }
 
-// next reports whether nobody who came before w waits for memory, or for a place in
-// the same pool. Whoever waits for a place in another pool could not use the memory
-// yet; b.mu must be held.
-func (b *Budget) next(w *waiter) bool {
-	for _, o := range b.line {
+// isNext reports whether no earlier waiter than w wants memory or a place in the same pool. One that waits for a
+// place in another pool does not count, as it could not use the memory yet; b.mu must be held.
+func (b *Budget) isNext(w *waiter) bool {
+	for _, o := range b.queue {
 		if o == w {
 			break
 		}
@@ -167,11 +162,11 @@ func (b *Budget) next(w *waiter) bool {
 
 func (p *Pool) full() bool { return p != nil && len(p.procs)+p.starting >= p.max }
 
-// victim is the child that should end for w: the idle one whose last query is longest
-// ago, of w's pool where that is full, otherwise of all. It is nil where it is not w's
-// turn, or all idle children together would not make room; b.mu must be held.
+// victim returns the child to end so that w fits: the one idle for longest, taken from w's pool if that is full and
+// otherwise from all pools. It returns nil when it is not w's turn, or when ending all idle children would not free
+// enough; b.mu must be held.
 func (b *Budget) victim(w *waiter) *process {
-	if !b.next(w) {
+	if !b.isNext(w) {
 		return nil
 	}
 	var oldest *process
@@ -195,13 +190,12 @@ func (b *Budget) victim(w *waiter) *process {
 	return oldest
 }
 
-// started turns a reserved place into proc's, or gives place and memory back when proc
-// is nil.
+// started turns a reserved place into proc's, or returns the place and its memory when proc is nil.
 func (p *Pool) started(proc *process, need int64) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	p.starting--
-	if proc != nil && !proc.left { // it may have ended since it was open
+	if proc != nil && !proc.left { // it may have ended since it was opened
 		p.procs[proc] = struct{}{}
 		return
 	}
@@ -226,13 +220,13 @@ func (p *Pool) idle() {
 	p.budget.wake()
 }
 
-// wake lets those who wait look again; b.mu must be held.
+// wake makes all waiters check again; b.mu must be held.
 func (b *Budget) wake() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// Crowded is the error of what waited too long for memory or a place.
+// Crowded returns the error for waiting too long for memory or a place.
 func Crowded(err error) error {
 	return &footnote.Error{
 		Code: footnote.RateLimited, RetryAfter: crowdRetry, Err: err,

@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// startTime is how long a child may take to confine itself and open its database.
+// startTime limits how long a child may take to confine itself and open its database.
 const startTime = 30 * time.Second
 
 // process is one child, as the server sees it.
@@ -28,41 +28,40 @@ type process struct {
 	opts   Options
 	stamp  string // of the files it has open
 	temp   string
-	held   *os.File // the lock on temp; nil where there is none
+	held   *os.File // the lock on temp; nil where the system has none
 	hello  hello
-	base   int64 // resident bytes once it was open
+	base   int64 // resident bytes right after it opened
 	stderr printed
 	gone   chan struct{} // closed when the process has ended and is cleaned up
-	left   bool          // the pool has heard that it ended; guarded by the pool's mu
+	left   bool          // the pool knows that it ended; guarded by the pool's mu
 
 	writing sync.Mutex // held for one Write to in
 
 	mu       sync.Mutex // guards below
 	calls    map[uint32]*call
 	next     uint32
-	busy     int // users: calls, and those about to call
+	busy     int // users: running and imminent calls
 	since    time.Time
 	idle     *time.Timer
-	retired  bool  // takes no new users, ends with its last one
+	retired  bool  // takes no new users and ends with its last one
 	cause    error // why it was killed, or how it ended
 	watching bool
 }
 
-// call is a request a child is working on. Frames has room for all a child may
-// send, so that the reader of the pipe never waits for one slow query.
+// call is a request that a child is working on. Frames has room for everything a child may send, so that one slow
+// query never blocks the reader of the pipe.
 type call struct {
 	frames chan frame
 }
 
 var errUnused = errors.New("the engine was not used any more")
 
-// errVictim says that a child ended for a reason that is not the query's own.
+// errVictim is the error of a query whose child ended through no fault of the query's own.
 type errVictim struct{ cause error }
 
 func (e *errVictim) Error() string { return e.cause.Error() }
 
-// startProcess starts a child and opens its database. Its first user is the
-// caller, who must call release.
+// startProcess starts a child and opens its database. The caller is its first user and must call release.
 func startProcess(ctx context.Context, kind string, config any, stamp string, o Options) (_ *process, err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, startTime, errors.New("the database took too long to open"))
 	defer stop()
@@ -90,13 +89,13 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 		p.removeTemp()
 		return nil, fmt.Errorf("start the %s engine: %w", kind, err)
 	}
-	said := make(chan hello, 1)
-	go p.read(bufio.NewReaderSize(out, 64<<10), said)
+	hellos := make(chan hello, 1)
+	go p.read(bufio.NewReaderSize(out, 64<<10), hellos)
 	if err := p.open(kind, config); err != nil {
 		p.kill(err)
 	}
 	select {
-	case p.hello = <-said:
+	case p.hello = <-hellos:
 	case <-p.gone:
 		return nil, p.ended()
 	case <-ctx.Done():
@@ -119,7 +118,7 @@ func startProcess(ctx context.Context, kind string, config any, stamp string, o 
 	return p, nil
 }
 
-// tempPrefix is what the names of private directories begin with.
+// tempPrefix begins the names of private directories.
 const tempPrefix = "footnote-engine-"
 
 func (p *process) removeTemp() {
@@ -132,7 +131,7 @@ func (p *process) removeTemp() {
 func (p *process) spawn(kind string) (out io.Reader, err error) {
 	p.cmd = exec.Command(self())
 	p.cmd.Args = []string{"footnote-engine " + kind}
-	p.cmd.Env = []string{marker + "=1", "TMPDIR=" + p.temp} // nothing of the server's own
+	p.cmd.Env = []string{marker + "=1", "TMPDIR=" + p.temp} // nothing of the server's own environment
 	p.cmd.Dir = p.temp
 	p.cmd.Stderr = &p.stderr
 	p.cmd.WaitDelay = time.Second
@@ -146,7 +145,7 @@ func (p *process) spawn(kind string) (out io.Reader, err error) {
 	return out, p.cmd.Start()
 }
 
-// open tells the child what it is.
+// open sends the child its launch configuration.
 func (p *process) open(kind string, config any) error {
 	raw, err := json.Marshal(config)
 	if err != nil {
@@ -167,24 +166,23 @@ func (p *process) open(kind string, config any) error {
 	return nil
 }
 
-// read hands the child's frames to their calls until the pipe ends, and then
-// cleans up after the child.
-func (p *process) read(r *bufio.Reader, said chan<- hello) {
+// read delivers the child's frames to their calls until the pipe ends, and then cleans up after the child.
+func (p *process) read(r *bufio.Reader, hellos chan<- hello) {
 	for {
 		f, err := readFrame(r)
 		if err == nil {
-			err = p.deliver(f, said)
+			err = p.deliver(f, hellos)
 		}
 		if err == nil {
 			continue
 		}
-		// A child that dies in the middle of a frame has not answered with nonsense.
+		// A child that dies in the middle of a frame is not a garbled answer.
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
-			p.kill(nonsense)
+			p.kill(errGarbled)
 		}
 		break
 	}
-	killProcess(p.cmd.Process) // its output has ended; should the process not have
+	killProcess(p.cmd.Process) // its output has ended, but the process may still run
 	err := p.cmd.Wait()
 	p.mu.Lock()
 	p.retired = true
@@ -196,21 +194,21 @@ func (p *process) read(r *bufio.Reader, said chan<- hello) {
 	}
 	p.mu.Unlock()
 	p.removeTemp()
-	p.pool.ended(p) // first: who waits for gone counts on the place
+	p.pool.ended(p) // before close: those waiting for gone rely on the free place
 	close(p.gone)
 }
 
-func (p *process) deliver(f frame, said chan<- hello) error {
+func (p *process) deliver(f frame, hellos chan<- hello) error {
 	if f.kind == frameHello {
 		var h hello
 		if err := json.Unmarshal(f.payload, &h); err != nil {
 			return errFrame
 		}
 		select {
-		case said <- h:
+		case hellos <- h:
 			return nil
 		default:
-			return errFrame // it says hello once
+			return errFrame // only one hello is allowed
 		}
 	}
 	if f.kind != frameRows && f.kind != frameTail && f.kind != frameEnd && f.kind != framePart {
@@ -220,17 +218,17 @@ func (p *process) deliver(f frame, said chan<- hello) error {
 	c := p.calls[f.id]
 	p.mu.Unlock()
 	if c == nil {
-		return nil // given up on
+		return nil // the caller has given up
 	}
 	select {
 	case c.frames <- f:
 		return nil
 	default:
-		return errFrame // more than its window
+		return errFrame // it exceeds its window
 	}
 }
 
-// explain says how a child ended that nobody killed; p.mu must be held.
+// explain returns the error of a child that ended without being killed; p.mu must be held.
 func (p *process) explain(err error) error {
 	text := p.stderr.String()
 	for _, sign := range []string{"out of memory", "cannot allocate memory", "bad_alloc"} {
@@ -247,14 +245,14 @@ func (p *process) explain(err error) error {
 		"). The next query starts it anew; a simpler one may work."}
 }
 
-// ended is why the process is gone; only valid after gone is closed.
+// ended returns why the process ended. It is valid only after gone is closed.
 func (p *process) ended() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cause
 }
 
-// kill ends the process at once. The first cause is the one that counts.
+// kill ends the process at once. The first cause wins.
 func (p *process) kill(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -265,7 +263,7 @@ func (p *process) kill(cause error) {
 	killProcess(p.cmd.Process)
 }
 
-// retain makes the caller a user of the process, unless it is on its way out.
+// retain makes the caller a user of the process, unless the process is retired.
 func (p *process) retain() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,7 +291,7 @@ func (p *process) release() {
 	}
 }
 
-// retire lets no one in any more; the last user ends the process.
+// retire refuses new users; the process ends with its last one.
 func (p *process) retire() {
 	p.mu.Lock()
 	p.retired = true
@@ -317,7 +315,7 @@ func (p *process) retireIdle() bool {
 	return true
 }
 
-// stop ends an unused process: a reader is killed, a loader is asked first.
+// stop ends an unused process. One that only reads is killed; a loader is asked to end first.
 func (p *process) stop() {
 	if p.opts.Profile != Load {
 		p.kill(errUnused)
@@ -330,7 +328,7 @@ func (p *process) stop() {
 	time.AfterFunc(2*time.Second, func() { p.kill(errUnused) })
 }
 
-// idleSince is when the last user left; zero while there is one.
+// idleSince returns when the last user left, or zero while there is one.
 func (p *process) idleSince() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,10 +338,9 @@ func (p *process) idleSince() time.Time {
 	return p.since
 }
 
-// begin sends a request and returns its call. Payload is appended to a frame of
-// the kind.
+// begin sends a request and returns its call. The payload is copied into a frame of the given kind.
 func (p *process) begin(kind byte, payload []byte) (uint32, *call) {
-	c := &call{frames: make(chan frame, window+2)} // and the tail, and the reply
+	c := &call{frames: make(chan frame, window+2)} // plus the tail and the reply
 	p.mu.Lock()
 	p.next++
 	id := p.next
@@ -364,11 +361,11 @@ func (p *process) finish(id uint32) {
 	p.mu.Unlock()
 }
 
-// writeTime is how long a child may leave a frame in the pipe.
+// writeTime limits how long a child may leave a frame in the pipe.
 const writeTime = 5 * time.Second
 
-// write sends a frame. An error means that the process has ended, or does not
-// read and has to: the reader of its output then tells everyone.
+// write sends a frame. A write fails when the process has ended or has stopped reading and must be killed. No error
+// is returned: read tells all callers when the process ends.
 func (p *process) write(frame []byte) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -380,7 +377,7 @@ func (p *process) write(frame []byte) {
 	}
 }
 
-// watch looks at the memory of a working process and kills it over its limit.
+// watch checks the memory of a busy process and kills it when it exceeds its limit.
 func (p *process) watch() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -403,8 +400,8 @@ func (p *process) watch() {
 	}
 }
 
-// printed keeps the beginning of what a child prints: the first lines of a crash
-// say what it was, the last only where.
+// printed keeps the beginning of what a child prints: the first lines of a crash say what happened, the last ones
+// only where.
 type printed struct {
 	mu  sync.Mutex
 	buf []byte

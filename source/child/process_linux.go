@@ -7,19 +7,18 @@ import (
 	"syscall"
 )
 
-// self is the running program, also when its file has been replaced.
+// self returns the path of the running program, which works even when its file has been replaced.
 func self() string { return "/proc/self/exe" }
 
-// processAttr puts a child into a process group of its own, so that a Ctrl-C at
-// the server's terminal does not reach it before the server has drained.
+// processAttr puts a child into its own process group, so that a Ctrl-C at the server's terminal does not reach it
+// before the server has drained.
 func processAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func killProcess(p *os.Process) {
-	p.Kill() // knows whether the process was waited for, so no other one is hit
+	p.Kill() // Kill knows whether the process was waited for, so it cannot hit another one
 }
 
-// resident is the memory a process holds that is not the contents of files, in
-// bytes.
+// resident returns the memory of a process without file contents, in bytes.
 func resident(pid int) (int64, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// self is the running program.
+// self returns the path of the running program.
 func self() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -20,5 +20,5 @@ func processAttr() *syscall.SysProcAttr { return nil }
 
 func killProcess(p *os.Process) { p.Kill() }
 
-// resident is not known here; the memory limit is the engine's own.
+// resident is unknown on this system; only the engine enforces its memory limit.
 func resident(int) (int64, bool) { return 0, false }

@@ -2,5 +2,5 @@
 
 package child
 
-// The race detector maps a shadow of all memory, which RLIMIT_DATA counts.
+// The race detector maps shadow memory for all memory, and RLIMIT_DATA counts it.
 const raceEnabled = true

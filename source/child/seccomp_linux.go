@@ -6,9 +6,9 @@ import (
 	"github.com/footnotehq/footnote/internal/confine"
 )
 
-// refusedCalls are the system calls no engine needs and every break-out wants:
-// sockets, other programs, other processes' memory, namespaces, kernel surfaces.
-// Each gives EPERM, so that a library that only tries goes on.
+// refusedCalls lists system calls that no engine needs and every break-out wants: sockets, other programs, other
+// processes' memory, namespaces, kernel surfaces. Each returns EPERM rather than killing the process, so that a
+// library that merely tries one can go on.
 var refusedCalls = []int{
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN,
 	unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG,

@@ -17,16 +17,15 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-const marker = "FOOTNOTE_ENGINE_CHILD" // set in the environment of a child, and nothing else is
+const marker = "FOOTNOTE_ENGINE_CHILD" // the only variable set in a child's environment
 
 var (
 	errDeadline  = errors.New("the query's time is over")
 	errCancelled = errors.New("the query was cancelled")
 )
 
-// Main serves an engine and does not return when the process was started as a
-// child; otherwise it returns at once. It must be called before anything else
-// looks at the arguments or opens files.
+// Main serves an engine and never returns if the process was started as a child; otherwise it returns at once. Call
+// it before anything looks at the arguments or opens files.
 func Main(engines map[string]OpenFunc) {
 	if os.Getenv(marker) == "" {
 		return
@@ -58,11 +57,10 @@ type server struct {
 // running is a request in progress.
 type running struct {
 	cancel context.CancelCauseFunc
-	credit chan struct{} // batches that may still be sent ahead
+	credit chan struct{} // one token per unacknowledged batch that may still be sent
 }
 
-// run serves until the pipe ends, which is also how the child learns that the
-// server is gone.
+// run serves until the pipe ends, which also tells the child that the server is gone.
 func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	first, err := readFrame(r)
@@ -75,7 +73,7 @@ func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 	}
 	frames := make(chan frame)
 	ended := make(chan error, 1)
-	go func() { // reads on while the engine opens, so that a vanished server is noticed
+	go func() { // keep reading while the engine opens, to notice when the server is gone
 		for {
 			f, err := readFrame(r)
 			if err != nil {
@@ -104,10 +102,10 @@ func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 	}
 }
 
-// leave ends the engine as well as the time allows.
+// leave closes a loading engine and empties the private directory.
 func (s *server) leave(l launch) {
 	if l.Profile == Load && s.engine != nil {
-		s.engine.Close() // a load is asked to end; reading has nothing to lose
+		s.engine.Close() // a load is asked to end; a reader has nothing to lose
 	}
 	if l.Temp == "" {
 		return
@@ -165,7 +163,7 @@ func (s *server) accept(f frame) error {
 		req := s.requests[f.id]
 		s.mu.Unlock()
 		if req == nil {
-			return nil // it has just ended
+			return nil // the request has just ended
 		}
 		if f.kind == frameCancel {
 			req.cancel(errCancelled)
@@ -181,8 +179,7 @@ func (s *server) accept(f frame) error {
 	return nil
 }
 
-// serve answers one request. A panic of the engine ends the child: what it left
-// behind is not to be trusted.
+// serve answers one request. A panic in the engine ends the child, whose state can no longer be trusted.
 func (s *server) serve(ctx context.Context, req *running, f frame) {
 	defer req.cancel(nil)
 	var tail []byte
@@ -205,7 +202,7 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 	s.write(appendFrame(tail, frameEnd, f.id, data))
 }
 
-// parts sends the result of a call in parts and returns the reply without it.
+// parts sends the result of a call in parts and returns the reply without the result.
 func (s *server) parts(ctx context.Context, req *running, id uint32, r reply) reply {
 	if len(r.Result) > maxResult {
 		return reply{Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes)", len(r.Result))}}
@@ -257,8 +254,8 @@ func (s *server) call(ctx context.Context, f frame) reply {
 	return reply{Result: data}
 }
 
-// query runs a query and streams its rows. What it returns as tail, at most one
-// batch, is sent together with the reply.
+// query runs a query and streams its rows. It returns the last rows, at most one batch, as tail, which is sent
+// together with the reply.
 func (s *server) query(ctx context.Context, req *running, f frame) (tail []byte, r reply) {
 	q, attached, err := takeQuery(f.payload)
 	if err != nil {
@@ -338,8 +335,7 @@ func (s *server) send(kind byte, id uint32, v any) error {
 	return nil
 }
 
-// write sends whole frames. When the pipe is broken the server is gone, and so
-// is the reason to live.
+// write sends whole frames. If the pipe is broken, the server is gone and the child exits.
 func (s *server) write(frames []byte) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -348,9 +344,8 @@ func (s *server) write(frames []byte) {
 	}
 }
 
-// Local runs an engine in the server's own process, under the same counting of
-// rows and time as a child but without its confinement: for tests, and for
-// engines that need none.
+// Local runs an engine in the server's own process, with the same counting of rows and time as in a child but
+// without confinement. It is for tests and for engines that need no confinement.
 func Local(dialect string, engine Engine, limits source.Limits) source.Source {
 	return &local{dialect: dialect, Engine: engine, limits: Options{Limits: limits}.withDefaults().Limits}
 }

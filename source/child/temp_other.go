@@ -7,5 +7,5 @@ import "os"
 // holdDir does nothing: this system has no such lock.
 func holdDir(string) (*os.File, error) { return nil, nil }
 
-// sweep does nothing: it is not known which directories are in use.
+// sweep does nothing: without locks it cannot know which directories are in use.
 func sweep(string) {}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLeftDirectoriesAreSwept: what a killed server left goes, what is in use stays.
+// TestLeftDirectoriesAreSwept checks that directories of killed servers are removed and those in use are kept.
 func TestLeftDirectoriesAreSwept(t *testing.T) {
 	temp := t.TempDir()
 	old := time.Now().Add(-time.Hour)
@@ -33,7 +33,7 @@ func TestLeftDirectoriesAreSwept(t *testing.T) {
 	if err := os.Chtimes(own, old, old); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, newFake(t, Options{TempDir: temp}), "rows 1") // another one sweeps, too
+	ask(t, newFake(t, Options{TempDir: temp}), "rows 1") // a second client sweeps, too
 	for dir, stays := range map[string]bool{left: false, held: true, own: true} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
 			t.Errorf("%s: %v", dir, err)

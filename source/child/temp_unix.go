@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// holdDir locks a private directory for as long as this process lives, or until
-// the file is closed.
+// holdDir locks a private directory until the file is closed or this process ends.
 func holdDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -23,12 +22,11 @@ func holdDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweepAge is how old a directory must be to be swept: a younger one may be about
-// to be locked.
+// sweepAge is the minimum age of a directory to be swept: a younger one may not be locked yet.
 const sweepAge = time.Minute
 
-// sweep removes the private directories in a folder that servers left which were
-// killed: those of this user that no process holds.
+// sweep removes private directories in a folder that killed servers left behind: those of this user that no process
+// has locked.
 func sweep(folder string) {
 	found, err := filepath.Glob(filepath.Join(folder, tempPrefix+"*"))
 	if err != nil {

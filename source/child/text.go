@@ -13,7 +13,7 @@ import (
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
-// bytesText writes a number of bytes for people.
+// bytesText formats a number of bytes for people.
 func bytesText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0 || n >= 10<<20:
@@ -27,8 +27,8 @@ func bytesText(n int64) string {
 	}
 }
 
-// FileStamp identifies the present contents of files by their identity, size and
-// time of change. A file that cannot be found is a DatabaseUnavailable.
+// FileStamp identifies the current contents of files by their identity, size and modification time. A missing file
+// is a DatabaseUnavailable error.
 func FileStamp(paths ...string) (string, error) {
 	var b strings.Builder
 	for _, path := range paths {
@@ -41,7 +41,7 @@ func FileStamp(paths ...string) (string, error) {
 	return b.String(), nil
 }
 
-// Stat is os.Stat with the error a source gives when its file is gone.
+// Stat is os.Stat, except that a missing file is the error that a source returns for it.
 func Stat(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
