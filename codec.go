@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// KindOf names the type of a body as stores and exports write it.
+// KindOf returns the name that stores and exports use for the type of a body.
 func KindOf(b Body) string {
 	switch b.(type) {
 	case Opened:
@@ -62,8 +62,8 @@ func KindOf(b Body) string {
 	}
 }
 
-// EncodeBody gives the kind and the JSON of a body, as clients see them; EncodeStored gives
-// those of an Unreadable as they are stored.
+// EncodeBody returns the kind of a body and its JSON as clients see it. To copy an Unreadable as it is stored, use
+// EncodeStored.
 func EncodeBody(b Body) (kind string, data []byte, err error) {
 	data, ok, err := appendBody(make([]byte, 0, sizeOf(b)), b)
 	if err != nil {
@@ -72,7 +72,7 @@ func EncodeBody(b Body) (kind string, data []byte, err error) {
 	if ok {
 		return KindOf(b), data, nil
 	}
-	// Without HTML escaping: the blocks of a model's message keep their bytes.
+	// Disable HTML escaping so that the blocks of a model's message keep their bytes.
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -82,8 +82,8 @@ func EncodeBody(b Body) (kind string, data []byte, err error) {
 	return KindOf(b), bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// EncodeStored is EncodeBody for whoever moves a log. An Unreadable keeps its kind and its
-// bytes: another version may be able to read it.
+// EncodeStored encodes a body for code that moves a log. Unlike EncodeBody it keeps the kind
+// and bytes of an Unreadable, because another version may be able to decode it.
 func EncodeStored(b Body) (kind string, data []byte, err error) {
 	if u, ok := b.(Unreadable); ok {
 		return u.Kind, []byte(u.Raw), nil
@@ -91,8 +91,8 @@ func EncodeStored(b Body) (kind string, data []byte, err error) {
 	return EncodeBody(b)
 }
 
-// ReadBody decodes a body that comes from a store. One that cannot be decoded is Unreadable,
-// so that the events around it can still be read.
+// ReadBody decodes a body that comes from a store. It returns an Unreadable for a body it cannot decode, so that the
+// events around it stay readable.
 func ReadBody(kind string, data []byte) Body {
 	b, err := DecodeBody(kind, data)
 	if err != nil {
@@ -101,8 +101,8 @@ func ReadBody(kind string, data []byte) Body {
 	return b
 }
 
-// DecodeBody reads what EncodeBody wrote. A kind this version does not know is an error,
-// never skipped: a log must not be misread.
+// DecodeBody decodes the output of EncodeBody. It rejects kinds this version does not know: skipping them would
+// misread the log.
 func DecodeBody(kind string, data []byte) (Body, error) {
 	switch kind {
 	case "opened":

@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// This file writes the bodies that every run has without reflection, in the very
-// bytes that encoding/json writes without HTML escaping. A test holds the two
-// together.
+// This file encodes the bodies that occur in every run without reflection. It produces the
+// same bytes as encoding/json without HTML escaping; a test compares the two.
 
-// appendBody appends the JSON of a body. ok is false for those that are left to
-// encoding/json: rare ones, and ones with something unusual in them.
+// appendBody appends the JSON of a body. It returns ok false for bodies it leaves to encoding/json: rare types, and
+// bodies with unusual values.
 func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 	o := object{dst: append(dst, '{')}
 	switch b := b.(type) {
@@ -22,9 +21,9 @@ func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 		o.opened(&b)
 	case UserMessage:
 		o.text("text", b.Text)
-		o.someText("context", b.Context)
-		o.someText("id", b.ID)
-		o.someRaw("where", b.Where)
+		o.optText("context", b.Context)
+		o.optText("id", b.ID)
+		o.optRaw("where", b.Where)
 	case Imported:
 		o.imported(b.Turns)
 	case AssistantMessage:
@@ -33,7 +32,7 @@ func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 		o.result(&b)
 	case RunStarted:
 		if len(b.Attributes) > 0 {
-			return dst, false, nil // sorted by their names
+			return dst, false, nil // encoding/json sorts the members by name
 		}
 		o.started(&b)
 	case RunFinished:
@@ -55,10 +54,10 @@ func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 	default:
 		return dst, false, nil
 	}
-	return append(o.dst, '}'), !o.odd, o.err
+	return append(o.dst, '}'), !o.unsupported, o.err
 }
 
-// sizeOf is about how long the JSON of a body is, so that one buffer will do.
+// sizeOf estimates the length of a body's JSON, so that one buffer allocation is enough.
 func sizeOf(b Body) int {
 	n := 0
 	switch b := b.(type) {
@@ -83,8 +82,8 @@ func sizeOf(b Body) int {
 func (o *object) opened(b *Opened) {
 	o.text("assistant", b.Assistant)
 	o.text("model", b.Model)
-	o.someText("tier", b.Tier)
-	o.someText("effort", b.Effort)
+	o.optText("tier", b.Tier)
+	o.optText("effort", b.Effort)
 	o.texts("sources", b.Sources)
 	o.text("system", b.System)
 	o.text("tools", b.Tools)
@@ -108,8 +107,8 @@ func (o *object) imported(turns []TextTurn) {
 
 func (o *object) message(b *AssistantMessage) {
 	o.number("step", int64(b.Step))
-	o.someText("upstream", b.Upstream)
-	o.someText("request", b.Request)
+	o.optText("upstream", b.Upstream)
+	o.optText("request", b.Request)
 	o.text("model", b.Model)
 	o.key("blocks")
 	if b.Blocks == nil {
@@ -133,21 +132,21 @@ func (o *object) result(b *ToolResult) {
 	o.text("name", b.Name)
 	o.text("content", b.Content)
 	o.flag("is_error", b.IsError)
-	o.someText("fault", b.Fault)
-	o.someNumber("millis", b.Millis)
+	o.optText("fault", b.Fault)
+	o.optNumber("millis", b.Millis)
 	o.flag("cache_hit", b.CacheHit)
-	o.someTime("ran_at", b.RanAt)
+	o.optTime("ran_at", b.RanAt)
 	if b.Result != nil {
 		o.key("result")
 		o.stored(b.Result)
 	}
-	o.someRaw("chart", b.Chart)
-	o.someRaw("detail", b.Detail)
+	o.optRaw("chart", b.Chart)
+	o.optRaw("detail", b.Detail)
 	if b.Cost != (Cost{}) {
 		o.cost(b.Cost)
 	}
-	o.someText("by", b.By)
-	o.someText("told", b.Told)
+	o.optText("by", b.By)
+	o.optText("told", b.Told)
 	if len(b.Statements) > 0 {
 		o.key("statements")
 		o.dst = append(o.dst, '[')
@@ -161,11 +160,11 @@ func (o *object) result(b *ToolResult) {
 
 func (o *object) statement(s *Statement) {
 	o.text("sql", s.SQL)
-	o.someText("source", s.Source)
+	o.optText("source", s.Source)
 	o.text("outcome", s.Outcome)
 	o.texts("tables", s.Tables)
 	o.texts("columns", s.Columns)
-	o.someNumber("row_count", int64(s.RowCount))
+	o.optNumber("row_count", int64(s.RowCount))
 	o.flag("in_browser", s.InBrowser)
 	o.dst = append(o.dst, '}')
 }
@@ -173,8 +172,8 @@ func (o *object) statement(s *Statement) {
 func (o *object) stored(r *StoredResult) {
 	o.dst = append(o.dst, '{')
 	o.text("id", r.ID)
-	o.someText("source", r.Source)
-	o.someText("sql", r.SQL)
+	o.optText("source", r.Source)
+	o.optText("sql", r.SQL)
 	o.key("columns")
 	if r.Columns == nil {
 		o.dst = append(o.dst, "null"...)
@@ -183,7 +182,7 @@ func (o *object) stored(r *StoredResult) {
 		for i := range r.Columns {
 			o.element(i)
 			o.text("name", r.Columns[i].Name)
-			o.someText("kind", r.Columns[i].Kind)
+			o.optText("kind", r.Columns[i].Kind)
 			o.dst = append(o.dst, '}')
 		}
 		o.dst = append(o.dst, ']')
@@ -206,13 +205,13 @@ func (o *object) stored(r *StoredResult) {
 
 func (o *object) started(b *RunStarted) {
 	o.text("door", b.Door)
-	o.someText("on_disconnect", b.OnDisconnect)
-	o.someText("request_id", b.RequestID)
+	o.optText("on_disconnect", b.OnDisconnect)
+	o.optText("request_id", b.RequestID)
 	o.flag("unattended", b.Unattended)
-	o.someText("key", b.Key)
+	o.optText("key", b.Key)
 	o.texts("roles", b.Roles)
-	o.someNumber("max_tokens", int64(b.MaxTokens))
-	o.someText("trace", b.Trace)
+	o.optNumber("max_tokens", int64(b.MaxTokens))
+	o.optText("trace", b.Trace)
 }
 
 func (o *object) answered(b *Answered) {
@@ -238,28 +237,28 @@ func (o *object) answered(b *Answered) {
 			o.number("start", int64(u.Start))
 			o.number("end", int64(u.End))
 			o.text("text", u.Text)
-			o.someText("reason", u.Reason)
+			o.optText("reason", u.Reason)
 			o.dst = append(o.dst, '}')
 		}
 		o.dst = append(o.dst, ']')
 	}
-	o.someRaw("chart", b.Chart)
+	o.optRaw("chart", b.Chart)
 }
 
 func (o *object) cite(c *Cite) {
 	o.number("start", int64(c.Start))
 	o.number("end", int64(c.End))
 	o.text("text", c.Text)
-	o.someText("result", c.Result)
+	o.optText("result", c.Result)
 	if c.Row != nil {
 		o.number("row", int64(*c.Row))
 	}
-	o.someText("column", c.Column)
-	o.someText("formula", c.Formula)
-	o.someText("value", c.Value)
+	o.optText("column", c.Column)
+	o.optText("formula", c.Formula)
+	o.optText("value", c.Value)
 	o.key("confidence")
 	if f := math.Abs(c.Confidence); f != 0 && f < 1e-6 || !(f < 1e21) {
-		o.odd = true // with an exponent, or no number
+		o.unsupported = true // it has an exponent, or is not a number
 		return
 	}
 	o.dst = strconv.AppendFloat(o.dst, c.Confidence, 'f', -1, 64)
@@ -274,12 +273,12 @@ func (o *object) usage(u Usage) {
 	o.key("usage")
 	o.dst = append(o.dst, '{')
 	o.number("input", u.Input)
-	o.someNumber("cache_write_5m", u.CacheWrite5m)
-	o.someNumber("cache_write_1h", u.CacheWrite1h)
-	o.someNumber("cache_read", u.CacheRead)
+	o.optNumber("cache_write_5m", u.CacheWrite5m)
+	o.optNumber("cache_write_1h", u.CacheWrite1h)
+	o.optNumber("cache_read", u.CacheRead)
 	o.number("output", u.Output)
-	o.someNumber("thinking", u.Thinking)
-	o.someNumber("searches", u.Searches)
+	o.optNumber("thinking", u.Thinking)
+	o.optNumber("searches", u.Searches)
 	o.flag("estimated", u.Estimated)
 	o.dst = append(o.dst, '}')
 }
@@ -292,16 +291,15 @@ func (o *object) cost(c Cost) {
 	o.dst = append(o.dst, '}')
 }
 
-// object is a JSON object that is being written. Methods whose names begin with
-// some leave out what is empty, as omitempty does.
+// object is a JSON object under construction. Methods whose names begin with opt leave out empty values, like
+// omitempty.
 type object struct {
-	dst []byte
-	odd bool // something is left to encoding/json
-	err error
+	dst         []byte
+	unsupported bool // some value must be left to encoding/json
+	err         error
 }
 
-// key begins a member. A value never ends with an opening brace, so what stands
-// there tells whether it is the first.
+// key begins a member. No value ends with an opening brace, so a trailing "{" means that this is the first member.
 func (o *object) key(name string) {
 	if o.dst[len(o.dst)-1] != '{' {
 		o.dst = append(o.dst, ',')
@@ -311,7 +309,7 @@ func (o *object) key(name string) {
 	o.dst = append(o.dst, '"', ':')
 }
 
-// element begins the object at place i of an array.
+// element begins the object at index i of an array.
 func (o *object) element(i int) {
 	if i > 0 {
 		o.dst = append(o.dst, ',')
@@ -324,7 +322,7 @@ func (o *object) text(name, v string) {
 	o.dst = appendString(o.dst, v)
 }
 
-func (o *object) someText(name, v string) {
+func (o *object) optText(name, v string) {
 	if v != "" {
 		o.text(name, v)
 	}
@@ -345,12 +343,12 @@ func (o *object) texts(name string, v []string) {
 	o.dst = append(o.dst, ']')
 }
 
-func (o *object) someTime(name string, v time.Time) {
+func (o *object) optTime(name string, v time.Time) {
 	if v.IsZero() {
 		return
 	}
 	if v.Location() != time.UTC || v.Year() < 0 || v.Year() > 9999 {
-		o.odd = true
+		o.unsupported = true
 		return
 	}
 	o.key(name)
@@ -363,7 +361,7 @@ func (o *object) number(name string, v int64) {
 	o.dst = strconv.AppendInt(o.dst, v, 10)
 }
 
-func (o *object) someNumber(name string, v int64) {
+func (o *object) optNumber(name string, v int64) {
 	if v != 0 {
 		o.number(name, v)
 	}
@@ -376,14 +374,14 @@ func (o *object) flag(name string, v bool) {
 	}
 }
 
-func (o *object) someRaw(name string, v json.RawMessage) {
+func (o *object) optRaw(name string, v json.RawMessage) {
 	if len(v) > 0 {
 		o.key(name)
 		o.raw(v)
 	}
 }
 
-// raw appends what is JSON already, without blanks between its tokens.
+// raw appends a value that is already JSON and removes the whitespace between its tokens.
 func (o *object) raw(v json.RawMessage) {
 	switch {
 	case v == nil:
@@ -391,17 +389,17 @@ func (o *object) raw(v json.RawMessage) {
 	case isPlainText(v):
 		o.dst = append(o.dst, v...)
 	default:
-		tight := bytes.NewBuffer(o.dst)
-		if err := json.Compact(tight, v); err != nil {
+		compact := bytes.NewBuffer(o.dst)
+		if err := json.Compact(compact, v); err != nil {
 			o.err = err
 			return
 		}
-		o.dst = tight.Bytes()
+		o.dst = compact.Bytes()
 	}
 }
 
-// isPlainText reports whether a block is a text and nothing else, in the form in
-// which nearly all of them come, so that a long text is not parsed.
+// isPlainText reports whether raw is a text block in its usual form, with no other members. It spares parsing long
+// texts.
 func isPlainText(raw []byte) bool {
 	const head, tail = `{"type":"text","text":"`, `"}`
 	if len(raw) < len(head)+len(tail) || string(raw[:len(head)]) != head || string(raw[len(raw)-len(tail):]) != tail {
@@ -422,13 +420,13 @@ func isPlainText(raw []byte) bool {
 		switch inner[i] {
 		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		default:
-			return false // \u too
+			return false // includes \u
 		}
 	}
 	return true
 }
 
-// safe are the bytes that stand for themselves in a JSON string.
+// safe marks the bytes that need no escaping in a JSON string.
 var safe = func() (s [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		s[c] = c != '"' && c != '\\'
@@ -436,7 +434,7 @@ var safe = func() (s [256]bool) {
 	return s
 }()
 
-// appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// appendString appends a JSON string. It replaces bytes that are not UTF-8 with U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// reflected is the JSON of a body as encoding/json writes it, or nil.
+// reflected returns the JSON of a body as encoding/json writes it, or nil.
 func reflected(b footnote.Body) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -29,7 +29,7 @@ func same(t *testing.T, b footnote.Body) {
 	}
 }
 
-// TestBodiesAreWrittenAsEncodingJSONDoes compares, over full, empty and odd bodies.
+// TestBodiesAreWrittenAsEncodingJSONDoes compares both encoders on full, empty and unusual bodies.
 func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 	all := make([]byte, 256)
 	for i := range all {
@@ -81,7 +81,7 @@ func FuzzBodiesAreWrittenAsEncodingJSONDoes(f *testing.F) {
 	})
 }
 
-// BenchmarkEncodeBody encodes what the end of a short answer writes.
+// BenchmarkEncodeBody encodes the events at the end of a short answer.
 func BenchmarkEncodeBody(b *testing.B) {
 	text := bytes.Repeat([]byte("Orders grew by 12 % in May. "), 10)
 	bodies := []footnote.Body{

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Code says what kind of failure an Error is. Programs branch on it; the values
-// are part of the public contract and never change.
+// Code identifies the kind of failure of an Error. Programs branch on it; the values are part of the public contract
+// and never change.
 type Code string
 
-// The codes a client can see. The HTTP status of each is decided in one table,
-// in package httpapi.
+// The codes a client can see. One table in package httpapi maps each to its HTTP status.
 const (
 	InputTooLong         Code = "input_too_long"
 	InvalidRequest       Code = "invalid_request"
@@ -22,8 +21,8 @@ const (
 	ModelNotFound        Code = "model_not_found"
 	Conflict             Code = "conflict"
 	CallUnknown          Code = "call_unknown"  // an answer to a call that was never open
-	CallAnswered         Code = "call_answered" // an answer to a call that has another one
-	CallClosed           Code = "call_closed"   // an answer that came too late, or is not the client's to give
+	CallAnswered         Code = "call_answered" // an answer to a call that already has another answer
+	CallClosed           Code = "call_closed"   // an answer that came too late, or that the client may not give
 	TooLarge             Code = "too_large"
 	RateLimited          Code = "rate_limited"
 	BudgetExceeded       Code = "budget_exceeded"
@@ -31,8 +30,8 @@ const (
 	ModelUnavailable     Code = "model_unavailable"
 	DatabaseUnavailable  Code = "database_unavailable"
 	StorageUnavailable   Code = "storage_unavailable"
-	StorageDamaged       Code = "storage_damaged"    // a part of what is stored cannot be read, and waiting does not help
-	MarketUnavailable    Code = "market_unavailable" // a part of the market data is away
+	StorageDamaged       Code = "storage_damaged"    // some stored data cannot be read, and waiting does not help
+	MarketUnavailable    Code = "market_unavailable" // some market data is unavailable
 	AgentTimeout         Code = "agent_timeout"
 )
 
@@ -41,12 +40,12 @@ const (
 type Error struct {
 	Code       Code
 	Message    string
-	RetryAfter time.Duration // how long a client should wait; 0 when unknown
-	Limit      *OverLimit    // the limit that was reached; nil when it was none of ours
+	RetryAfter time.Duration // how long the client should wait; 0 when unknown
+	Limit      *OverLimit    // the limit that was reached; nil if it was none of ours
 	Err        error
 }
 
-// Errorf makes an Error without a cause.
+// Errorf returns an Error without a cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -60,8 +59,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of the first Error in err's chain, and Internal for an
-// error nobody classified. CodeOf(nil) is the empty code.
+// CodeOf returns the code of the first Error in err's chain, and Internal if there is none. CodeOf(nil) is the empty
+// code.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -72,8 +71,8 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// MessageOf returns the text of err that may be shown to a user: the Message of
-// the first Error in its chain, or a constant sentence when nobody classified it.
+// MessageOf returns the text of err that may be shown to a user: the Message of the first Error in its chain, or a
+// constant sentence if there is none.
 func MessageOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Message

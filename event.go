@@ -5,76 +5,75 @@ import (
 	"time"
 )
 
-// Event is one durable, numbered fact of a stream. A stream is a conversation or
-// a document. Order is Seq (from 1, without gaps), never Time.
+// Event is one durable, numbered fact in a stream. A stream is a conversation or a document. Seq (from 1, without
+// gaps) defines the order of events, never Time.
 type Event struct {
 	Stream string
 	Seq    int64
 	Time   time.Time
-	Run    string // the run it belongs to; empty outside of one
+	Run    string // the run it belongs to; empty outside a run
 	Body   Body
 }
 
-// Body is the content of an event. It is a sealed union: only the types of this
-// package implement it, so a switch over it can be read as complete.
+// Body is the content of an event. It is a sealed union: only the types of this package implement it, so a switch
+// over it can be checked for completeness.
 type Body interface{ isBody() }
 
 // Digest names a blob by its content: "sha256:" and 64 hex digits.
 type Digest = string
 
-// Opened is the first event of a conversation. Assistant, sources, system and
-// tools stay as they are for its whole life; a change would void the model's
-// thinking and its prompt cache.
+// Opened is the first event of a conversation. Assistant, sources, system and tools never change
+// during the conversation: a change would invalidate the model's thinking and its prompt cache.
 type Opened struct {
 	Assistant string   `json:"assistant"`
 	Model     string   `json:"model"`
-	Tier      string   `json:"tier,omitempty"`   // one of the assistant's, when it was chosen
-	Effort    string   `json:"effort,omitempty"` // of the tier: EffortOff, or a level the model knows; empty: the process's own
+	Tier      string   `json:"tier,omitempty"`   // one of the assistant's tiers, if one was chosen
+	Effort    string   `json:"effort,omitempty"` // EffortOff, or a level the model knows; empty: the process default
 	Sources   []string `json:"sources,omitempty"`
 	System    Digest   `json:"system"` // blob: the JSON array of system blocks, frozen
 	Tools     Digest   `json:"tools"`  // blob: the JSON array of tool definitions, frozen
 }
 
-// EffortOff is the effort of a model that is to answer without thinking first.
+// EffortOff is the effort of a model that answers without thinking first.
 const EffortOff = "off"
 
-// UserMessage is what a person said. Context is text of our own that stands
-// after it for the model and is not shown (a changed schema, today's date).
+// UserMessage is a message from a person. Context is text of our own that follows it in the
+// model's history and is not shown to the person (a changed schema, today's date).
 type UserMessage struct {
 	Text    string `json:"text"`
 	Context string `json:"context,omitempty"`
-	ID      string `json:"id,omitempty"` // the client's own name for it, where it has one
-	// Where is where it was asked, in the words of the assistant's setting: which chart.
+	ID      string `json:"id,omitempty"` // the client's own id for it, if any
+	// Where is the place of the question, in the format of the assistant's setting: which chart, for example.
 	Where json.RawMessage `json:"where,omitempty"`
 }
 
-// Imported is what was said before a conversation came to us, as its client tells
-// it: text, and nothing else of it is believed. One event holds it all.
+// Imported is the earlier part of a conversation that began elsewhere, as its client reports it. Only its text is
+// trusted. One event holds all of it.
 type Imported struct {
 	Turns []TextTurn `json:"turns"`
 }
 
-// TextTurn is something that was said.
+// TextTurn is one message of an imported conversation.
 type TextTurn struct {
 	Role string `json:"role"` // "user" or "assistant"
 	Text string `json:"text"`
 }
 
-// AssistantMessage is one complete model call: its blocks exactly as they came.
-// A tool call is a block of it and is stored nowhere else.
+// AssistantMessage is one complete model call, with its blocks exactly as they arrived. A tool call is one of the
+// blocks and is stored nowhere else.
 type AssistantMessage struct {
 	Step       int               `json:"step"`               // from 1 within the run
 	Upstream   string            `json:"upstream,omitempty"` // the vendor's message id
 	Request    string            `json:"request,omitempty"`  // the vendor's request id
-	Model      string            `json:"model"`              // the one that really served
+	Model      string            `json:"model"`              // the model that served the call
 	Blocks     []json.RawMessage `json:"blocks"`
 	StopReason string            `json:"stop_reason"`
 	Usage      Usage             `json:"usage"`
 	Cost       Cost              `json:"cost"`
-	Millis     int64             `json:"millis,omitempty"` // of the call, its last attempt alone
+	Millis     int64             `json:"millis,omitempty"` // duration of the call's last attempt
 }
 
-// ToolResult answers one tool call. Whoever closes an open call appends it.
+// ToolResult answers one tool call. The component that closes the open call appends it.
 type ToolResult struct {
 	CallID   string          `json:"call_id"`
 	Name     string          `json:"name"`
@@ -83,72 +82,70 @@ type ToolResult struct {
 	Fault    string          `json:"fault,omitempty"` // of a statement: FaultRefused, FaultFailed or FaultLimited
 	Millis   int64           `json:"millis,omitempty"`
 	CacheHit bool            `json:"cache_hit,omitempty"`
-	RanAt    time.Time       `json:"ran_at,omitzero"`  // of a hit: when the statement ran whose rows these are
-	Result   *StoredResult   `json:"result,omitempty"` // the rows, where there are any
+	RanAt    time.Time       `json:"ran_at,omitzero"`  // of a cache hit: when these rows were read
+	Result   *StoredResult   `json:"result,omitempty"` // the rows, if any
 	Chart    json.RawMessage `json:"chart,omitempty"`  // a checked chart, from show_chart
-	Detail   json.RawMessage `json:"detail,omitempty"` // more for a page to show, such as a diff; the model does not read it
-	Cost     Cost            `json:"cost,omitzero"`    // of a tool that has a price
+	Detail   json.RawMessage `json:"detail,omitempty"` // for the page only, such as a diff; not shown to the model
+	Cost     Cost            `json:"cost,omitzero"`    // for a tool that has a price
 	By       string          `json:"by,omitempty"`     // "server", "client", "user" or "recovery"
-	// Told names the bytes of a client's answer as it came, so that the same answer
-	// is known again. Only set when By is "client".
+	// Told is the digest of a client's answer as received. It detects the same answer sent again. It is set only when
+	// By is "client".
 	Told Digest `json:"told,omitempty"`
-	// Statements are those of the call, in the order in which they ended.
+	// Statements lists the statements of the call in the order in which they ended.
 	Statements []Statement `json:"statements,omitempty"`
 }
 
-// What kept a tool's statement from giving its rows.
+// The reasons why a tool's statement returned no rows.
 const (
-	FaultRefused = "refused" // it was not let through
+	FaultRefused = "refused" // access control rejected it
 	FaultFailed  = "failed"  // the database could not run it
-	FaultLimited = "limited" // it ran into a limit
+	FaultLimited = "limited" // it exceeded a limit
 )
 
-// ApprovalAsked says that a call waits for a person.
+// ApprovalAsked records that a call waits for a person's approval.
 type ApprovalAsked struct {
 	ApprovalID string `json:"approval_id"`
 	CallID     string `json:"call_id"`
 }
 
-// ApprovalGiven is the person's decision.
+// ApprovalGiven records the person's decision.
 type ApprovalGiven struct {
 	ApprovalID string `json:"approval_id"`
 	CallID     string `json:"call_id"`
 	Approved   bool   `json:"approved"`
 	Reason     string `json:"reason,omitempty"`
 	User       string `json:"user,omitempty"`
-	// Always approves the later calls of Tool in this conversation, too.
+	// Always approves later calls of Tool in this conversation, too.
 	Always bool   `json:"always,omitempty"`
 	Tool   string `json:"tool,omitempty"`
 }
 
-// RunStarted opens a run. The log holds what recovery needs to go on with it.
+// RunStarted opens a run. It holds what recovery needs to continue the run.
 type RunStarted struct {
-	Door         string `json:"door"`                    // which protocol asked
+	Door         string `json:"door"`                    // the protocol of the request
 	OnDisconnect string `json:"on_disconnect,omitempty"` // "cancel" or "continue"
 	RequestID    string `json:"request_id,omitempty"`
-	// Unattended says that nobody can answer calls or approve them: instead of
-	// parking, the run tells the model so.
+	// Unattended is set when nobody can answer or approve calls. The run then tells the model so instead of parking.
 	Unattended bool `json:"unattended,omitempty"`
-	// Key is the id of the stored API key that asked, if one did: the run ends when
-	// that is revoked, whoever drives it then.
+	// Key is the id of the stored API key that made the request, if any. Revoking it ends the run, whoever drives the
+	// run at that time.
 	Key string `json:"key,omitempty"`
-	// Roles and Attributes of who asked, as they were then: who goes on with a run
-	// whose owner died acts for the same principal.
+	// Roles and Attributes of the caller when the run started. A server that takes over the run after its owner died
+	// acts for the same principal.
 	Roles      []string          `json:"roles,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	MaxTokens  int               `json:"max_tokens,omitempty"` // output limit for each model call; 0: the model's own
-	// Trace is the traceparent under which later parts of the run are followed, at
-	// whichever server; empty when nobody follows it.
+	// Trace is the traceparent for later parts of the run, on any server; empty when the run is not traced.
 	Trace string `json:"trace,omitempty"`
 }
 
-// RunParked says that a run waits for answers to Calls, at most until Deadline.
+// RunParked records that a run waits for answers to Calls, at most until Deadline.
 type RunParked struct {
 	Calls    []string  `json:"calls"`
 	Deadline time.Time `json:"deadline"`
 }
 
-// RunResumed says that the run goes on, after a park or after its owner died.
+// RunResumed records that the run continues, after a park or after its owner died.
 type RunResumed struct {
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"` // "answered", "deadline", "recovered"
@@ -167,8 +164,7 @@ type RunFinished struct {
 type RunFailed struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"` // safe to show
-	// RetryAfterMillis is how long the upstream asked to be left alone; 0 when it
-	// did not say.
+	// RetryAfterMillis is the delay the upstream asked for; 0 if it gave none.
 	RetryAfterMillis int64 `json:"retry_after_ms,omitempty"`
 
 	Steps  int   `json:"steps,omitempty"`
@@ -177,8 +173,7 @@ type RunFailed struct {
 	Millis int64 `json:"millis"`
 }
 
-// RunStopped ends a run that somebody ended: a person, a client that left, or a
-// server that was going down.
+// RunStopped ends a run that was stopped: by a person, a client that disconnected, or a server shutting down.
 type RunStopped struct {
 	By     string `json:"by"` // "user", "disconnect", "shutdown", "interrupted", "stop_string", "revoked"
 	Steps  int    `json:"steps,omitempty"`
@@ -187,22 +182,22 @@ type RunStopped struct {
 	Millis int64  `json:"millis"`
 }
 
-// StepFailed records a model call that broke off. What had been shown of it is
-// kept here for the reader; it never becomes history.
+// StepFailed records a model call that broke off. It keeps the text that was already shown, for the reader; that text
+// never becomes history.
 type StepFailed struct {
 	Step    int    `json:"step"`
 	Attempt int    `json:"attempt"`
 	Partial string `json:"partial,omitempty"`
 	Code    Code   `json:"code"`
-	Usage   Usage  `json:"usage"` // estimated when the upstream did not say
+	Usage   Usage  `json:"usage"` // estimated if the upstream did not report it
 	Cost    Cost   `json:"cost"`
-	// Lost says that the process died during the call. What it has used is not known,
-	// and taken to be all that was reserved for it.
+	// Lost is set when the process died during the call. The actual usage is then unknown, and the whole reservation
+	// counts as used.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// Segmented cuts the history: what came before FromSeq is replaced by Summary. The
-// usage is that of the model call which made it.
+// Segmented cuts the history: Summary replaces everything before FromSeq. The usage is that of the model call that
+// wrote the summary.
 type Segmented struct {
 	FromSeq int64  `json:"from_seq"`
 	Summary string `json:"summary"`
@@ -211,8 +206,7 @@ type Segmented struct {
 	Cost    Cost   `json:"cost,omitzero"`
 }
 
-// Rewound takes back everything after ToSeq for the history (an edit, a
-// regenerate). The log itself is never rewritten.
+// Rewound removes everything after ToSeq from the history (an edit, a regenerate). The log itself is never rewritten.
 type Rewound struct {
 	ToSeq int64 `json:"to_seq"`
 }
@@ -225,8 +219,8 @@ type Answered struct {
 	Chart      json.RawMessage `json:"chart,omitempty"`
 }
 
-// Titled names the conversation. Auto is set on the titles that nobody chose; the
-// usage is that of the model call which made one.
+// Titled names the conversation. Auto is set when no person chose the title; the usage is that of the model call that
+// wrote it.
 type Titled struct {
 	Title string `json:"title"`
 	Auto  bool   `json:"auto,omitempty"`
@@ -241,51 +235,51 @@ type Feedback struct {
 	Words string `json:"words,omitempty"`
 }
 
-// Spent is what a model call has used that belongs to no conversation: a statement
-// that was written, a side job of a client's.
+// Spent records the usage of a model call that belongs to no conversation, such as one that writes a statement or
+// does a client's side job.
 type Spent struct {
 	Model string `json:"model"`
 	Usage Usage  `json:"usage"`
 	Cost  Cost   `json:"cost"`
 	Lost  bool   `json:"lost,omitempty"` // as in StepFailed
-	// Conversation is in whose balance it counts, too: its title was not taken, say.
+	// Conversation names the conversation whose balance is charged as well, for example when its generated title was
+	// discarded.
 	Conversation string `json:"conversation,omitempty"`
 }
 
-// QueryRun is a query that a person ran beside the conversation: one of a model's,
-// edited, or one of their own. Its rows are a result like any other.
+// QueryRun is a query that a person ran beside the conversation: either an edited query
+// of the model's, or one of their own. Its rows are a result like any other.
 type QueryRun struct {
 	Result   StoredResult `json:"result"`
 	Replaces string       `json:"replaces,omitempty"` // id of the result whose query was edited
 	By       string       `json:"by,omitempty"`       // the user
 	Millis   int64        `json:"millis,omitempty"`
-	Tables   []string     `json:"tables,omitempty"` // that it reads, as in Statement
+	Tables   []string     `json:"tables,omitempty"` // the tables it reads, as in Statement
 }
 
-// DrawingChanged changes a document of drawings: the drawing with ID is as Drawing
-// says from then on. What undoes a change is a change of its own.
+// DrawingChanged changes a document of drawings: from then on, Drawing is the drawing with that ID. Undoing a change
+// is another change.
 type DrawingChanged struct {
 	ID      string          `json:"id"`
 	Action  string          `json:"action"`            // "create", "update", "remove", "undo", "redo" or "import"
-	Drawing json.RawMessage `json:"drawing,omitempty"` // after the change; nil: it is gone
+	Drawing json.RawMessage `json:"drawing,omitempty"` // after the change; nil: removed
 	By      string          `json:"by"`                // "agent" or "human"
-	User    string          `json:"user,omitempty"`    // whose doing it was, or who asked the agent
+	User    string          `json:"user,omitempty"`    // the person who made the change or asked the agent for it
 	Reason  string          `json:"reason,omitempty"`
-	// Conversation, Run and CallID name the call of an agent's change. CallID alone is
-	// a client's own name for a human's: a change is made once under a name.
+	// Conversation, Run and CallID identify the call that made an agent's change. For a human's change
+	// only CallID is set, to the client's own id: a change with the same id is made only once.
 	Conversation string `json:"conversation,omitempty"`
 	Run          string `json:"run,omitempty"`
 	CallID       string `json:"call_id,omitempty"`
-	// Step is the sequence of the first of several events that are one change, and are
-	// undone together; 0: the event is one alone.
+	// Step groups events that are one change and are undone together: it is the sequence of the first of them; 0: the
+	// event stands alone.
 	Step int64 `json:"step,omitempty"`
-	// Reverts is the step that an undo takes back, or a redo makes again.
+	// Reverts is the step that an undo reverts or a redo applies again.
 	Reverts int64 `json:"reverts,omitempty"`
 }
 
-// WorkspaceChanged changes a file of a workspace document. The contents before and
-// after are blobs of its stream, so that a change can be shown and taken back; those
-// of files over the size that is kept have a digest and no blob.
+// WorkspaceChanged changes a file of a workspace document. The contents before and after are blobs of its stream, so
+// that a change can be shown and reverted. Files over the size limit for keeping have a digest and no blob.
 type WorkspaceChanged struct {
 	Path   string `json:"path"` // relative to the workspace, with slashes
 	Op     string `json:"op"`   // "create", "write" or "delete"
@@ -294,21 +288,20 @@ type WorkspaceChanged struct {
 	Size   int64  `json:"size"`           // bytes of the file after the change
 	Kept   bool   `json:"kept,omitempty"` // the content after the change is a blob
 	Diff   string `json:"diff,omitempty"` // unified; empty for binary and large files
-	// Tool is what changed it: "Write", "Edit", "Bash", "template" for the files a
-	// workspace begins with, "revert" for a person who went back to an earlier
-	// content, or "outside" for what was found changed.
+	// Tool is the origin of the change: "Write", "Edit", "Bash", "template" for the initial files of a workspace,
+	// "revert" for a person who restored an earlier content, or "outside" for a change made by something else.
 	Tool         string `json:"tool"`
 	Conversation string `json:"conversation"`
 	CallID       string `json:"call_id,omitempty"`
 }
 
-// Unreadable stands for an event whose stored body cannot be decoded: it is damaged, of a
-// kind this version does not know, or not there at all. Only reading makes one, and no
-// append takes one. What reads a log passes over it, and says that it is there.
+// Unreadable stands for an event whose stored body cannot be decoded: it is damaged, missing, or of a kind this
+// version does not know. Only reads produce one, and appends reject it. Log readers skip it and report that it
+// exists.
 type Unreadable struct {
-	Kind   string `json:"kind,omitempty"` // as it is stored; empty when that is not known either
+	Kind   string `json:"kind,omitempty"` // the stored kind; empty if unknown
 	Reason string `json:"-"`              // for operators: it may quote the store
-	Raw    string `json:"-"`              // the body as it is stored, for whoever moves the log
+	Raw    string `json:"-"`              // the stored body, for code that moves the log
 }
 
 func (Opened) isBody()           {}
@@ -336,8 +329,8 @@ func (WorkspaceChanged) isBody() {}
 func (Spent) isBody()            {}
 func (Unreadable) isBody()       {}
 
-// Terminal reports whether b ends a run. A run has exactly one such event. One that cannot
-// be read ends it all the same: its kind says so.
+// Terminal reports whether b ends a run. A run has exactly one such event. An Unreadable counts if its kind is
+// terminal.
 func Terminal(b Body) bool {
 	switch b := b.(type) {
 	case RunFinished, RunFailed, RunStopped:

@@ -8,9 +8,8 @@ import (
 
 const module = "github.com/footnotehq/footnote"
 
-// banned lists, for packages by their path below the module, what must not be
-// among their dependencies, direct or not: other packages of the module begin
-// with "/".
+// banned maps packages (paths below the module) to the packages they must not depend on, directly or indirectly.
+// Packages of this module begin with "/".
 var banned = map[string][]string{
 	"":                  {"/", "net/http", "database/sql", "os/exec"},
 	"/history":          {"/agent", "/store", "net/http", "database/sql"},
@@ -69,7 +68,7 @@ var banned = map[string][]string{
 	"/cmd/footnote":     {"testing"},
 }
 
-// sdk is the vendor's module, which one package alone may import.
+// sdk is the vendor's module, which only one package may import.
 const sdk = "github.com/anthropics/anthropic-sdk-go"
 
 func TestArrowsPointInward(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Admin is the role of who may see what others of the organisation have asked and used.
+// Admin is the role that may see what other people in the organisation asked and used.
 const Admin = "admin"
 
-// Principal is who acts. It comes from a credential and server state, never from
-// a request body, a header of an unknown peer, or text.
+// Principal is the caller. It comes from a credential and server state, never from a request body, a header of an
+// unknown peer, or text.
 type Principal struct {
 	Org        string            `json:"org"`
 	User       string            `json:"user"`
@@ -21,22 +21,21 @@ type Principal struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
-// Owner reports whether p may see what belongs to org and user.
+// Owner reports whether p is the owner of what belongs to org and user.
 func (p Principal) Owner(org, user string) bool { return p.Org == org && p.User == user }
 
 // Has reports whether p has a role.
 func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }
 
-// maxName is how many bytes a name of a principal may have.
+// maxName is the largest length of a principal's name, in bytes.
 const maxName = 512
 
-// Check reports what is wrong with a principal: a name, role or attribute that would be
-// read as another, or as more than one, where it is written. It goes into logs, headers,
-// settings of databases and the audit.
+// Check returns an error if a name, role or attribute of the principal could be misread as another, or
+// as several, where it is written: in logs, headers, database settings and the audit log.
 func (p Principal) Check() error {
 	fields := []struct {
 		what, text string
-		empty      bool // it may be
+		empty      bool // may be empty
 	}{{"the organisation", p.Org, false}, {"the user", p.User, false}}
 	for _, role := range p.Roles {
 		fields = append(fields, struct {
@@ -64,7 +63,7 @@ func (p Principal) Check() error {
 	return nil
 }
 
-// badName says why a text cannot be a name; it is empty for one that can.
+// badName returns why s cannot be a name, or "" if it can.
 func badName(s string) string {
 	switch {
 	case s == "":
@@ -79,14 +78,13 @@ func badName(s string) string {
 	return ""
 }
 
-// unseen reports whether a character breaks a line, changes the direction of text, or
-// does not show at all. The joiners of some scripts (U+200C and U+200D) are let be:
-// names are written with them.
+// unseen reports whether a character breaks a line, changes the direction of text, or is
+// invisible. It allows the joiners U+200C and U+200D: names in some scripts need them.
 func unseen(r rune) bool {
 	switch {
 	case r == '\u200c' || r == '\u200d':
 		return false
-	case r >= 0xe0000 && r <= 0xe0fff: // tags, and selectors beyond the common ones
+	case r >= 0xe0000 && r <= 0xe0fff: // tags, and variation selectors beyond the common ones
 		return true
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
@@ -94,14 +92,14 @@ func unseen(r rune) bool {
 
 type principalKey struct{}
 
-// WithPrincipal returns a context in which sources show what p may see. Who gives a
-// source the context of a request or a run must have said so: a source with rows of
-// several owners shows none to nobody.
+// WithPrincipal returns a context in which sources show the rows that p may see. Every caller that passes a source
+// the context of a request or a run must set the principal: a source with rows of several owners returns no rows
+// without one.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// ActingPrincipal is who acts in a context, where that is known.
+// ActingPrincipal returns the principal of a context, if it has one.
 func ActingPrincipal(ctx context.Context) (Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(Principal)
 	return p, ok

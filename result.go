@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// The kinds a column can have. They describe how its cells are to be read, not
-// what the database called them.
+// The kinds a column can have. They define how to read its cells, not what the database calls the type.
 const (
 	KindInteger   = "integer"
 	KindNumber    = "number"  // binary floating point
@@ -30,17 +29,16 @@ type Column struct {
 	Kind string `json:"kind,omitempty"`
 }
 
-// Result is what a query gave. A cell is nil, bool, int64, float64 (always
-// finite) or string. Decimals and integers beyond int64 are strings; a NaN or an
-// infinity of the database is nil.
+// Result is the result of a query. A cell is nil, bool, int64, float64 (always finite) or
+// string. Decimals and integers beyond int64 are strings; NaN and infinity become nil.
 type Result struct {
 	Columns   []Column
 	Rows      [][]any
 	Truncated bool // the query had more rows than were read
 }
 
-// AppendCell appends the JSON form of a cell. Integers beyond 2^53 are written as
-// strings, because most readers of JSON would round them.
+// AppendCell appends the JSON form of a cell. It writes integers beyond 2^53 as strings, because most JSON readers
+// would round them.
 func AppendCell(dst []byte, cell any) []byte {
 	switch v := cell.(type) {
 	case nil:
@@ -80,19 +78,19 @@ func AppendRow(dst []byte, row []any) []byte {
 	return append(dst, ']')
 }
 
-// StoredResult is how the log refers to the rows of a query: the rows themselves
-// are blobs, in chunks, so that any replica can page through them.
+// StoredResult is the log's reference to the rows of a query. The rows themselves are blobs, in chunks, so that any
+// replica can page through them.
 type StoredResult struct {
 	ID        string   `json:"id"` // r1, r2, … unique in its conversation
 	Source    string   `json:"source,omitempty"`
 	SQL       string   `json:"sql,omitempty"`
 	Columns   []Column `json:"columns"`
-	RowCount  int      `json:"row_count"` // of the query; the chunks of a client's result may hold fewer
+	RowCount  int      `json:"row_count"` // rows of the query; the chunks of a client's result may hold fewer
 	Truncated bool     `json:"truncated,omitempty"`
 	Chunks    []Chunk  `json:"chunks,omitempty"`
 }
 
-// Kept is how many rows the chunks hold.
+// Kept returns the number of rows in the chunks.
 func (s StoredResult) Kept() int {
 	n := 0
 	for _, c := range s.Chunks {
@@ -101,14 +99,13 @@ func (s StoredResult) Kept() int {
 	return n
 }
 
-// Chunk is a run of rows of a stored result: a blob that holds a JSON array of
-// row arrays.
+// Chunk is a range of rows of a stored result: a blob that holds a JSON array of row arrays.
 type Chunk struct {
 	Digest string `json:"digest"`
 	Rows   int    `json:"rows"`
 }
 
-// DecodeRows reads the JSON array of row arrays that AppendRow wrote.
+// DecodeRows decodes the JSON array of row arrays that AppendRow writes.
 func DecodeRows(data []byte, columns []Column) ([][]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -2,8 +2,7 @@ package footnote
 
 import "time"
 
-// Stream is the head of a log: what a listing needs, and what an append is
-// checked against.
+// Stream is the head of a log: the data for a listing, and the state that an append is checked against.
 type Stream struct {
 	ID        string
 	Kind      string // "conversation" or "document"
@@ -20,7 +19,7 @@ type Stream struct {
 	Updated   time.Time
 }
 
-// Page asks for part of a listing of streams, newest change first.
+// Page requests part of a listing of streams, newest change first.
 type Page struct {
 	Org, User string
 	Kind      string // empty for all
@@ -29,8 +28,7 @@ type Page struct {
 	Limit     int    // 1 to 200
 }
 
-// Positioned is an event with its place in the order of the whole store, and whose
-// it is.
+// Positioned is an event with its owner and its position in the order of the whole store.
 type Positioned struct {
 	Event
 	Position  int64
@@ -40,35 +38,32 @@ type Positioned struct {
 // Append is one atomic write to a stream.
 type Append struct {
 	Stream string
-	// ID names the append when it is made again after StorageUnavailable; random, or 0.
-	// A store that may have lost sight of the first attempt's commit then finds the
-	// events by it, and returns them instead of a Conflict.
+	// ID identifies the append when it is retried after StorageUnavailable; random, or 0. A store that does not know
+	// whether the first attempt committed looks for events with this ID, and returns them instead of a Conflict.
 	ID int64
-	// After is the sequence the writer last saw. When the stream has moved on,
-	// nothing is written and the error's code is Conflict.
+	// After is the last sequence the writer saw. If the stream has moved on, the store writes nothing and returns a
+	// Conflict.
 	After int64
-	// Lease is the fencing token the writer holds, or 0 to write without one.
-	// A token that is not the stream's current, unexpired one is a Conflict; so is
-	// 0 while somebody holds an unexpired lease.
+	// Lease is the writer's fencing token, or 0 to write without one. The append is a Conflict if the token is
+	// not the stream's current, unexpired one, or if it is 0 while somebody holds an unexpired lease.
 	Lease int64
-	// Take acquires the stream's lease with this append: Lease must then be 0, and
-	// no other owner may hold an unexpired one. The same owner may take it anew,
-	// which voids its older token. The new token is After + 1, the sequence of the
-	// first event written.
+	// Take acquires the stream's lease with this append. Lease must then be 0, and no other owner
+	// may hold an unexpired lease. The same owner may take it again, which invalidates its older
+	// token. The new token is After + 1, the sequence of the first event written.
 	Take *Take
-	// Release gives the lease back with this append.
+	// Release returns the lease with this append.
 	Release bool
 	// Run is written to each event.
 	Run    string
 	Bodies []Body
-	// Blobs are stored with the events that refer to them, by content. The key
-	// is the digest; a blob the stream already has is not stored twice.
+	// Blobs are stored together with the events that refer to them. The key is the digest; a blob the stream already
+	// has is not stored twice.
 	Blobs map[Digest][]byte
-	// Settle counts what model calls and tools have used, in the same transaction.
+	// Settle charges what model calls and tools have used, in the same transaction.
 	Settle []Settle
 }
 
-// Take is a wish for the lease of a stream.
+// Take is a request for the lease of a stream.
 type Take struct {
 	Owner string
 	TTL   time.Duration
@@ -81,15 +76,14 @@ type Lease struct {
 	Expires time.Time
 }
 
-// Holding is what the blobs of a stream take.
+// Holding is the storage that the blobs of a stream use.
 type Holding struct {
 	Stream  string
 	Bytes   int64
 	Updated time.Time // when the stream was last written to
 }
 
-// StopAsked is a run that somebody asked to stop at another server than the one
-// that drives it.
+// StopAsked is a run that somebody asked to stop through a server other than the one that drives it.
 type StopAsked struct {
 	Stream, Run string
 	By          string

@@ -26,14 +26,14 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Prompt is the whole prompt, cached parts included.
+// Prompt returns the tokens of the whole prompt, including cached parts.
 func (u Usage) Prompt() int64 { return u.Input + u.CacheWrite5m + u.CacheWrite1h + u.CacheRead }
 
 // Cost is money spent, in millionths of a US dollar.
 type Cost struct {
 	MicroUSD int64 `json:"micro_usd"`
-	// Unpriced is true when the model's price is unknown and the highest known
-	// price was used instead. It is never counted as zero.
+	// Unpriced is true when the model's price is unknown and the highest known price was used instead. An unknown
+	// price never counts as zero.
 	Unpriced bool `json:"unpriced,omitempty"`
 }
 
@@ -42,5 +42,5 @@ func (c Cost) Add(d Cost) Cost {
 	return Cost{MicroUSD: c.MicroUSD + d.MicroUSD, Unpriced: c.Unpriced || d.Unpriced}
 }
 
-// USD is the cost in dollars.
+// USD returns the cost in dollars.
 func (c Cost) USD() float64 { return float64(c.MicroUSD) / 1e6 }
