@@ -9,54 +9,69 @@ import (
 	"unicode/utf8"
 )
 
-// Which of several sources a question is about. Each source reads the question, and one
-// that leaves a word unexplained declines it. A single source that explains all of it
-// answers; where there are several, the user is asked. A source that the question names,
-// and the one that gave the answer before, go first.
+// How one of several sources is chosen. Every source reads the question; one that leaves a word unexplained does
+// not fit. The only source that fits answers; where several fit, the user is asked. A question that names a source
+// goes to that one, and a question that refers to the answer before it stays with the source of that answer.
 
-// maxLooked is how many sources a question is read against.
-const maxLooked = 16
+// maxSources bounds how many sources read a question.
+const maxSources = 16
 
-// choice is what the sources make of a question.
+// choice is the outcome of reading a question against the sources.
 type choice struct {
-	among   int // sources there are
-	best    *attempt
-	several []*attempt // each explains the question; the user has to choose
-	named   []string   // sources that the question names
-	looked  []string
-	away    []string // sources that cannot be read now
-	unseen  []string // sources above maxLooked
-	err     error    // why the first of those away is
+	several     bool // there are other sources
+	best        *attempt
+	fits        []*attempt // where more than one, or one that the question does not name: the user has to choose
+	named       []string   // sources that the question names
+	consulted   []string   // sources that read the question
+	unavailable []string
+	skipped     []string // sources beyond maxSources
+	err         error    // of the first source that is unavailable
 }
 
-// choose reads a question against the sources.
+// choose finds the source that answers a question.
 func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev *reading) (*choice, error) {
-	c := &choice{among: len(sources)}
-	if len(sources) > maxLooked {
-		sources, c.unseen = sources[:maxLooked], sources[maxLooked:]
+	c := &choice{several: len(sources) > 1}
+	if len(sources) > maxSources {
+		sources, c.skipped = sources[:maxSources], sources[maxSources:]
 	}
-	said := mentions(q, sources)
-	for _, m := range said {
-		if m.plain {
+	found := mentions(q, sources)
+	for _, m := range found {
+		if m.named() {
 			c.named = append(c.named, m.source)
 		}
 	}
-	first := c.named
-	if len(first) == 0 && prev != nil && slices.Contains(sources, prev.source) {
-		first = []string{prev.source}
-	}
-	for _, names := range [][]string{first, sources} {
-		explain, err := pn.try(ctx, c, names, q, said, prev)
+	if len(c.named) > 0 {
+		first, err := pn.namedOrHolding(ctx, sources, found)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case len(explain) == 1 && (len(c.named) == 0 || slices.Contains(c.named, explain[0].source)):
-			c.best = explain[0]
+		fits, err := pn.try(ctx, c, first, q, found, prev)
+		if err != nil {
+			return nil, err
+		}
+		if len(fits) > 0 {
+			c.settle(fits)
 			return c, nil
-		case len(explain) > 0:
-			c.best, c.several = explain[0], explain
+		}
+	} else if prev != nil && slices.Contains(sources, prev.source) {
+		fits, err := pn.try(ctx, c, []string{prev.source}, q, found, prev)
+		if err != nil {
+			return nil, err
+		}
+		if len(fits) == 1 && fits[0].follows {
+			c.settle(fits)
 			return c, nil
+		}
+		c.fits = fits
+	}
+	fits, err := pn.try(ctx, c, sources, q, found, prev)
+	if err != nil {
+		return nil, err
+	}
+	if fits = append(c.fits, fits...); len(fits) > 0 {
+		c.settle(fits)
+		if len(c.named) > 0 {
+			c.fits = fits // none of them is the one that was named
 		}
 	}
 	if c.best == nil {
@@ -65,15 +80,60 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 	return c, nil
 }
 
-// try reads a question against those of the sources that have not read it yet, and returns
-// the readings that explain all of it.
-func (pn *Planner) try(ctx context.Context, c *choice, names []string, q string, said []mention, prev *reading) ([]*attempt, error) {
-	var explain []*attempt
+// namedOrHolding returns the sources that a question names, and with them those whose data holds such a name as a
+// value: "in Berlin" may mean the source berlin or the rows of that city.
+func (pn *Planner) namedOrHolding(ctx context.Context, sources []string, found []mention) ([]string, error) {
+	var names []string
+	for _, m := range found {
+		if m.named() {
+			names = append(names, m.source)
+		}
+	}
+	for _, source := range sources {
+		p, _, err := pn.profile(ctx, source)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		holds := err == nil && slices.ContainsFunc(found, func(m mention) bool {
+			return m.place && !m.certain && p.holds(m.name)
+		})
+		if holds && !slices.Contains(names, source) {
+			names = append(names, source)
+		}
+	}
+	return names, nil
+}
+
+// settle keeps the readings that fit best: one that refers to the answer before, or those that use every word and guess
+// no column, and of these the ones whose data reaches into the period that is asked for. A single one is the answer.
+func (c *choice) settle(fits []*attempt) {
+	fits = preferred(fits, func(a *attempt) bool { return a.follows })
+	fits = preferred(fits, func(a *attempt) bool { return !a.plan.loose() })
+	fits = preferred(fits, func(a *attempt) bool { return a.plan.inRange() })
+	c.best, c.fits = fits[0], nil
+	if len(fits) > 1 {
+		c.fits = fits
+	}
+}
+
+// preferred returns the attempts that are better, or all of them where none is.
+func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
+	if some := slices.DeleteFunc(slices.Clone(all), func(a *attempt) bool { return !better(a) }); len(some) > 0 {
+		return some
+	}
+	return all
+}
+
+// try reads a question against the named sources that have not read it yet, and returns the readings that fit.
+func (pn *Planner) try(
+	ctx context.Context, c *choice, names []string, q string, found []mention, prev *reading,
+) ([]*attempt, error) {
+	var fits []*attempt
 	for _, name := range names {
-		if slices.Contains(c.looked, name) || slices.Contains(c.away, name) {
+		if slices.Contains(c.consulted, name) || slices.Contains(c.unavailable, name) {
 			continue
 		}
-		a, err := pn.attempt(ctx, c, name, q, said, prev)
+		a, err := pn.attempt(ctx, c, name, q, found, prev)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -81,53 +141,90 @@ func (pn *Planner) try(ctx context.Context, c *choice, names []string, q string,
 			if c.err == nil {
 				c.err = err
 			}
-			c.away = append(c.away, name)
+			c.unavailable = append(c.unavailable, name)
 			continue
 		}
-		c.looked = append(c.looked, name)
+		c.consulted = append(c.consulted, name)
 		if a.declined == nil {
-			explain = append(explain, a)
+			fits = append(fits, a)
 		}
 		if c.best == nil || a.linked > c.best.linked {
 			c.best = a
 		}
 	}
-	return explain, nil
+	return fits, nil
 }
 
-// attempt reads a question against one source. Words that name the source are left out: of
-// several sources where they can mean nothing else, otherwise where nothing else explains them.
-func (pn *Planner) attempt(ctx context.Context, c *choice, name, q string, said []mention, prev *reading) (*attempt, error) {
+// attempt reads a question against one source. The name of the source is left out where it can mean nothing else, and
+// where nothing else explains it.
+func (pn *Planner) attempt(
+	ctx context.Context, c *choice, name, q string, found []mention, prev *reading,
+) (*attempt, error) {
 	p, _, err := pn.profile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{source: name, profile: p}
 	var before *plan
 	if prev != nil && prev.source == name && prev.plan.kind != kindRaw {
 		before = prev.plan
 	}
-	a.plan, a.declined, a.linked = p.read(q, before)
-	for _, m := range said {
-		if m.source != name || m.rest == "" || a.declined == nil && !(m.plain && c.among > 1) {
+	a := p.read(q, before)
+	for _, m := range found {
+		if m.source != name || m.rest == "" {
 			continue
 		}
-		if pl, d, linked := p.read(m.rest, before); d == nil || m.plain && a.declined != nil {
-			a.plan, a.declined, a.linked = pl, d, linked+1
+		named := m.certain || m.place && !p.holds(m.name)
+		rest := p.read(m.rest, before)
+		rest.linked++
+		switch {
+		case a.declined != nil && (named || rest.declined == nil):
+			a = rest
+		case a.declined == nil && named && rest.declined == nil && (c.several || rest.sameSQL(a)):
+			a = rest
 		}
 	}
+	a.source = name
 	if before != nil && a.declined == nil {
 		a.linked++
 	}
 	return a, nil
 }
 
+// sameSQL reports whether two readings of a source run the same statement.
+func (a *attempt) sameSQL(b *attempt) bool { return a.plan.sql(a.profile.dialect) == b.plan.sql(b.profile.dialect) }
+
+// holds reports whether the data has a text as a value.
+func (p *profile) holds(text string) bool {
+	ws, _ := tokenize(text)
+	return len(ws) > 0 && slices.ContainsFunc(p.values[ws[0].stem], func(v *value) bool { return fold(v.text) == fold(text) })
+}
+
+// loose reports whether a plan passes over a word, or computes something that is only the likeliest.
+func (pl *plan) loose() bool {
+	return pl.ignores || slices.ContainsFunc(pl.measures, func(m measure) bool { return m.guessed })
+}
+
+// inRange reports whether the data has dates in every period that a plan filters by, as far as that is known.
+func (pl *plan) inRange() bool {
+	return !slices.ContainsFunc(pl.filters, func(f filter) bool {
+		if f.op != opPeriod || f.not || f.col == nil || f.col.min == "" {
+			return false
+		}
+		return f.period.to != "" && f.period.to <= f.col.min || f.period.from > f.col.max
+	})
+}
+
 // mention is a place in a question that names a source.
 type mention struct {
-	source string
-	rest   string // the question without it
-	plain  bool   // it cannot be meant otherwise: "in sales", "sales.csv", "the file sales"
+	source  string
+	name    string // as the question has it
+	rest    string // the question without it; empty where it says nothing else
+	certain bool   // it can mean nothing else: "sales.csv", "the file sales"
+	place   bool   // it stands as a place does: "in sales", which may also be a value
 }
+
+// named reports whether a mention may decide which source is asked.
+func (m mention) named() bool { return m.certain || m.place }
 
 var (
 	fileEnd     = regexp.MustCompile(`^\.[a-z][a-z0-9]{1,7}\b`)
@@ -169,7 +266,9 @@ func mentions(q string, sources []string) []mention {
 	}
 	var out []mention
 	for _, p := range all {
-		if p.end < longest[p.begin] || slices.ContainsFunc(out, func(m mention) bool { return m.source == p.source && m.plain }) {
+		if p.end < longest[p.begin] || slices.ContainsFunc(out, func(m mention) bool {
+			return m.source == p.source && m.named()
+		}) {
 			continue
 		}
 		out = append(out, mentionAt(q, low, p.source, p.begin, p.end))
@@ -179,26 +278,28 @@ func mentions(q string, sources []string) []mention {
 
 // mentionAt is the mention of a source between two places of a question.
 func mentionAt(q, low, source string, begin, end int) mention {
-	m := mention{source: source}
+	m := mention{source: source, name: q[begin:end]}
 	if ext := fileEnd.FindString(low[end:]); ext != "" {
 		end += len(ext)
-		m.plain = true
+		m.certain = true
+	}
+	if at := nounBefore.FindStringIndex(low[:begin]); at != nil {
+		begin, m.certain = at[0], true
 	}
 	if at := placeBefore.FindStringIndex(low[:begin]); at != nil {
-		begin, m.plain = at[0], true
-	} else if at := nounBefore.FindStringIndex(low[:begin]); at != nil {
-		begin, m.plain = at[0], true
+		begin, m.place = at[0], true
 	}
 	if at := nounAfter.FindStringIndex(low[end:]); at != nil {
 		end += at[1]
-		m.plain = true
+		m.certain = true
 	}
 	after := strings.TrimLeft(q[end:], `"'”’ `)
 	if begin == 0 && strings.HasPrefix(after, ":") {
-		m.plain = true
+		m.certain = true
 	}
 	m.rest = strings.TrimSpace(strings.TrimSpace(q[:begin]) + " " + strings.TrimLeft(after, ",:; "))
-	if strings.Trim(m.rest, " ?.!,;:") == "" {
+	ws, _ := tokenize(m.rest)
+	if !slices.ContainsFunc(ws, func(w word) bool { return !onlyNaming[w.low] }) {
 		m.rest = ""
 	}
 	return m
@@ -236,8 +337,7 @@ var onlyNaming = set("and what about how in for from the same with now then but 
 // sales?" does, and which.
 func onlyNames(q string, sources []string) (string, bool) {
 	for _, m := range mentions(q, sources) {
-		ws, _ := tokenize(m.rest)
-		if !slices.ContainsFunc(ws, func(w word) bool { return !onlyNaming[w.low] }) {
+		if m.rest == "" {
 			return m.source, true
 		}
 	}
@@ -247,7 +347,7 @@ func onlyNames(q string, sources []string) (string, bool) {
 // options are the sources to choose from.
 func (c *choice) options() []string {
 	var names []string
-	for _, a := range c.several {
+	for _, a := range c.fits {
 		names = append(names, a.source)
 	}
 	return names
@@ -263,30 +363,30 @@ func (c *choice) askWhich(w *writer) {
 	} else {
 		w.text(whichSource + "\n")
 	}
-	for _, a := range c.several {
+	for _, a := range c.fits {
 		w.text("\n- ")
 		w.label(clip(a.source))
 		w.text(": ")
 		w.echo((&reading{plan: a.plan}).words())
 	}
 	w.text("\n\nReply with its name, or name it in the question.")
-	c.outOfSight(w)
+	c.sayUnread(w)
 }
 
-// outOfSight names the sources that could not be looked at.
-func (c *choice) outOfSight(w *writer) {
-	if len(c.away) > 0 {
-		w.echo(" " + awayWords(c.away))
+// sayUnread names the sources that did not read the question.
+func (c *choice) sayUnread(w *writer) {
+	if len(c.unavailable) > 0 {
+		w.echo(" " + unavailableText(c.unavailable))
 	}
-	if len(c.unseen) > 0 {
-		w.echo(" I did not look into " + clip(strings.Join(c.unseen, ", ")) + ": name a source to have it looked at.")
+	if len(c.skipped) > 0 {
+		w.echo(" I did not look into " + clip(strings.Join(c.skipped, ", ")) + ": name a source to have it looked at.")
 	}
 }
 
-// lookedWords says which sources a question was read against.
-func (c *choice) lookedWords() string {
-	if len(c.looked) < 2 {
+// consultedText names the sources that read a question, where there are several.
+func (c *choice) consultedText() string {
+	if len(c.consulted) < 2 {
 		return ""
 	}
-	return "I looked at " + clip(strings.Join(c.looked, ", ")) + "."
+	return "I looked at " + clip(strings.Join(c.consulted, ", ")) + "."
 }

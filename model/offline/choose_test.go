@@ -124,7 +124,7 @@ func TestTheSourceThatWasChosen(t *testing.T) {
 			{reply, "sales", `"units"`},
 			{"by region", "sales", `"region"`},
 			{"and in sales_2024?", "sales_2024", `"region"`},
-			{"total units by product", "sales_2024", `"product"`},
+			{"average rebate", "sales_2024", `"rebate"`},
 			{"how many customers are there", "shop", `"customers"`},
 		} {
 			s := k.ask(g.question)
@@ -137,6 +137,100 @@ func TestTheSourceThatWasChosen(t *testing.T) {
 	k.ask("total units by product")
 	if s := k.ask("visitors by page"); !strings.Contains(s.text, "Source: visits. ") {
 		t.Errorf("another question instead of a choice: %s", s.text)
+	}
+}
+
+// TestOnlyAFollowUpStays holds that what refers to the answer before stays with its source, and that a complete
+// question which other sources can answer as well is asked back.
+func TestOnlyAFollowUpStays(t *testing.T) {
+	c := beside(t)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ question, source string }{
+		{"by region", "sales"},
+		{"and by region?", "sales"},
+		{"only Lamp", "sales"},
+		{"Lamp", "sales"},
+		{"now as a chart", "sales"},
+		{"top 1", "sales"},
+		{"what about the units?", "sales"},
+		{"and the average?", "sales"},
+		{"total units by region", ""},
+		{"total units", ""},
+		{"how many rows are there", ""},
+		{"top 2 products by units", ""},
+		{"average units", ""},
+		{"total rebate", "sales_2024"},
+	} {
+		k := newTalk(t, c, p, "sales", "sales_2024")
+		if s := k.ask("total revenue by product"); !strings.Contains(s.text, "Source: sales. ") {
+			t.Fatalf("not from sales: %s", s.text)
+		}
+		s := k.ask(g.question)
+		source := "Source: " + g.source + ". "
+		switch {
+		case g.source == "" && !strings.Contains(s.text, "Which one do you mean?"):
+			t.Errorf("%s: not asked back: %s\n%s", g.question, s.sql, s.text)
+		case g.source != "" && !strings.Contains(strings.ReplaceAll(s.text, "`", ""), source):
+			t.Errorf("%s: want it from %s: %s\n%s", g.question, g.source, s.sql, s.text)
+		}
+	}
+}
+
+// TestANameThatIsAValueToo holds that “in North” is the source or the value, whichever can be computed, and that the
+// user is asked where both can.
+func TestANameThatIsAValueToo(t *testing.T) {
+	c := catalog{}
+	uploaded(t, c, "north", `CREATE TABLE north (product TEXT, revenue REAL)`, `INSERT INTO north VALUES ('Lamp', 5), ('Desk', 7)`)
+	uploaded(t, c, "staff", `CREATE TABLE staff (person TEXT, region TEXT, salary REAL)`,
+		`INSERT INTO staff VALUES ('Ann', 'North', 10), ('Bo', 'South', 20), ('Cy', 'North', 30)`)
+	uploaded(t, c, "south", `CREATE TABLE south (product TEXT, region TEXT, revenue REAL)`,
+		`INSERT INTO south VALUES ('Lamp', 'South', 1), ('Lamp', 'West', 2)`)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ first, question, source, figure string }{
+		{"", "total revenue in North", "north", "**12**"},
+		{"", "total salary in North", "staff", "**40**"},
+		{"", "how many rows in North", "", ""},
+		{"", "how many rows in the file north", "north", "**2**"},
+		{"", "total salary in south", "staff", "**20**"},
+		{"", "total revenue in West", "south", "**2**"},
+		{"total salary in South", "and in North?", "staff", "**40**"},
+		{"total revenue in North", "and in South?", "south", "**3**"},
+		{"total revenue in North", "by product", "north", "Desk"},
+	} {
+		k := newTalk(t, c, p, "north", "staff", "south")
+		if g.first != "" {
+			k.ask(g.first)
+		}
+		s := k.ask(g.question)
+		plain := strings.ReplaceAll(s.text, "`", "")
+		switch {
+		case g.source == "" && !strings.Contains(plain, "Which one do you mean?"):
+			t.Errorf("%s: not asked back: %s\n%s", g.question, s.sql, s.text)
+		case !strings.Contains(plain, g.figure) || g.source != "" && !strings.Contains(plain, "Source: "+g.source+". "):
+			t.Errorf("%s, %s: want %s from %s: %s\n%s", g.first, g.question, g.figure, g.source, s.sql, s.text)
+		}
+	}
+}
+
+// TestThePeriodDecides holds that of two sources alike the one answers whose data has dates in the period.
+func TestThePeriodDecides(t *testing.T) {
+	c := catalog{}
+	for _, year := range []string{"2023", "2024"} {
+		uploaded(t, c, "y"+year, `CREATE TABLE y`+year+` (day TEXT, units INTEGER)`,
+			`INSERT INTO y`+year+` VALUES ('`+year+`-01-05', 2), ('`+year+`-12-31', 3)`)
+	}
+	p := offline.New(offline.Options{Catalog: c})
+	for question, want := range map[string]string{
+		"total units in 2023":            "Source: y2023. ",
+		"total units in 2024":            "Source: y2024. ",
+		"total units on 5 January 2024":  "Source: y2024. ",
+		"total units since January 2023": "Which one do you mean?",
+		"total units in 1999":            "Which one do you mean?",
+		"total units by month":           "Which one do you mean?",
+	} {
+		if s := newTalk(t, c, p, "y2023", "y2024").ask(question); !strings.Contains(strings.ReplaceAll(s.text, "`", ""), want) {
+			t.Errorf("%s: want %q: %s\n%s", question, want, s.sql, s.text)
+		}
 	}
 }
 

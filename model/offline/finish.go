@@ -32,6 +32,7 @@ func (ps *parser) leftovers(pl *plan) *declined {
 		}
 		if !ps.used[k] && lightVerbs[w.low] && !ps.covered(pl, k, k+1) && !ps.splitsBy(k) {
 			pl.notes = append(pl.notes, "“"+w.raw+"” sets no condition")
+			pl.ignores = true
 			continue
 		}
 		if !ps.used[k] && ps.whole(k) {

@@ -5,8 +5,16 @@ import (
 	"strings"
 )
 
-// leans reports whether a question plainly continues the one before.
+// leans reports whether a question continues the one before: it refers to it, or is too short to stand alone.
 func leans(ws []word) bool {
+	return refers(ws) || len(ws) > 0 && len(ws) <= 3 && !opens[ws[0].low]
+}
+
+// opens begin a question that stands alone, unless it points at the one before.
+var opens = set("what how show draw plot make give")
+
+// refers reports whether the words of a question point at the answer before.
+func refers(ws []word) bool {
 	if len(ws) == 0 {
 		return false
 	}
@@ -16,16 +24,18 @@ func leans(ws []word) bool {
 		}
 	}
 	switch ws[0].low {
-	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except", "by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
+	case "and", "only", "just", "but", "now", "instead", "same", "sort", "also", "without", "excluding", "except",
+		"by", "per", "split", "break", "as", "plus", "then", "or", "not", "top", "bottom", "order", "group":
 		return len(ws) <= 12
 	case "what", "how":
 		return len(ws) > 2 && ws[1].low == "about"
 	case "show", "draw", "plot", "make", "give":
 		return slices.ContainsFunc(ws, func(w word) bool {
-			return w.low == "it" || w.low == "that" || w.low == "those" || w.low == "them" || w.low == "just" || w.low == "only"
+			return w.low == "it" || w.low == "that" || w.low == "those" || w.low == "them" || w.low == "just" ||
+				w.low == "only"
 		})
 	}
-	return len(ws) <= 3 || slices.ContainsFunc(ws, func(w word) bool {
+	return slices.ContainsFunc(ws, func(w word) bool {
 		return w.low == "instead" || w.low == "that" || w.low == "those" || w.low == "it" || w.low == "them"
 	})
 }

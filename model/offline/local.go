@@ -199,12 +199,12 @@ func (p *profile) plan(questions []string) (pl *plan, d *declined) {
 	questions = questions[max(0, len(questions)-lastTurns):]
 	var before *plan
 	for i, q := range questions {
-		next, d, _ := p.read(strings.TrimSpace(q), before)
+		a := p.read(strings.TrimSpace(q), before)
 		if i == len(questions)-1 {
-			return next, d
+			return a.plan, a.declined
 		}
-		if d == nil {
-			before = next
+		if a.declined == nil {
+			before = a.plan
 		}
 	}
 	return nil, decline("There is no question in that.")

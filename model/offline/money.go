@@ -87,7 +87,7 @@ func (p *profile) revenue(needs []*table) (measure, bool) {
 	}
 	if len(found) == 0 && len(p.tables) == 1 {
 		if c := p.tables[0].money(); c != nil && !meanOnly(c) && !p.tables[0].spends(c) {
-			found = append(found, measure{agg: aggSum, col: c})
+			found = append(found, measure{agg: aggSum, col: c, guessed: true})
 		}
 	}
 	for _, m := range found {

@@ -47,19 +47,21 @@ type plan struct {
 	narrow   bool     // a list shows only what was asked for
 	single   bool     // one item is asked for by "which"
 	notes    []string // readings to mention
+	ignores  bool     // a verb of the question sets no condition
 }
 
 // measure is an aggregate over a column, or over a product of two.
 type measure struct {
-	agg    string
-	col    *column
-	times  *column // col * times
-	less   *column // times * (col - less): profit
-	since  *column // days from since to col
-	entity *table  // counted: rows of this table, each once
-	per    *table  // averaged over rows of this table
-	name   string  // in words
-	as     string  // the column of the result
+	agg     string
+	col     *column
+	times   *column // col * times
+	less    *column // times * (col - less): profit
+	since   *column // days from since to col
+	entity  *table  // counted: rows of this table, each once
+	per     *table  // averaged over rows of this table
+	name    string  // in words
+	guessed bool    // its column is only the likeliest
+	as      string  // the column of the result
 }
 
 // dim is what results are grouped by: a column, a period of a date, an entity.

@@ -17,9 +17,9 @@ func (w *writer) reading(r *reading) {
 	}
 	w.text("Reading: ")
 	w.echo(r.words())
-	if r.named && r.looked != nil && (len(r.looked.away) > 0 || len(r.looked.unseen) > 0) {
+	if r.named && r.found != nil && len(r.found.unavailable)+len(r.found.skipped) > 0 {
 		w.text(".")
-		r.looked.outOfSight(w)
+		r.found.sayUnread(w)
 	}
 }
 

@@ -41,7 +41,7 @@ func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]s
 	}
 	var each [][]string
 	var firstErr error
-	for _, name := range names[:min(len(names), maxLooked)] {
+	for _, name := range names[:min(len(names), maxSources)] {
 		hints, err := pn.Suggest(ctx, name, hintLimit)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -61,7 +61,7 @@ func (pn *Planner) SuggestAmong(ctx context.Context, names []string, n int) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if len(c.several) > 0 {
+		if len(c.fits) > 0 {
 			open = append(open, q)
 		} else {
 			sure = append(sure, q)
@@ -106,11 +106,11 @@ func (p *profile) tried(ctx context.Context, src source.Source) ([]string, error
 		if len(out) == hintLimit || i == 60 {
 			break
 		}
-		pl, d, _ := p.read(q, nil)
-		if d != nil || slices.Contains(out, q) {
+		a := p.read(q, nil)
+		if a.declined != nil || slices.Contains(out, q) {
 			continue
 		}
-		row, err := firstRow(ctx, src, pl.sql(p.dialect))
+		row, err := firstRow(ctx, src, a.plan.sql(p.dialect))
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ func (pn *Planner) tables(ctx context.Context, sources []string, def string) (*r
 			}
 		}
 		if len(away) > 0 {
-			w.echo("\n" + awayWords(away))
+			w.echo("\n" + unavailableText(away))
 		}
 	}}, nil
 }

@@ -18,10 +18,10 @@ type reading struct {
 	plan   *plan
 	about  *table // what it is about, unless an earlier question was about it, too
 
-	named    bool // its source has to be named: there are others
-	question string
-	choice   *choice // several sources explain the question; the user has to choose
-	looked   *choice // how the source was found
+	named    bool    // its source has to be named: there are others
+	question string  // without the name of its source
+	choice   *choice // several sources fit the question; the user has to choose
+	found    *choice // how the source was found
 }
 
 // lastTurns is how many earlier questions a follow-up may lean on.
@@ -71,7 +71,7 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 				return nil, err
 			}
 			if elsewhere != nil {
-				prev, r, before = elsewhere, elsewhere, append(before, q)
+				prev, r, before = elsewhere, elsewhere, append(before, asked{elsewhere.question, q.source})
 				continue
 			}
 		}
@@ -80,7 +80,7 @@ func (pn *Planner) understand(ctx context.Context, sources []string, questions [
 			return nil, err
 		}
 		if r.plan != nil {
-			prev, before = r, append(before, q)
+			prev, before = r, append(before, asked{r.question, q.source})
 		}
 	}
 	if told[r.about] {
@@ -104,7 +104,7 @@ func (r *reading) chosen(next asked) asked {
 func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked, answer bool) (*reading, error) {
 	for _, m := range mentions(q.text, sources) {
 		_, only := onlyNames(q.text, []string{m.source})
-		if m.source == prev.source || !m.plain && !only {
+		if m.source == prev.source || !only && !m.named() || !m.certain && prev.plan.p.holds(m.name) {
 			continue
 		}
 		talk := make([]asked, 0, len(before)+1)
@@ -211,12 +211,15 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if err != nil {
 		return nil, err
 	}
-	if len(c.several) > 0 {
+	if len(c.fits) > 0 {
 		return &reading{source: def, question: q, choice: c, say: c.askWhich}, nil
 	}
 	best := c.best
 	if best.declined == nil {
-		return &reading{source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan, about: best.plan.base, looked: c}, nil
+		return &reading{
+			source: best.source, sql: best.plan.sql(best.profile.dialect), plan: best.plan, about: best.plan.base,
+			question: best.question, found: c,
+		}, nil
 	}
 	words := best.words()
 	if causes.MatchString(q) && !best.profile.namesCause(q) && !strings.Contains(words, "not why") {
@@ -225,9 +228,9 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 	if best.linked > 0 {
 		near = []string{best.source}
 	}
-	words = strings.TrimSpace(words + " " + c.lookedWords())
+	words = strings.TrimSpace(words + " " + c.consultedText())
 	out := &writer{}
-	c.outOfSight(out)
+	c.sayUnread(out)
 	words += out.b.String()
 	r, err := pn.decline(ctx, near, best.source, words, q, answer)
 	if err == nil && len(sources) == 1 && len(best.profile.tables) == 1 {
@@ -241,7 +244,7 @@ func (pn *Planner) read(ctx context.Context, sources []string, q string, prev *r
 func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev *reading) (*reading, error) {
 	raw := &plan{kind: kindRaw, raw: q}
 	here := func(name string, c *choice) *reading {
-		return &reading{source: name, sql: strings.TrimRight(q, "; \n"), plan: raw, looked: c}
+		return &reading{source: name, sql: strings.TrimRight(q, "; \n"), plan: raw, question: q, found: c}
 	}
 	if len(sources) == 1 {
 		return here(sources[0], nil), nil
@@ -250,15 +253,15 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev
 	for _, id := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool { return r != '_' && !wordRune(r) }) {
 		ids[id] = true
 	}
-	c := &choice{unseen: sources[min(maxLooked, len(sources)):]}
+	c := &choice{skipped: sources[min(maxSources, len(sources)):]}
 	most := 0
-	for _, name := range sources[:min(maxLooked, len(sources))] {
+	for _, name := range sources[:min(maxSources, len(sources))] {
 		p, _, err := pn.profile(ctx, name)
 		if err != nil {
-			c.away = append(c.away, name)
+			c.unavailable = append(c.unavailable, name)
 			continue
 		}
-		c.looked = append(c.looked, name)
+		c.consulted = append(c.consulted, name)
 		n := 0
 		for _, t := range p.tables {
 			if ids[strings.ToLower(t.name)] || strings.ContainsAny(t.name, " -.") && strings.Contains(strings.ToLower(q), strings.ToLower(t.name)) {
@@ -266,20 +269,20 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev
 			}
 		}
 		if n > most {
-			most, c.several = n, nil
+			most, c.fits = n, nil
 		}
 		if n == most {
-			c.several = append(c.several, &attempt{source: name, profile: p, plan: raw})
+			c.fits = append(c.fits, &attempt{source: name, profile: p, plan: raw})
 		}
 	}
 	if prev != nil && slices.Contains(c.options(), prev.source) {
 		return here(prev.source, c), nil
 	}
-	switch len(c.several) {
+	switch len(c.fits) {
 	case 0:
 		return here(sources[0], c), nil // all are away, which the query will say
 	case 1:
-		return here(c.several[0].source, c), nil
+		return here(c.fits[0].source, c), nil
 	}
 	return &reading{source: sources[0], question: q, choice: c, say: c.askWhich}, nil
 }
@@ -287,10 +290,12 @@ func (pn *Planner) readSQL(ctx context.Context, sources []string, q string, prev
 // attempt is one source's reading of a question.
 type attempt struct {
 	source   string
+	question string // as it was read
 	profile  *profile
 	plan     *plan
 	declined *declined
-	linked   int // words that meant something
+	linked   int  // words that meant something
+	follows  bool // it refers to the answer before
 }
 
 func (a *attempt) words() string {
@@ -371,8 +376,8 @@ func alike(a, b string) bool {
 	return n >= 4 && 5*n >= 2*max(len(a), len(b)) || n > 0 && len(a) > 5 && distance(a, b, 2) <= 2
 }
 
-// awayWords names sources that cannot be reached.
-func awayWords(names []string) string {
+// unavailableText names the sources that cannot be reached.
+func unavailableText(names []string) string {
 	return "I could not look into " + clip(strings.Join(names, ", ")) + ", which cannot be reached now."
 }
 
@@ -387,7 +392,8 @@ func (pn *Planner) profile(ctx context.Context, name string) (*profile, source.S
 
 // read reads a question on its own, or as a follow-up where it leans on the plan
 // before.
-func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
+func (p *profile) read(q string, before *plan) *attempt {
+	a := &attempt{question: q, profile: p}
 	p = p.without(q, before)
 	if before == nil {
 		ws, _ := tokenize(q)
@@ -396,34 +402,44 @@ func (p *profile) read(q string, before *plan) (*plan, *declined, int) {
 		p = before.p
 	}
 	ps := newParser(p, q)
-	if causes.MatchString(q) && !p.namesCause(q) {
-		ps.prev = before
-		pl, d := ps.whyQuestion(before)
-		return pl, d, len(ps.items)
-	}
-	if before != nil && leans(ps.ws) {
-		if alone := p.anew(q, ps.ws); alone != nil {
-			return alone, nil, len(ps.ws)
-		}
-		pl, d, n := p.follow(q, before)
-		if d == nil {
-			return pl, nil, n
-		}
-		if slices.ContainsFunc(ps.ws, func(w word) bool { return pointing[w.low] }) {
-			return nil, d, n // alone, it would not be about “those” any more
-		}
-		if alone, e := ps.readAlone(); e == nil {
-			return alone, nil, len(ps.items)
-		}
-		return nil, d, n
-	}
-	pl, d := ps.readAlone()
-	if d != nil && before != nil {
-		if pl, d, n := p.follow(q, before); d == nil {
-			return pl, nil, n
+	a.linked = len(ps.items)
+	switch {
+	case causes.MatchString(q) && !p.namesCause(q):
+		ps.prev, a.follows = before, before != nil
+		a.plan, a.declined = ps.whyQuestion(before)
+		a.linked = len(ps.items)
+	case before != nil && leans(ps.ws):
+		p.readLeaning(a, ps, before)
+	default:
+		a.plan, a.declined = ps.readAlone()
+		a.linked = len(ps.items)
+		if a.declined != nil && before != nil {
+			if pl, d, n := p.follow(q, before); d == nil {
+				a.plan, a.declined, a.linked = pl, nil, n
+			}
 		}
 	}
-	return pl, d, len(ps.items)
+	return a
+}
+
+// readLeaning reads a question that leans on the plan before, unless it is whole by itself.
+func (p *profile) readLeaning(a *attempt, ps *parser, before *plan) {
+	if alone := p.anew(a.question, ps.ws); alone != nil {
+		a.plan, a.linked = alone, len(ps.ws)
+		return
+	}
+	a.plan, a.declined, a.linked = p.follow(a.question, before)
+	points := slices.ContainsFunc(ps.ws, func(w word) bool { return pointing[w.low] })
+	if a.declined != nil && points {
+		return // alone, it would not be about “those” any more
+	}
+	alone, d := ps.readAlone()
+	switch {
+	case a.declined == nil:
+		a.follows = refers(ps.ws) || d != nil || ps.agg == "" && !ps.list
+	case d == nil:
+		a.plan, a.declined, a.linked = alone, nil, len(ps.items)
+	}
 }
 
 // without leaves the views out where there are tables and no view is named: a view
