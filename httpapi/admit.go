@@ -22,12 +22,12 @@ import (
 	"github.com/footnotehq/footnote/httpapi/session"
 )
 
-// keyring finds the principal of a key. It holds digests under a secret of this
-// process, so that how long a lookup takes tells nothing about the keys.
+// keyring maps API keys to principals. It stores digests keyed with a per-process secret, so lookup time
+// reveals nothing about the keys.
 type keyring struct {
 	secret   [32]byte
 	byHash   map[[sha256.Size]byte]footnote.Principal
-	bySignIn map[session.Digest]footnote.Principal // keys as sessions know them
+	bySignIn map[session.Digest]footnote.Principal // keys by their session digest
 }
 
 func (k *keyring) digest(key string) (d [sha256.Size]byte) {
@@ -37,7 +37,7 @@ func (k *keyring) digest(key string) (d [sha256.Size]byte) {
 	return d
 }
 
-// admit reads who and what may come in.
+// admit loads the configured keys, hosts and origins.
 func (s *Server) admit() error {
 	_, _ = rand.Read(s.keys.secret[:]) // never fails
 	s.keys.byHash = make(map[[sha256.Size]byte]footnote.Principal, len(s.opts.Keys))
@@ -69,7 +69,7 @@ func (s *Server) admit() error {
 	return nil
 }
 
-// allow lets the pages of an origin call.
+// allow lets pages from an origin call the server.
 func (s *Server) allow(origin string) error {
 	if origin == "*" {
 		if !s.opts.NeedsKey {
@@ -86,8 +86,8 @@ func (s *Server) allow(origin string) error {
 	return s.foreign.AddTrustedOrigin(origin)
 }
 
-// identify finds out who calls. The principal comes from the key, or from the
-// session that was begun with one, and from nothing else of the request.
+// identify sets the principal of the request. The principal comes only from the API key, or from the session
+// that was started with one.
 func (s *Server) identify(r *http.Request) error {
 	sc := scopeOf(r.Context())
 	if !s.opts.NeedsKey {
@@ -106,24 +106,23 @@ func (s *Server) identify(r *http.Request) error {
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
 		return footnote.Errorf(footnote.Unauthorized, "An API key is needed: Authorization: Bearer <key>.")
 	}
-	who, err := s.credential(r.Context(), strings.TrimSpace(key))
+	g, err := s.credential(r.Context(), strings.TrimSpace(key))
 	if err != nil {
 		return err
 	}
-	sc.principal, sc.keyID, sc.withKey = who.principal, who.keyID, true
+	sc.principal, sc.keyID, sc.withKey = g.principal, g.keyID, true
 	return nil
 }
 
-// onceOnly are the headers of which a request has one at most: what is read of them
-// decides who asks, from where, or what the answer is. Of two, a proxy before this
-// server could believe the other one. Those that are lists by nature (Accept, Cookie,
-// what proxies add) are not among them.
+// onceOnly lists the headers that a request may carry only once: they decide the caller, the origin or the
+// response. With two values, a proxy in front of this server might act on the other one. Headers that are
+// lists by design (Accept, Cookie, those that proxies add) are not included.
 var onceOnly = []string{
 	"Access-Control-Request-Method", "Authorization", "Content-Encoding", "Content-Type", "Last-Event-Id", "Origin",
 	"Sec-Fetch-Site", "Traceparent", "X-Conversation-Id", "X-Footnote-Dialect", "X-Openwebui-Chat-Id", "X-Request-Id",
 }
 
-// single refuses a request that says one thing twice.
+// single rejects a request that repeats one of the onceOnly headers.
 func single(r *http.Request) error {
 	for _, name := range onceOnly {
 		if len(r.Header[name]) > 1 {
@@ -140,24 +139,24 @@ func single(r *http.Request) error {
 	return nil
 }
 
-// closing reports whether the connection must end with this request. RFC 9112 asks so
-// (6.1 and 6.3) of a chunked body that also has a Content-Length, and of a chunked one in
-// HTTP/1.0: what follows it may be a request that a proxy before this server took for a
-// part of the body. net/http takes the evidence away before a handler sees the request,
-// so the connection ends after every chunked body and every request of HTTP/1.0.
+// closing reports whether the connection must close after this request. RFC 9112 (6.1 and 6.3) requires this
+// for a chunked body that also has a Content-Length, and for a chunked body in HTTP/1.0: the bytes after it
+// may be a request that a proxy in front of this server took for part of the body. net/http removes the
+// evidence before a handler sees the request, so the connection closes after every chunked body and every
+// HTTP/1.0 request.
 func closing(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
-// grant is whom a credential stands for.
+// grant is the principal that a credential stands for.
 type grant struct {
 	principal footnote.Principal
-	keyID     string         // of a stored key
-	once      bool           // it cannot begin a session
-	signIn    session.Digest // of the key, as sessions know it
+	keyID     string         // for stored keys only
+	once      bool           // cannot start a session
+	signIn    session.Digest // digest of the key, as sessions store it
 }
 
-// credential finds out whom a text stands for that somebody sent as a key.
+// credential returns the grant for text that a client sent as a key.
 func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 	if p, ok := s.keys.byHash[s.keys.digest(text)]; ok {
 		return grant{principal: p, signIn: s.opts.Sessions.DigestOf(text)}, nil
@@ -180,7 +179,7 @@ func (s *Server) credential(ctx context.Context, text string) (grant, error) {
 	return grant{}, footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
 }
 
-// signedInBy finds out whom the digest of a session stands for.
+// signedInBy returns the grant for a session digest.
 func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error) {
 	if p, ok := s.keys.bySignIn[d]; ok {
 		return grant{principal: p}, nil
@@ -192,11 +191,11 @@ func (s *Server) signedInBy(ctx context.Context, d session.Digest) (grant, error
 	return grant{principal: p, keyID: string(d[:])}, err
 }
 
-// passedOn are headers that proxies add, whatever their values, beside X-Forwarded-….
+// passedOn lists the headers, besides X-Forwarded-…, that show a proxy forwarded the request.
 var passedOn = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip"}
 
-// local reports whether a request comes from this machine. One that a proxy passed
-// on does not, whatever its connection says.
+// local reports whether a request comes from this machine. A request that a proxy forwarded does not,
+// whatever its remote address.
 func local(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(passedOn, name) {
@@ -207,7 +206,7 @@ func local(r *http.Request) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
-// hostname is the Host header without port and brackets.
+// hostname returns the Host header without port and brackets.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -215,16 +214,16 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
-// rateHeaders are those of limitHeaders.
+// rateHeaders are the headers that limitHeaders sets.
 const rateHeaders = "X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
 	"X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens, " +
 	"X-Ratelimit-Limit-Usd, X-Ratelimit-Remaining-Usd, X-Ratelimit-Reset-Usd, X-Ratelimit-Limit-Runs, X-Ratelimit-Remaining-Runs"
 
-// The headers that pages of other origins may read.
+// exposed lists the response headers that pages from other origins may read.
 const exposed = "X-Request-Id, X-Conversation-Id, Retry-After, " + rateHeaders + ", Www-Authenticate, Mcp-Session-Id, X-Resumable-Stream-Id, X-Vercel-Ai-Ui-Message-Stream"
 
-// crossOrigin adds what pages of allowed origins need, and answers preflights. It
-// reports whether the request is done with.
+// crossOrigin adds the CORS headers for allowed origins and answers preflights. It reports whether the
+// request has been answered.
 func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	if len(s.origins) == 0 {
 		return false
@@ -243,8 +242,8 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool)
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
 	h.Set("Access-Control-Max-Age", "600")
-	// The OpenAI client brings a dozen headers of its own, so what is asked for is
-	// allowed: the origin is trusted already.
+	// The OpenAI client sends a dozen headers of its own, so allow whatever the preflight asks for: the
+	// origin is trusted already.
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		h.Set("Access-Control-Allow-Headers", asked)
 	}
@@ -253,13 +252,12 @@ func (s *Server) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool)
 	return true
 }
 
-// Body reads the whole JSON body of a request, within the server's limits.
-// Nothing is decoded.
+// Body reads the whole JSON body of a request, within the server's limits. It does not decode it.
 func (s *Server) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return s.body(w, r, s.opts.BodyLimit)
 }
 
-// body is Body with a limit of its own, in bytes.
+// body is like Body, with its own limit in bytes.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -292,7 +290,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 	return body, nil
 }
 
-// readAll reads to the end, into a buffer of the announced size.
+// readAll reads r to the end into a buffer of the announced size.
 func readAll(r io.Reader, size int64) ([]byte, error) {
 	if size < 0 {
 		return io.ReadAll(r)

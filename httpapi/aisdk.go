@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/chart"
 )
 
-// aiRoutes are the door of the Vercel AI SDK.
+// aiRoutes registers the door for the Vercel AI SDK.
 func (s *Server) aiRoutes() {
 	s.Handle("/api/ai", Plain, Methods{http.MethodPost: s.holding(s.aiPost)})
 	s.Handle("/api/ai/{id}", Plain, get(s.aiMessages))
@@ -23,24 +23,23 @@ func (s *Server) aiRoutes() {
 	s.Handle("/api/ai/{id}/stop", Plain, Methods{http.MethodPost: s.aiStop})
 }
 
-// Plain is the envelope of clients that show the body of an error to their users as
-// it is.
+// Plain is the error envelope for clients that show the response body to their users unchanged.
 func Plain(err error, _ Failure) (contentType string, body []byte) {
 	return "text/plain; charset=utf-8", []byte(footnote.MessageOf(err))
 }
 
-// Posts of a chat within a minute. One that brings nothing new counts as several: a
-// client that posts again and again what it has posted is in a loop.
+// Limits on the posts to one chat per minute. A post without anything new counts several times, because a
+// client that keeps posting the same thing is stuck in a loop.
 const (
 	postsPerMinute = 60
-	vainPost       = 6
+	noOpWeight     = 6
 )
 
-// largerBody is how many times larger than other bodies those may be that bring what
-// a client holds: all of its chat each time, or the rows of a query.
+// largerBody is the factor by which BodyLimit is raised for requests that carry client state: a whole chat,
+// or the rows of a query.
 const largerBody = 8
 
-// aiPost is POST /api/ai. The response ends where the browser must act.
+// aiPost handles POST /api/ai. The response ends when the browser must act.
 func (s *Server) aiPost(w http.ResponseWriter, r *http.Request) error {
 	var st *Streaming
 	var err error
@@ -51,8 +50,8 @@ func (s *Server) aiPost(w http.ResponseWriter, r *http.Request) error {
 	return s.Stream(w, r, *st)
 }
 
-// aiTurn takes a post. It returns nil when the whole answer has been written, and
-// otherwise what is to be streamed.
+// aiTurn handles a post. It returns nil when it has written the whole response, and otherwise the run to
+// stream.
 func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, error) {
 	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
 	if err != nil {
@@ -72,14 +71,14 @@ func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, err
 	c.dialect = post.Dialect
 	plan, err := c.state.Plan(post)
 	if err != nil {
-		return nil, s.vain(r, post, err)
+		return nil, s.countNoOp(r, post, err)
 	}
 	if plan.Again != nil {
 		return nil, s.aiAgain(w, r, c, *plan.Again, agent.Turn{})
 	}
 	turn := plan.Turn
 	if cmp.Or(c.head.Assistant, post.Assistant) != chart.Assistant {
-		turn.Where = nil // other clients may have a key of that name for themselves
+		turn.Where = nil // other clients may use a key of that name for something else
 	}
 	turn.OnDisconnect = s.opts.StoredOnDisconnect
 	if turn.Conversation = c.head.ID; !c.found {
@@ -91,7 +90,7 @@ func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, err
 	}
 	if ticket.Duplicate {
 		s.opts.Engine.Subscribe(ticket).Close()
-		if err := s.vain(r, post, nil); err != nil {
+		if err := s.countNoOp(r, post, nil); err != nil {
 			return nil, err
 		}
 		return nil, s.aiAgain(w, r, c, plan.Late, turn)
@@ -107,7 +106,7 @@ func (s *Server) aiTurn(w http.ResponseWriter, r *http.Request) (*Streaming, err
 
 const streamHeader = "X-Vercel-Ai-Ui-Message-Stream"
 
-// dialectOf is what the address or a header says of the client's dialect.
+// dialectOf returns the dialect that the query parameter or the header names.
 func dialectOf(r *http.Request) string {
 	if d := r.URL.Query().Get("dialect"); d != "" {
 		return d
@@ -115,25 +114,25 @@ func dialectOf(r *http.Request) string {
 	return r.Header.Get("X-Footnote-Dialect")
 }
 
-// vain counts a post that brought nothing, and returns err, or that there were too
-// many of them.
-func (s *Server) vain(r *http.Request, p aisdk.Post, err error) error {
+// vain counts a post that brought nothing new. It returns err, or a RateLimited error after too many such
+// posts.
+func (s *Server) countNoOp(r *http.Request, p aisdk.Post, err error) error {
 	if p.User || p.Regenerate {
 		return err
 	}
-	if limited := s.posts.count(s.opts.Now(), r, p.Chat, vainPost); limited != nil {
+	if limited := s.posts.count(s.opts.Now(), r, p.Chat, noOpWeight); limited != nil {
 		return limited
 	}
 	return err
 }
 
-// aiRefused looks again at a post that the engine has refused: its twin may have
-// come in between, or be just about to.
+// aiRefused checks a post that the engine refused: the same message may have been posted concurrently, and
+// its run may have just begun or be about to.
 func (s *Server) aiRefused(w http.ResponseWriter, r *http.Request, p aisdk.Post, refused error) error {
 	if footnote.CodeOf(refused) != footnote.Conflict || !p.User {
-		return s.vain(r, p, refused)
+		return s.countNoOp(r, p, refused)
 	}
-	for end := time.Now().Add(twinWait); p.ID != "" && time.Now().Before(end); {
+	for end := time.Now().Add(duplicateWait); p.ID != "" && time.Now().Before(end); {
 		c, err := s.aiChat(r, p.Chat)
 		if err != nil {
 			return refused
@@ -146,7 +145,7 @@ func (s *Server) aiRefused(w http.ResponseWriter, r *http.Request, p aisdk.Post,
 		case err != nil || c.found && c.head.RunState == "running":
 			return refused // another message is being answered
 		}
-		if sleep(r.Context(), twinPause) != nil {
+		if sleep(r.Context(), duplicatePause) != nil {
 			return refused
 		}
 	}
@@ -162,7 +161,7 @@ type aiChat struct {
 	dialect aisdk.Dialect
 }
 
-// aiChat reads a chat of the caller: by the id its client chose, or by one of ours.
+// aiChat loads a chat of the caller by the client's id or by our own.
 func (s *Server) aiChat(r *http.Request, id string) (c aiChat, err error) {
 	c.state = &aisdk.Chat{}
 	if c.head, c.found, err = s.aiHead(r, id); err != nil || !c.found {
@@ -199,7 +198,7 @@ func (s *Server) aiHead(r *http.Request, id string) (head footnote.Stream, found
 	return head, err == nil, err
 }
 
-// toolsOf are the tools of an assistant; the empty name is the default one.
+// toolsOf returns the tools of an assistant. The empty name means the default assistant.
 func (s *Server) toolsOf(r *http.Request, name string) []agent.ToolInfo {
 	for i, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		if a.Name == name || name == "" && i == 0 {
@@ -218,8 +217,8 @@ func (s *Server) aiOptions(r *http.Request, c aiChat, run string) aisdk.Options 
 	return aisdk.Options{Dialect: c.dialect, Run: run, Conversation: c.head.ID, Tools: s.toolsOf(r, c.head.Assistant)}
 }
 
-// aiEncoder is the encoder of a response to a turn. It knows what of the run its
-// client has seen.
+// aiEncoder returns the encoder for the response to a turn. It knows which part of the run the client has
+// already seen.
 func (s *Server) aiEncoder(r *http.Request, c aiChat, t agent.Ticket, turn agent.Turn) (*aisdk.Encoder, error) {
 	opt := s.aiOptions(r, c, t.Run)
 	if opt.Conversation = t.Conversation; !c.found {
@@ -246,8 +245,7 @@ func (s *Server) aiEncoder(r *http.Request, c aiChat, t agent.Ticket, turn agent
 	return enc, nil
 }
 
-// aiAgain shows what has happened already, and what still happens, of a run, to a
-// client that has posted turn.
+// aiAgain streams a run from its beginning, past events first, to a client that has posted turn again.
 func (s *Server) aiAgain(w http.ResponseWriter, r *http.Request, c aiChat, shown aisdk.Shown, turn agent.Turn) error {
 	enc := aisdk.NewEncoder(s.aiOptions(r, c, shown.Run))
 	enc.About(c.state.Opened)
@@ -267,8 +265,8 @@ func (s *Server) aiAgain(w http.ResponseWriter, r *http.Request, c aiChat, shown
 	}, shown.After)
 }
 
-// aiStream is GET /api/ai/{id}/stream: the message that is being written, from its
-// beginning. When none is, the answer is 204, which clients take for "all is well".
+// aiStream handles GET /api/ai/{id}/stream: it streams the message in progress from its beginning. Without
+// one it responds 204, which clients take to mean that nothing is missing.
 func (s *Server) aiStream(w http.ResponseWriter, r *http.Request) error {
 	dialect, err := aisdk.ParseDialect(dialectOf(r))
 	if err != nil {
@@ -292,7 +290,7 @@ func (s *Server) aiStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// aiStop is POST /api/ai/{id}/stop. Stopping what does not run is no error.
+// aiStop handles POST /api/ai/{id}/stop. Stopping a run that has already ended is not an error.
 func (s *Server) aiStop(w http.ResponseWriter, r *http.Request) error {
 	head, found, err := s.aiHead(r, r.PathValue("id"))
 	if err != nil {
@@ -314,9 +312,9 @@ func noChat() error {
 	return footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 }
 
-// aiMessages is GET /api/ai/{id}: the chat as UIMessages. A message that is being
-// written is not among them; the stream brings it whole. A chat that does not exist
-// has no messages: a page asks before its first question, too.
+// aiMessages handles GET /api/ai/{id}: it returns the chat as UIMessages. It leaves out a message in
+// progress, because the stream delivers all of it. A chat that does not exist has no messages: pages also ask
+// before the first question.
 func (s *Server) aiMessages(w http.ResponseWriter, r *http.Request) error {
 	dialect, err := aisdk.ParseDialect(dialectOf(r))
 	if err != nil {
@@ -337,7 +335,7 @@ func (s *Server) aiMessages(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, data)
 }
 
-// posts counts what is posted to each chat within a minute.
+// posts counts the posts to each chat per minute.
 type posts struct {
 	mu     sync.Mutex // guards below
 	since  time.Time
@@ -346,19 +344,19 @@ type posts struct {
 
 type postKey struct{ org, user, chat string }
 
-// mostCounted bounds how many chats are counted; beyond it counting begins anew.
-const mostCounted = 100_000
+// maxCounted limits the number of chats counted; beyond it all counts start over.
+const maxCounted = 100_000
 
-// count adds n to what a chat has posted. The error's code is RateLimited.
+// count adds n to the posts of a chat. It returns a RateLimited error when there are too many.
 func (p *posts) count(now time.Time, r *http.Request, chat string, n int) error {
 	if chat == "" {
 		return nil
 	}
-	who := PrincipalOf(r.Context())
-	key := postKey{who.Org, who.User, chat}
+	principal := PrincipalOf(r.Context())
+	key := postKey{principal.Org, principal.User, chat}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now.Sub(p.since) >= time.Minute || p.counts == nil || len(p.counts) > mostCounted {
+	if now.Sub(p.since) >= time.Minute || p.counts == nil || len(p.counts) > maxCounted {
 		p.since, p.counts = now, map[postKey]int{}
 	}
 	if p.counts[key] += n; p.counts[key] <= postsPerMinute {

@@ -18,8 +18,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// replicas makes servers over one log, each with a hub of its own, as in processes
-// beside each other. The first drives the runs.
+// replicas returns two servers over one log, each with its own hub, as in separate processes. The first
+// drives the runs.
 func replicas(t *testing.T, model agent.Model, tools ...agent.Tool) (first, second *httpapi.Server) {
 	t.Helper()
 	log := store.NewMem()
@@ -60,7 +60,7 @@ func chunksOf(t *testing.T, status int, body string) (kinds []string) {
 	return kinds
 }
 
-// until reads lines of a stream until one has some words, and returns them all.
+// until reads lines of a stream until one contains words, and returns everything read.
 func until(t *testing.T, stream *bufio.Reader, words string) (read string) {
 	t.Helper()
 	for !strings.Contains(read, words) {
@@ -72,14 +72,14 @@ func until(t *testing.T, stream *bufio.Reader, words string) (read string) {
 	return read
 }
 
-// TestAIStreamOfAnotherProcess holds that a stream shows a run which another process
-// drives, from its start to its end, although its hub never hears of it.
+// TestAIStreamOfAnotherProcess checks that a stream shows a run that another process drives, from start to
+// end, although its own hub never sees the run.
 func TestAIStreamOfAnotherProcess(t *testing.T) {
 	release := make(chan struct{})
 	last := agenttest.Say("There are 42.")
 	last.Wait = release
 	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "query", `{}`), last), counting)
-	// What a client is shown is stored: the other process has it, too.
+	// What a client sees has been stored, so the other process has it, too.
 	posted, err := http.Post(serve(t, first).URL+"/api/ai", "application/json",
 		strings.NewReader(`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"How many?"}]}]}`))
 	if err != nil {
@@ -95,7 +95,7 @@ func TestAIStreamOfAnotherProcess(t *testing.T) {
 	defer res.Body.Close()
 	stream := bufio.NewReader(res.Body)
 	past := until(t, stream, "tool-output-available")
-	close(release) // the rest is written while it waits
+	close(release) // the rest is written while the stream waits
 	rest, err := io.ReadAll(stream)
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +118,7 @@ func TestAIStreamOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestAIAnswersThroughAnotherProcess holds that a run which one process parked goes
-// on in another.
+// TestAIAnswersThroughAnotherProcess checks that a run parked by one process continues in another.
 func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	pick := agenttest.NewTool(agent.Spec{Name: "pick", Side: agent.Client, ReadOnly: true}, nil)
 	first, second := replicas(t, agenttest.Script(agenttest.Call("t1", "pick", `{}`), agenttest.Say("Red.")), pick)
@@ -135,7 +134,7 @@ func TestAIAnswersThroughAnotherProcess(t *testing.T) {
 	if !strings.Contains(w.Body.String(), `"messageId":"`+id[1]+`"`) || !strings.Contains(w.Body.String(), `"delta":"Red."`) || strings.Contains(w.Body.String(), "tool-") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	// The same again, through the first: the same words, and nothing is run.
+	// The same request again, through the first process: it returns the same text and runs nothing.
 	again := do(first, request("POST", "/api/ai", answer))
 	if !strings.Contains(again.Body.String(), `"delta":"Red."`) || strings.Contains(again.Body.String(), "tool-") {
 		t.Errorf("%d %s", again.Code, again.Body)

@@ -21,14 +21,14 @@ import (
 	"github.com/footnotehq/footnote/protocol/analyze"
 )
 
-// analyzeRoutes are the door of pages that run the queries themselves.
+// analyzeRoutes registers the door for pages that run the queries themselves.
 func (s *Server) analyzeRoutes() {
 	s.Handle("/api/analyze", Native, Methods{http.MethodGet: s.holding(s.analyzeGet), http.MethodPost: s.holding(s.analyzePost)})
 	s.Handle("/api/analyze/schema", Native, Methods{http.MethodPost: s.analyzeSchema})
 	s.Handle("/api/analyze/tool-result", Native, Methods{http.MethodPost: s.toolResult})
 }
 
-// analyzePost is POST /api/analyze. The stream stays open while the browser works.
+// analyzePost handles POST /api/analyze. The stream stays open while the browser works.
 func (s *Server) analyzePost(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -41,11 +41,11 @@ func (s *Server) analyzePost(w http.ResponseWriter, r *http.Request) error {
 	return s.analyze(w, r, q)
 }
 
-// analyzeParams are the parameters of GET /api/analyze; after is the position of a
-// reader that cannot send Last-Event-ID.
+// analyzeParams lists the parameters of GET /api/analyze; "after" is the position of a reader that cannot
+// send Last-Event-ID.
 var analyzeParams = []string{"question", "tier", "schema", "request_id", "sessionId", "assistant", "after"}
 
-// analyzeGet is GET /api/analyze, for an EventSource.
+// analyzeGet handles GET /api/analyze, for an EventSource.
 func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 	if err := s.mayBeginByGet(r); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Server) analyzeGet(w http.ResponseWriter, r *http.Request) error {
 			return noSchema()
 		}
 		if q.Schema = &schema; !ok {
-			q.Schema = nil // what has begun is shown all the same
+			q.Schema = nil // a run that has already begun can still be shown
 			return s.analyzeAttached(w, r, q, noSchema())
 		}
 	}
@@ -79,8 +79,8 @@ func noSchema() error {
 	return footnote.Errorf(footnote.NotFound, "The schema is not known any more. Post it to /api/analyze/schema, then ask again.")
 }
 
-// mayBeginByGet refuses a GET that could spend the user's money in the name of
-// another site, whose pages can make any browser send it.
+// mayBeginByGet rejects a GET that would start a run on behalf of another site. Any page can make a browser
+// send such a GET, and the run would cost the user money.
 func (s *Server) mayBeginByGet(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if scopeOf(r.Context()).withKey || r.Header.Get("Sec-Fetch-Site") == "same-origin" || origin != "" && s.origins[origin] {
@@ -89,8 +89,7 @@ func (s *Server) mayBeginByGet(r *http.Request) error {
 	return footnote.Errorf(footnote.Forbidden, "A question by GET needs an API key, or a page of this server (Sec-Fetch-Site: same-origin). Programs can POST it.")
 }
 
-// analyze shows the run of a question: one that has begun under its request_id, or
-// a new one.
+// analyze shows the run of a question: the one already begun under its request_id, or a new one.
 func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Question) error {
 	c, err := s.analyzed(r, q)
 	if err != nil {
@@ -100,8 +99,8 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Quest
 		return s.analyzeAgain(w, r, c)
 	}
 	if r.Header.Get("Last-Event-ID") != "" {
-		// A reader that lost its connection, and what it read is not known: it stops,
-		// because asking again would be paid again.
+		// The reader reconnects, but we cannot tell what it was reading. Stop it, because asking again would
+		// cost again.
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
@@ -118,18 +117,18 @@ func (s *Server) analyze(w http.ResponseWriter, r *http.Request, q analyze.Quest
 	return s.Stream(w, r, Streaming{Door: analyze.Door, Ticket: ticket, Encoder: enc, OnDisconnect: turn.OnDisconnect})
 }
 
-// has reports whether there is an assistant of that name.
+// has reports whether the caller has an assistant of that name.
 func (s *Server) has(r *http.Request, name string) bool {
 	return slices.ContainsFunc(s.opts.Engine.Assistants(PrincipalOf(r.Context())), func(a agent.AssistantInfo) bool { return a.Name == name })
 }
 
-// twinWait is how long a question whose twin is beginning waits for it.
-const twinWait = 10 * time.Second
+// duplicateWait is how long a question waits for the run of a concurrent identical request to begin.
+const duplicateWait = 10 * time.Second
 
-// twinPause is how long it waits before it looks again.
-const twinPause = 20 * time.Millisecond
+// duplicatePause is the pause between two checks for that run.
+const duplicatePause = 20 * time.Millisecond
 
-// sleep waits, or returns why ctx has ended.
+// sleep waits for d, or returns the cause when ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -141,13 +140,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// analyzeRefused looks for the run of a question that the engine has refused: its
-// twin may have come in between.
+// analyzeRefused looks for the run of a question that the engine refused: a concurrent request with the same
+// id may have started it.
 func (s *Server) analyzeRefused(w http.ResponseWriter, r *http.Request, q analyze.Question, refused error) error {
 	if footnote.CodeOf(refused) != footnote.Conflict || q.RequestID == "" {
 		return refused
 	}
-	end := time.Now().Add(twinWait)
+	end := time.Now().Add(duplicateWait)
 	for time.Now().Before(end) {
 		c, err := s.analyzed(r, q)
 		if err != nil {
@@ -159,14 +158,14 @@ func (s *Server) analyzeRefused(w http.ResponseWriter, r *http.Request, q analyz
 		if q.SessionID != "" && !c.busy {
 			return refused
 		}
-		if sleep(r.Context(), twinPause) != nil {
+		if sleep(r.Context(), duplicatePause) != nil {
 			return refused
 		}
 	}
 	return refused
 }
 
-// analyzeAttached shows a run that has begun, or gives the error.
+// analyzeAttached shows a run that has already begun, or returns otherwise.
 func (s *Server) analyzeAttached(w http.ResponseWriter, r *http.Request, q analyze.Question, otherwise error) error {
 	c, err := s.analyzed(r, q)
 	if err != nil {
@@ -183,10 +182,10 @@ type analyzedChat struct {
 	head   footnote.Stream
 	events []footnote.Event
 	busy   bool
-	schema string // that the conversation knows
-	run    string // that the question has begun; empty: none
-	begin  int64  // the event before its first
-	end    int64  // its last event; 0 while it goes on
+	schema string // schema already in the conversation
+	run    string // run of this question; empty: none yet
+	begin  int64  // last event before the run
+	end    int64  // last event of the run; 0 while it is running
 }
 
 // analyzed reads the conversation that a question names, if it exists.
@@ -217,7 +216,7 @@ func (s *Server) analyzed(r *http.Request, q analyze.Question) (c analyzedChat, 
 	return c, nil
 }
 
-// note reads one event.
+// note updates c with one event.
 func (c *analyzedChat) note(ev footnote.Event, request string) {
 	if m, ok := ev.Body.(footnote.UserMessage); ok {
 		if schema, ok := localschema.Parse(m.Context); ok {
@@ -232,14 +231,14 @@ func (c *analyzedChat) note(ev footnote.Event, request string) {
 	}
 }
 
-// analyzeAgain shows a run from what its reader has. When that is all, the answer is
-// 204, which is how an EventSource learns to stop.
+// analyzeAgain shows a run from the reader's position on. When nothing is left it responds 204, which makes
+// an EventSource stop.
 func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzedChat) error {
 	from := readerPosition(r)
 	var preface []byte
 	if last := c.events[len(c.events)-1].Seq; from.Seq > last {
-		// What it read is not there any more: it is shown the run anew. Frames of this
-		// door have no names, so it is told in a comment.
+		// The events that the client read no longer exist, so show the run from its beginning. Frames of this
+		// door have no names; a comment announces the reset.
 		preface = fmt.Appendf(nil, ": reset: the log ends at %d, before %d; the answer comes from its beginning\n\n", last, from.Seq)
 		w.Header().Set(resetHeader, strconv.FormatInt(last, 10))
 		from = analyze.Position{}
@@ -262,8 +261,8 @@ func (s *Server) analyzeAgain(w http.ResponseWriter, r *http.Request, c analyzed
 	}, max(from.Seq, c.begin))
 }
 
-// readerPosition is what a reader has: what it says in Last-Event-ID, which a browser
-// sends by itself, or in its address.
+// readerPosition returns the reader's position from Last-Event-ID, which a browser sends by itself, or from
+// the address.
 func readerPosition(r *http.Request) analyze.Position {
 	for _, v := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")} {
 		if p, ok := analyze.ParsePosition(v); ok {
@@ -286,7 +285,7 @@ func (s *Server) analyzeOptions(r *http.Request, conversation, assistant, run st
 	}
 }
 
-// toolResult is POST /api/analyze/tool-result.
+// toolResult handles POST /api/analyze/tool-result.
 func (s *Server) toolResult(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
 	if err != nil {
@@ -308,8 +307,8 @@ func (s *Server) toolResult(w http.ResponseWriter, r *http.Request) error {
 	}{true, ticket.Duplicate})
 }
 
-// analyzeSchema is POST /api/analyze/schema: a schema for a question by GET, whose
-// address has no room for one.
+// analyzeSchema handles POST /api/analyze/schema. It stores a schema for a later question by GET, because a
+// URL has no room for one.
 func (s *Server) analyzeSchema(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -329,20 +328,20 @@ func (s *Server) analyzeSchema(w http.ResponseWriter, r *http.Request) error {
 	}{id, int(schemaIdle.Seconds())})
 }
 
-// Schemas are kept in memory, for a while.
+// Limits for schemas, which are kept in memory only.
 const (
-	schemaIdle  = 5 * time.Minute // without use
-	mostSchemas = 1_000
-	ownSchemas  = 20       // of one person, who cannot drive out those of others
-	schemaBytes = 64 << 20 // of all, as text
+	schemaIdle        = 5 * time.Minute // time without use
+	maxSchemas        = 1_000
+	maxSchemasPerUser = 20       // per user, so that no user evicts the schemas of others
+	schemaBytes       = 64 << 20 // all schemas together, as text
 )
 
-// schemas are those that were posted for questions by GET. The zero value is ready.
-// Those that nobody uses leave memory by themselves.
+// schemas holds the schemas posted for questions by GET. Unused ones expire on their own. The zero value is
+// ready to use.
 type schemas struct {
 	mu    sync.Mutex // guards below
 	m     map[string]*keptSchema
-	sweep *time.Timer // nil: none are kept
+	sweep *time.Timer // nil when no schemas are kept
 }
 
 type keptSchema struct {
@@ -351,14 +350,13 @@ type keptSchema struct {
 	used   time.Time
 }
 
-// ownerKey begins the keys of a person's schemas, and keeps those of people apart.
+// ownerKey returns the key prefix for a user's schemas, which separates them from those of other users.
 func ownerKey(r *http.Request) string {
 	p := PrincipalOf(r.Context())
 	return p.Org + "\x00" + p.User + "\x00"
 }
 
-// put keeps a schema under owner's key and its id, in the place of the oldest where
-// there are too many.
+// put stores a schema under the owner's key and its id. It evicts the oldest ones when there are too many.
 func (k *schemas) put(owner, id string, schema localschema.Schema, size int, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -367,23 +365,23 @@ func (k *schemas) put(owner, id string, schema localschema.Schema, size int, now
 	}
 	k.drop(now)
 	delete(k.m, owner+id)
-	for k.full(owner, ownSchemas-1, schemaBytes) {
+	for k.full(owner, maxSchemasPerUser-1, schemaBytes) {
 	}
-	for k.full("", mostSchemas-1, schemaBytes-size) {
+	for k.full("", maxSchemas-1, schemaBytes-size) {
 	}
 	k.m[owner+id] = &keptSchema{schema, size, now}
 	if k.sweep == nil {
-		k.sweep = time.AfterFunc(schemaIdle, k.swept)
+		k.sweep = time.AfterFunc(schemaIdle, k.sweepIdle)
 	}
 }
 
-// drop forgets what nobody has used for long. k.mu must be held.
+// drop forgets schemas that have been idle too long. k.mu must be held.
 func (k *schemas) drop(now time.Time) {
 	maps.DeleteFunc(k.m, func(_ string, s *keptSchema) bool { return now.Sub(s.used) >= schemaIdle })
 }
 
-// swept drops what is idle, and looks again as long as there is something.
-func (k *schemas) swept() {
+// swept drops idle schemas, and schedules the next sweep while any are left.
+func (k *schemas) sweepIdle() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.drop(time.Now())
@@ -394,8 +392,8 @@ func (k *schemas) swept() {
 	k.sweep.Reset(schemaIdle / 5)
 }
 
-// full drops the oldest schema of an owner, or of all, when there are more than so
-// many or they are larger. k.mu must be held.
+// full drops the oldest schema of an owner, or of all owners, when there are more than most of them or they
+// take more than bytes. k.mu must be held.
 func (k *schemas) full(owner string, most, bytes int) bool {
 	oldest := ""
 	for name, s := range k.m {

@@ -18,8 +18,8 @@ import (
 
 var browserQuery = agenttest.NewTool(agent.Spec{Name: "run_query", Side: agent.Client, ReadOnly: true}, nil)
 
-// eventSource is what of a browser's EventSource matters: frames, and the id of the
-// last one.
+// eventSource implements the part of a browser's EventSource that matters here: it reads frames and remembers
+// the last id.
 type eventSource struct {
 	res  *http.Response
 	in   *bufio.Reader
@@ -37,7 +37,7 @@ type analyzeFrame struct {
 	}
 }
 
-// dial opens a stream. A browser says by itself where the page comes from.
+// dial opens a stream. A browser adds the origin of the page by itself.
 func dial(t *testing.T, base string, params url.Values, last string) *eventSource {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", base+"/api/analyze?"+params.Encode(), nil)
@@ -57,7 +57,7 @@ func dial(t *testing.T, base string, params url.Values, last string) *eventSourc
 	return &eventSource{res: res, in: bufio.NewReader(res.Body), last: last}
 }
 
-// next is the next frame; ok is false at the end of the stream.
+// next returns the next frame; ok is false at the end of the stream.
 func (e *eventSource) next(t *testing.T) (f analyzeFrame, ok bool) {
 	t.Helper()
 	data, id := "", ""
@@ -88,7 +88,7 @@ func (e *eventSource) next(t *testing.T) (f analyzeFrame, ok bool) {
 	}
 }
 
-// until reads up to a frame of a type.
+// until reads up to a frame of the given type.
 func (e *eventSource) until(t *testing.T, kind string) analyzeFrame {
 	t.Helper()
 	for {
@@ -116,8 +116,8 @@ func schemaID(t *testing.T, api *httpapi.Server, key string) string {
 	return got.Schema
 }
 
-// TestAnalyze goes all the way as an EventSource does, with a connection that breaks
-// while the browser works.
+// TestAnalyze runs the whole exchange as an EventSource does, including a connection that breaks while the
+// browser works.
 func TestAnalyze(t *testing.T) {
 	model := agenttest.Script(
 		agenttest.Call("t1", "run_query", `{"sql":"SELECT count(*) AS n FROM sales"}`), agenttest.Say("There are 200000 sales."),
@@ -133,7 +133,7 @@ func TestAnalyze(t *testing.T) {
 	if session == "" || call.ID == "" || call.Name != "run_query" || call.Step == nil || *call.Step != 0 {
 		t.Fatalf("session %q, call %+v", session, call)
 	}
-	es.res.Body.Close() // the network is gone
+	es.res.Body.Close() // the connection breaks
 	es = dial(t, base, params, es.last)
 	result := `{"sessionId":"` + session + `","toolCallId":"` + call.ID + `","result":{"columns":[{"name":"n","kind":"integer"}],"rows":[[200000]],"rowCount":1}}`
 	for _, want := range []string{`{"ok":true,"duplicate":false}`, `{"ok":true,"duplicate":true}`} {
@@ -154,7 +154,7 @@ func TestAnalyze(t *testing.T) {
 	if again := dial(t, base, params, es.last); again.res.StatusCode != http.StatusNoContent {
 		t.Errorf("after done: %d", again.res.StatusCode)
 	}
-	// A page that was loaded again has nothing, and gets all of it, once more unpaid.
+	// A reloaded page has no position. It gets the whole run again, at no extra cost.
 	again, kinds := dial(t, base, params, ""), ""
 	for f, ok := again.next(t); ok; f, ok = again.next(t) {
 		kinds += f.Type + " "
@@ -169,7 +169,7 @@ func TestAnalyze(t *testing.T) {
 		t.Errorf("the model does not know the schema: %s", sent)
 	}
 
-	// The next question of the session does not tell the same schema again.
+	// The next question of the session does not send the same schema to the model again.
 	params.Set("request_id", "q2")
 	params.Set("sessionId", session)
 	dial(t, base, params, "").until(t, "done")
@@ -207,8 +207,7 @@ func TestAnalyzeTwins(t *testing.T) {
 	}
 }
 
-// TestAnalyzeStopsWhatItDoesNotKnow holds that a reader that comes back is never
-// answered with a new run.
+// TestAnalyzeStopsWhatItDoesNotKnow checks that a reconnecting reader never starts a new run.
 func TestAnalyzeStopsWhatItDoesNotKnow(t *testing.T) {
 	model := agenttest.Script()
 	base := serve(t, newReal(t, model)).URL
@@ -296,8 +295,8 @@ func TestAnalyzeRefusals(t *testing.T) {
 	}
 }
 
-// TestAnalyzeOfAnotherProcess holds that a stream goes on in a process that does not
-// drive the run, and after its first one.
+// TestAnalyzeOfAnotherProcess checks that a reader can reconnect at a process that does not drive the run, and
+// read on to the end of the run.
 func TestAnalyzeOfAnotherProcess(t *testing.T) {
 	model := agenttest.Script(agenttest.Call("t1", "run_query", `{}`), agenttest.Say("Yes."))
 	first, second := replicas(t, model, browserQuery)
@@ -308,7 +307,7 @@ func TestAnalyzeOfAnotherProcess(t *testing.T) {
 	es.res.Body.Close()
 	es = dial(t, there, params, es.last)
 	var w *httptest.ResponseRecorder
-	for range 200 { // until the run is parked, which the first process writes
+	for range 200 { // until the first process has parked the run
 		w = do(first, request("POST", "/api/analyze/tool-result", `{"sessionId":"`+session+`","toolCallId":"`+call+`","error":"no file"}`))
 		if w.Code == 200 {
 			break

@@ -10,7 +10,7 @@ func (s *Server) assistantRoutes() {
 	s.Handle("/api/assistants", Native, get(s.listAssistants))
 }
 
-// listAssistants is GET /api/assistants. The first is the default one.
+// listAssistants handles GET /api/assistants. The first one is the default.
 func (s *Server) listAssistants(w http.ResponseWriter, r *http.Request) error {
 	type tool struct {
 		Name     string `json:"name"`

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestUnreadBodies holds that a client which announces a body and does not send it
-// cannot keep its connection, also when no handler reads the body.
+// TestUnreadBodies checks that a client that announces a body and does not send it cannot keep its
+// connection, even if no handler reads the body.
 func TestUnreadBodies(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)

@@ -7,13 +7,13 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// browserRoutes are the doors whose clients run tools of their own.
+// browserRoutes registers the doors whose clients run tools of their own.
 func (s *Server) browserRoutes() {
 	s.analyzeRoutes()
 	s.aiRoutes()
 }
 
-// submit hands a door's turn to the engine, as the caller's.
+// submit submits a door's turn to the engine on behalf of the caller.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request, t agent.Turn) (agent.Ticket, error) {
 	t.Principal, t.Key, t.RequestID = PrincipalOf(r.Context()), scopeOf(r.Context()).keyID, RequestIDOf(r.Context())
 	t.Trace = footnote.OriginOf(r.Context()).Trace

@@ -14,15 +14,15 @@ import (
 	"github.com/footnotehq/footnote/protocol/chart"
 )
 
-// chartRoutes are the door of the chart analyst.
+// chartRoutes registers the door of the chart analyst.
 func (s *Server) chartRoutes() {
 	s.Handle("/api/chat", Native, Methods{http.MethodPost: s.holding(s.chartPost), http.MethodGet: s.chartList})
 	s.Handle("/api/chat/tool-result", Native, Methods{http.MethodPost: s.chartResult})
 	s.Handle("/api/chat/{id}", Native, get(s.chartView))
 }
 
-// chartPost is POST /api/chat: a stream that stays open until the answer is complete,
-// also while the client draws.
+// chartPost handles POST /api/chat: the stream stays open until the answer is complete, also while the client
+// draws.
 func (s *Server) chartPost(w http.ResponseWriter, r *http.Request) error {
 	var ticket agent.Ticket
 	var err error
@@ -66,21 +66,20 @@ func (s *Server) chartTurn(w http.ResponseWriter, r *http.Request) (ticket agent
 	return s.submit(w, r, turn)
 }
 
-// chartTier is the tier that a client means by a model: a tier's name, the name of a model,
-// or a word of that name which no other model has, such as haiku. Empty is the assistant's
-// own.
+// chartTier returns the tier that a client selects with a model: the name of a tier, the name of a model, or
+// a word that only one model's name contains, such as haiku. Empty selects the assistant's own tier.
 func (s *Server) chartTier(r *http.Request, model string) (string, error) {
 	if model == "" {
 		return "", nil
 	}
-	var tiers []agent.Tier // the assistant's own has no name
+	var tiers []agent.Tier // the assistant's own tier has no name
 	for _, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {
 		if a.Name == chart.Assistant {
 			tiers = append([]agent.Tier{{Model: a.Model}}, a.Tiers...)
 		}
 	}
 	var names []string
-	meant := map[string]string{} // models of which it is a word, with the first tier of each
+	meant := map[string]string{} // models whose name contains the word, with the first tier of each
 	for _, t := range tiers {
 		if t.Name == model || t.Model == model {
 			return t.Name, nil
@@ -104,16 +103,15 @@ func (s *Server) chartTier(r *http.Request, model string) (string, error) {
 	return "", footnote.Errorf(footnote.InvalidRequest, "There is no model %.40q; there are %s.", model, there)
 }
 
-// wordOf reports whether a word with letters is one of those that a model's name is made
-// of.
+// wordOf reports whether word contains a letter and is one of the parts of a model's name.
 func wordOf(name, word string) bool {
 	return strings.ContainsFunc(word, unicode.IsLetter) && slices.Contains(strings.FieldsFunc(name, func(r rune) bool {
 		return r == '-' || r == '/' || r == ':'
 	}), word)
 }
 
-// chartResult is POST /api/chat/tool-result: what came of a call. The stream that showed
-// the call goes on, at whichever server it is.
+// chartResult handles POST /api/chat/tool-result: the result of a call. The stream that showed the call goes
+// on, on whichever server it is.
 func (s *Server) chartResult(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -143,7 +141,7 @@ func (s *Server) chartResult(w http.ResponseWriter, r *http.Request) error {
 	}{true, ticket.Duplicate})
 }
 
-// chartEvents are the events of a conversation.
+// chartEvents returns the events of a conversation.
 func (s *Server) chartEvents(r *http.Request, id string) (events []footnote.Event, err error) {
 	for ev, err := range s.opts.Log.Events(r.Context(), id, 0) {
 		if err != nil {
@@ -154,7 +152,7 @@ func (s *Server) chartEvents(r *http.Request, id string) (events []footnote.Even
 	return events, nil
 }
 
-// chartView is GET /api/chat/{id}: a conversation with its messages.
+// chartView handles GET /api/chat/{id}: it returns a conversation with its messages.
 func (s *Server) chartView(w http.ResponseWriter, r *http.Request) error {
 	head, found, err := s.aiHead(r, r.PathValue("id"))
 	if err != nil {
@@ -170,15 +168,15 @@ func (s *Server) chartView(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, chart.View(head, events))
 }
 
-// How many summaries of conversations are kept, and how many pages of other conversations
-// one list passes over.
+// maxSummaries limits the cached conversation summaries; maxSkippedPages limits how many pages of unrelated
+// conversations one list request skips.
 const (
-	mostSummaries = 5_000
-	mostPassed    = 20
+	maxSummaries    = 5_000
+	maxSkippedPages = 20
 )
 
-// summaries are conversations about charts as their logs were at a sequence: a list does
-// not read again what has not changed.
+// summaries caches the summaries of chart conversations by the sequence number of their last event, so that a
+// list reads only the logs that changed.
 type summaries struct {
 	mu sync.Mutex // guards below
 	of map[string]summarised
@@ -189,7 +187,7 @@ type summarised struct {
 	chart.Summary
 }
 
-// chartSummary is a conversation in a list.
+// chartSummary returns the summary of a conversation for a list.
 func (s *Server) chartSummary(r *http.Request, head footnote.Stream) (chart.Summary, error) {
 	s.summaries.mu.Lock()
 	known, ok := s.summaries.of[head.ID]
@@ -205,7 +203,7 @@ func (s *Server) chartSummary(r *http.Request, head footnote.Stream) (chart.Summ
 	if n := len(events); n > 0 && events[n-1].Seq == head.Last {
 		s.summaries.mu.Lock()
 		defer s.summaries.mu.Unlock()
-		if len(s.summaries.of) >= mostSummaries {
+		if len(s.summaries.of) >= maxSummaries {
 			clear(s.summaries.of)
 		}
 		s.summaries.of[head.ID] = summarised{head.Last, sum}
@@ -213,7 +211,7 @@ func (s *Server) chartSummary(r *http.Request, head footnote.Stream) (chart.Summ
 	return sum, nil
 }
 
-// chartList is GET /api/chat: the conversations about charts, the newest change first.
+// chartList handles GET /api/chat: the conversations about charts, most recently changed first.
 func (s *Server) chartList(w http.ResponseWriter, r *http.Request) error {
 	limit, before, err := paging(r.URL.Query(), 20, 50)
 	if err != nil {
@@ -224,7 +222,7 @@ func (s *Server) chartList(w http.ResponseWriter, r *http.Request) error {
 		Conversations []chart.Summary `json:"conversations"`
 		Next          string          `json:"next,omitempty"`
 	}{Conversations: []chart.Summary{}, Next: before}
-	for range mostPassed {
+	for range maxSkippedPages {
 		heads, next, err := s.opts.Log.List(r.Context(), footnote.Page{Org: p.Org, User: p.User, Kind: "conversation", Before: out.Next, Limit: limit})
 		if err != nil {
 			return err

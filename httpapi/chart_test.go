@@ -26,10 +26,10 @@ import (
 	"github.com/footnotehq/footnote/tool/drawing"
 )
 
-// namesakesKey is the key of a user of another organisation with the same name.
+// namesakesKey is the key of a user with the same name in another organisation.
 const namesakesKey = "key-of-a-namesake"
 
-// analyst is a server with the chart assistant over a log, as one of several.
+// analyst starts one of several servers with the chart assistant over a shared log.
 func analyst(t *testing.T, log store.Store, model agent.Model) *httptest.Server {
 	t.Helper()
 	live := hub.New()
@@ -89,9 +89,8 @@ func whole(t *testing.T, res *http.Response, want int) string {
 	return string(body)
 }
 
-// TestDrawingThroughTheChartsDoor is the whole way over HTTP: the stream stays open
-// while the client draws, the document has the drawing with its cause, and the
-// conversation keeps what was done.
+// TestDrawingThroughTheChartsDoor runs a whole exchange over HTTP: the stream stays open while the client
+// draws, the document contains the drawing with its cause, and the conversation records what was done.
 func TestDrawingThroughTheChartsDoor(t *testing.T) {
 	log := store.NewMem()
 	model := agenttest.Script(
@@ -155,15 +154,15 @@ func TestDrawingThroughTheChartsDoor(t *testing.T) {
 	for _, path := range []string{"/api/chat/mine", "/api/chat/" + conversation} {
 		whole(t, call(t, srv, "GET", path, "", bobsKey), 404)
 	}
-	// Another server over the same log has the same document.
+	// Another server over the same log returns the same document.
 	other := analyst(t, log, model)
 	if a, b := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200), whole(t, call(t, other, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); a != b || !strings.Contains(a, "1.095") {
 		t.Errorf("%s\n%s", a, b)
 	}
 }
 
-// TestANamesakeSeesNothing holds that a user of another organisation with the same name
-// has neither the conversation, nor its calls, nor its drawings.
+// TestANamesakeSeesNothing checks that a user with the same name in another organisation sees neither the
+// conversation nor its calls nor its drawings.
 func TestANamesakeSeesNothing(t *testing.T) {
 	log := store.NewMem()
 	srv := analyst(t, log, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.095}`), agenttest.Say("Hello.")))
@@ -177,7 +176,7 @@ func TestANamesakeSeesNothing(t *testing.T) {
 		whole(t, call(t, srv, "GET", "/api/chat/"+conversation, "", namesakesKey), 404)
 	}
 	whole(t, call(t, srv, "POST", "/api/chat", fmt.Sprintf(`{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":%q}`, id), namesakesKey), 404)
-	whole(t, call(t, srv, "POST", "/api/chat", `{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, namesakesKey), 200) // one of their own
+	whole(t, call(t, srv, "POST", "/api/chat", `{"message":"Hi","symbol":"EURUSD","timeframe":"1h","conversationId":"mine"}`, namesakesKey), 200) // their own
 	whole(t, call(t, srv, "POST", "/api/chat/tool-result", fmt.Sprintf(`{"conversationId":%q,"toolCallId":"a","result":{"ok":true}}`, id), adasKey), 200)
 	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got, "1.095") {
 		t.Error(got)
@@ -189,7 +188,7 @@ func TestANamesakeSeesNothing(t *testing.T) {
 	}
 }
 
-// counted counts how often logs of conversations are read, and the lists.
+// counted counts how often conversation logs and lists are read.
 type counted struct {
 	store.Store
 	reads, lists atomic.Int64
@@ -205,8 +204,8 @@ func (c *counted) List(ctx context.Context, p footnote.Page) ([]footnote.Stream,
 	return c.Store.List(ctx, p)
 }
 
-// TestAListOfChartsReadsALogOnce holds that a list reads only what has changed, and that
-// many other conversations are not all passed over at once.
+// TestAListOfChartsReadsALogOnce checks that a list rereads only logs that changed, and that one list request
+// skips only a limited number of other conversations.
 func TestAListOfChartsReadsALogOnce(t *testing.T) {
 	log := &counted{Store: store.NewMem()}
 	srv := analyst(t, log, agenttest.Script(agenttest.Say("Hello."), agenttest.Say("Again.")))
@@ -250,13 +249,13 @@ func TestAListOfChartsReadsALogOnce(t *testing.T) {
 	}
 }
 
-// TestTheChartsDoorReadsDrawings has a model list what is drawn: by the door it is a tool of
-// the server's, which no client is asked to carry out.
+// TestTheChartsDoorReadsDrawings has a model list the drawings: through this door that is a server-side tool,
+// so no client is asked to run it.
 func TestTheChartsDoorReadsDrawings(t *testing.T) {
 	model := agenttest.Script(agenttest.Call("a", "get_drawings", `{"type":"horizontal_line"}`), agenttest.Say("One line."))
 	srv := analyst(t, store.NewMem(), model)
-	whole(t, call(t, srv, "POST", "/api/drawings", aLine, adasKey), 200)
-	whole(t, call(t, srv, "POST", "/api/drawings", strings.Replace(aLine, "1.095", "1.777", 1), bobsKey), 200)
+	whole(t, call(t, srv, "POST", "/api/drawings", horizontalLine, adasKey), 200)
+	whole(t, call(t, srv, "POST", "/api/drawings", strings.Replace(horizontalLine, "1.095", "1.777", 1), bobsKey), 200)
 	got := whole(t, call(t, srv, "POST", "/api/chat", `{"message":"What is drawn?","symbol":"EURUSD","timeframe":"1h"}`, adasKey), 200)
 	for _, want := range []string{
 		"data: {\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"get_drawings\"}\n", "\"name\":\"get_drawings\",\"data\":{\"page\":1,\"pages\":1,\"symbol\":\"EURUSD\",\"table\":{\"result\":\"r1\",", ",\"Support\",null,null,1.095,", "\"is_error\":false}\n",
@@ -287,8 +286,8 @@ func TestTheChartsDoorRefuses(t *testing.T) {
 	}
 }
 
-// TestAModelIsNamedWhole holds that what is a piece of a model's name and no word of it,
-// or a word of several, is refused with what there is.
+// TestAModelIsNamedWhole checks that a fragment of a model's name, and a word that several names contain, are
+// rejected with a list of the models.
 func TestAModelIsNamedWhole(t *testing.T) {
 	srv := analyst(t, store.NewMem(), agenttest.Script(agenttest.Say("1"), agenttest.Say("2"), agenttest.Say("3"), agenttest.Say("4")))
 	ask := func(model string, want int) string {
@@ -305,8 +304,8 @@ func TestAModelIsNamedWhole(t *testing.T) {
 	}
 }
 
-// TestTheChartInOtherDoors holds that the app's own conversations and the AI SDK's say
-// which chart is meant, and that other assistants do not mind.
+// TestTheChartInOtherDoors checks that the app's own conversations and the AI SDK's can name the chart, and
+// that other assistants ignore it.
 func TestTheChartInOtherDoors(t *testing.T) {
 	log := store.NewMem()
 	model := agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Drawn."), agenttest.Call("b", "draw_horizontal_line", `{"price":1.2}`))
@@ -332,7 +331,7 @@ func TestTheChartInOtherDoors(t *testing.T) {
 	if got := whole(t, call(t, srv, "GET", "/api/drawings?symbol=EURUSD", "", adasKey), 200); !strings.Contains(got, `"timeframe":"4h"`) {
 		t.Error(got)
 	}
-	until(t, events, "run_finished") // what the model says next is for the other door
+	until(t, events, "run_finished") // the model's next reply is for the other door
 	ai := whole(t, call(t, srv, "POST", "/api/ai", `{"id":"chat-1","assistant":"chart","context":{"symbol":"XAUUSD","timeframe":"1D"},"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Draw"}]}]}`, adasKey), 200)
 	if !strings.Contains(ai, `"toolName":"draw_horizontal_line"`) {
 		t.Error(ai)

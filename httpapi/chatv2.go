@@ -13,32 +13,31 @@ import (
 	"github.com/footnotehq/footnote/protocol/chatv2"
 )
 
-// What becomes of a message to a conversation that is still answering.
+// Policies for a message to a conversation that is still answering.
 const (
-	Reject    = "reject"    // it is refused
-	Enqueue   = "enqueue"   // it waits until the answer is complete
-	Interrupt = "interrupt" // the answer ends
+	Reject    = "reject"    // refuse the message
+	Enqueue   = "enqueue"   // answer it when the current answer is complete
+	Interrupt = "interrupt" // stop the current answer
 )
 
-// chatV2Routes are the door of the support desk's chat API.
+// chatV2Routes registers the door for the support desk's chat API.
 func (s *Server) chatV2Routes() {
 	s.Handle("/api/chat-v2", chatV2Error, Methods{http.MethodPost: s.holding(s.chatV2)})
 }
 
-// chatV2Error is the envelope of that door.
+// chatV2Error is the error envelope of that door.
 func chatV2Error(err error, f Failure) (contentType string, body []byte) {
 	return "application/json", chatv2.AppendError(nil, err, f.RequestID)
 }
 
-// chatV2Run is a run that is to be shown: a new one, or one that has begun.
+// chatV2Run is a run to show: a new one, or one that has already begun.
 type chatV2Run struct {
 	agent.Ticket
 	begun bool
-	after int64 // of one that has begun: the event before its first
+	after int64 // if the run has already begun: the last event before it
 }
 
-// chatV2 is POST /api/chat-v2: the whole answer, or a stream of it for a client that
-// accepts one.
+// chatV2 handles POST /api/chat-v2. It returns the whole answer, or a stream to a client that accepts one.
 func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
 	var run chatV2Run
 	var err error
@@ -70,7 +69,7 @@ func (s *Server) chatV2(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// chatV2Take reads a message and gives the run that answers it.
+// chatV2Take reads a message and returns the run that answers it.
 func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2Run, err error) {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -106,12 +105,12 @@ func (s *Server) chatV2Take(w http.ResponseWriter, r *http.Request) (run chatV2R
 	return s.chatV2Ask(w, r, q, head)
 }
 
-// chatV2Ask gives the run of a message: one that it has begun already, or a new one.
-// When the conversation is busy it does what the configuration says.
+// chatV2Ask returns the run of a message: the one it already started, or a new one. When the conversation is
+// busy, it follows the configured policy.
 func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
 	defer cancel()
-	twins := twinTries
+	triesLeft := duplicateTries
 	for {
 		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
 			return run, err
@@ -130,15 +129,16 @@ func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Requ
 		if footnote.CodeOf(refused) != footnote.Conflict {
 			return run, refused
 		}
-		// Its twin may have come in between, or another message is being answered.
+		// A concurrent post of the same message may have started the run, or another message is being
+		// answered.
 		if head, err = s.chatV2Head(r, q); err != nil {
 			return run, err
 		}
 		if run, err = s.chatV2Begun(r, q, head); err != nil || run.begun {
 			return run, err
 		}
-		if q.MessageID != "" && twins > 0 && head.RunState == "" {
-			twins-- // it is just about to be written
+		if q.MessageID != "" && triesLeft > 0 && head.RunState == "" {
+			triesLeft-- // the other post is about to write it
 		} else if head.RunState != "running" || s.opts.OnBusy == Reject {
 			return run, refused
 		} else if s.opts.OnBusy == Interrupt {
@@ -153,13 +153,13 @@ func (s *Server) chatV2Ask(w http.ResponseWriter, r *http.Request, q chatv2.Requ
 	}
 }
 
-// twinTries is how often a message whose twin is beginning looks for it.
-const twinTries = 200
+// duplicateTries is how often a message looks for the run of a concurrent post of itself.
+const duplicateTries = 200
 
 // settled waits until something may have changed in a conversation.
 func (s *Server) settled(ctx context.Context, head footnote.Stream) error {
 	if head.RunState != "running" {
-		return sleep(ctx, twinPause)
+		return sleep(ctx, duplicatePause)
 	}
 	rd, _ := s.opts.Hub.Subscribe(head.ID, head.Last)
 	defer rd.Close()
@@ -174,8 +174,8 @@ func (s *Server) settled(ctx context.Context, head footnote.Stream) error {
 	}
 }
 
-// chatV2Head finds the conversation of a message; one without an id does not exist
-// yet. Ids of ours must; others are names that clients chose.
+// chatV2Head returns the conversation of a message. A message without an id gets a new one. Ids that we
+// issued must exist; any other id is a name that a client chose.
 func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream, error) {
 	if strings.HasPrefix(q.ConversationID, "conv_") {
 		return s.conversation(r, q.ConversationID)
@@ -198,7 +198,7 @@ func (s *Server) chatV2Head(r *http.Request, q chatv2.Request) (footnote.Stream,
 	return head, err
 }
 
-// chatV2Begun looks for the run that a message has begun already.
+// chatV2Begun looks for a run that this message has already started.
 func (s *Server) chatV2Begun(r *http.Request, q chatv2.Request, head footnote.Stream) (run chatV2Run, err error) {
 	if q.MessageID == "" || head.ID == "" {
 		return run, nil
@@ -214,8 +214,8 @@ func (s *Server) chatV2Begun(r *http.Request, q chatv2.Request, head footnote.St
 	return run, nil
 }
 
-// collectBegun is Collect for a run that has begun: what is past comes from the log.
-// It never stops the run, which has another reader.
+// collectBegun is Collect for a run that has already begun: it reads past events from the log. It never stops
+// the run, because another reader is waiting for it.
 func (s *Server) collectBegun(r *http.Request, conversation string, after int64, col Collector) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.opts.AnswerTimeout, errAnswerTime)
 	defer cancel()
@@ -241,8 +241,8 @@ func (s *Server) collectBegun(r *http.Request, conversation string, after int64,
 	}
 }
 
-// news waits until a conversation may have a new event. The hub tells nothing of a
-// run that another process drives.
+// news waits until a conversation may have a new event. The hub does not see a run that another process
+// drives.
 func (s *Server) news(ctx context.Context, rd *hub.Reader, remote bool) error {
 	if remote || s.opts.Watch != nil {
 		return sleep(ctx, pollRemote/4)
@@ -255,8 +255,8 @@ func (s *Server) news(ctx context.Context, rd *hub.Reader, remote bool) error {
 	}
 }
 
-// eventsView is GET /api/conversations/{id}/events?view=seed: the events in the words
-// of this door, without what was taken back.
+// eventsView handles GET /api/conversations/{id}/events?view=seed: it returns the events in this door's
+// format, without those that were undone.
 func (s *Server) eventsView(w http.ResponseWriter, r *http.Request, id string, after int64) error {
 	var events []footnote.Event
 	for ev, err := range s.opts.Log.Events(r.Context(), id, 0) {
@@ -268,31 +268,30 @@ func (s *Server) eventsView(w http.ResponseWriter, r *http.Request, id string, a
 	return writeValue(w, http.StatusOK, chatv2.View(events, after))
 }
 
-// mostQueued is how many messages may wait for one conversation.
-const mostQueued = 16
+// maxQueued is the largest number of messages that may wait for one conversation.
+const maxQueued = 16
 
-// queues are the messages that wait for conversations, in the order in which they
-// came. The zero value is ready.
+// queues holds the messages that wait for conversations, in order of arrival. The zero value is ready to use.
 type queues struct {
 	mu sync.Mutex // guards below
 	m  map[string][]chan struct{}
 }
 
-// join waits for the turn of a message. leave lets the next one have it. The error's
-// code is RateLimited when too many wait.
+// join waits until it is the message's turn. Calling leave admits the next one. It returns a RateLimited
+// error when too many messages wait.
 func (k *queues) join(ctx context.Context, p footnote.Principal, conversation string, q chatv2.Request) (leave func(), err error) {
 	key := conversation
 	if key == "" {
 		if key = q.ConversationID; key == "" {
-			return func() {}, nil // a conversation of its own
+			return func() {}, nil // the message starts its own conversation
 		}
 		key = p.Org + "\x00" + p.User + "\x00" + key
 	}
 	turn := make(chan struct{})
 	k.mu.Lock()
-	if len(k.m[key]) > mostQueued {
+	if len(k.m[key]) > maxQueued {
 		k.mu.Unlock()
-		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", mostQueued)
+		return nil, footnote.Errorf(footnote.RateLimited, "%d messages wait for this conversation already.", maxQueued)
 	}
 	if k.m == nil {
 		k.m = map[string][]chan struct{}{}

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// agentResponse is the answer of this door as its clients read it.
+// agentResponse is this door's answer as its clients read it.
 type agentResponse struct {
 	Text           string
 	Parts          []struct{ Type string }
@@ -96,8 +96,8 @@ func TestChatV2(t *testing.T) {
 	}
 }
 
-// TestChatV2Twins holds that a message that is posted several times, also side by side
-// and in either form, is asked once, and that each post has its answer.
+// TestChatV2Twins checks that a message posted several times, even concurrently and in both forms, runs once,
+// and that each post gets the answer.
 func TestChatV2Twins(t *testing.T) {
 	model := agenttest.Script(agenttest.Say("Once."), agenttest.Say("Twice."))
 	api := newReal(t, model)
@@ -124,8 +124,8 @@ func TestChatV2Twins(t *testing.T) {
 	}
 }
 
-// TestChatV2OfAnotherProcess holds that a repeated message gets the answer of a run
-// that another process drives.
+// TestChatV2OfAnotherProcess checks that a repeated message gets the answer of a run that another process
+// drives.
 func TestChatV2OfAnotherProcess(t *testing.T) {
 	release := make(chan struct{})
 	last := agenttest.Say("There are 42.")
@@ -144,7 +144,7 @@ func TestChatV2OfAnotherProcess(t *testing.T) {
 	}
 	defer res.Body.Close()
 	own := bufio.NewReader(res.Body)
-	until(t, own, "tool_result") // it is stored: the other process has it, too
+	until(t, own, "tool_result") // stored by now, so the other process has it, too
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if status, got := chatWhole(t, second, body); status != 200 || got.Text != "There are 42." {
@@ -158,8 +158,7 @@ func TestChatV2OfAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestChatV2WhileItAnswers holds what becomes of a message during a run, as it is
-// configured.
+// TestChatV2WhileItAnswers checks each policy for a message that arrives during a run.
 func TestChatV2WhileItAnswers(t *testing.T) {
 	for policy, want := range map[string]struct {
 		first, second agentResponse
@@ -180,14 +179,14 @@ func TestChatV2WhileItAnswers(t *testing.T) {
 			var first agentResponse
 			wg.Go(func() { _, first = chatWhole(t, api, `{"message":"One","conversationId":"c"}`) })
 			for len(model.Requests()) == 0 || !strings.Contains(do(api, request("GET", "/api/conversations", "")).Body.String(), `"state":"running"`) {
-				runtime.Gosched() // until the beginning of the first is stored, and its model asked
+				runtime.Gosched() // until the first run has begun and asked its model
 			}
 			once := sync.OnceFunc(func() { close(release) })
 			r := request("POST", "/api/chat-v2", "")
 			r.ContentLength = -1
 			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"message":"Two","conversationId":"c"}`), readerFunc(func([]byte) (int, error) {
 				if policy == httpapi.Enqueue {
-					once() // what it waits for
+					once() // lets the first answer finish
 				}
 				return 0, io.EOF
 			})))
@@ -210,8 +209,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// TestChatV2Errors holds that an error has the status and the code of what went wrong,
-// and never looks like an answer.
+// TestChatV2Errors checks that an error has the status and the code of its cause, and never looks like an
+// answer.
 func TestChatV2Errors(t *testing.T) {
 	away := agenttest.Reply{Err: footnote.Errorf(footnote.ModelUnavailable, "The model is not available.")}
 	broken := agenttest.Say("Half an ans")
@@ -225,7 +224,7 @@ func TestChatV2Errors(t *testing.T) {
 		t.Errorf("before the first word: %d %s", w.Code, w.Body)
 	}
 	w := chatStream(t, api, `{"message":"How many?"}`)
-	// It depends on the moment whether the first word was sent already.
+	// Timing decides whether the first word has been sent already.
 	if got := w.Body.String(); w.Code != 200 && w.Code != 503 || strings.Contains(got, `"type":"response"`) || !strings.Contains(got, `"code":"model_unavailable"`) {
 		t.Errorf("after the first word: %d %s", w.Code, got)
 	}
@@ -245,8 +244,8 @@ func TestChatV2Errors(t *testing.T) {
 	}
 }
 
-// TestChatV2TornHistory holds that a log which a crash has torn is repaired: the model
-// reads every call with a result, and all that was said, not the user's words alone.
+// TestChatV2TornHistory checks that the log left by a crash is repaired: the model reads a result for every
+// call, and the assistant's text as well as the user's.
 func TestChatV2TornHistory(t *testing.T) {
 	log := store.NewMem()
 	call := agenttest.CallBlock("t1", "query", `{"sql":"SELECT 1"}`)
@@ -259,7 +258,7 @@ func TestChatV2TornHistory(t *testing.T) {
 			footnote.Opened{Assistant: "analyst", Model: "scripted", System: agent.DigestOf([]byte(`[]`)), Tools: agent.DigestOf([]byte(`[]`))},
 			footnote.UserMessage{Text: "How many?"}, footnote.RunStarted{Door: "chat-v2"},
 			footnote.AssistantMessage{Step: 1, Model: "scripted", StopReason: agent.ToolUse, Blocks: []json.RawMessage{call}},
-			footnote.RunFailed{Code: footnote.Internal, Message: "torn"}, // its result never came
+			footnote.RunFailed{Code: footnote.Internal, Message: "torn"}, // its result was never written
 		},
 	}); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ const (
 	answer  = "Let me count.\n\nThere are 42 orders, <b>\"naïve\"</b> 😀."
 )
 
-// newAPI makes a server with two users over scripted scenarios.
+// newAPI starts a server with two users and scripted scenarios.
 func newAPI(t *testing.T, change func(*httpapi.Options)) (*httpapi.Server, *clienttest.Engine) {
 	t.Helper()
 	engine := clienttest.New()
@@ -59,8 +59,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return srv
 }
 
-// TestJavaScriptClient runs the official package, as published, against the
-// server.
+// TestJavaScriptClient runs the official package, as published, against the server.
 func TestJavaScriptClient(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

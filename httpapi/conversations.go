@@ -48,8 +48,7 @@ func conversationOf(head footnote.Stream) conversation {
 
 func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// number reads a parameter that is a whole number from least to most; def is its
-// value when it is not given.
+// number reads an integer parameter from least to most. It returns def when the parameter is missing.
 func number(q url.Values, name string, def, least, most int64) (int64, error) {
 	text := q.Get(name)
 	if text == "" {
@@ -62,14 +61,14 @@ func number(q url.Values, name string, def, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// paging is which part of a list a request asks for: at most so many, before a place that
-// an earlier part gave as next.
+// paging reads which page of a list a request asks for: its size, and the cursor that the previous page
+// returned as next.
 func paging(q url.Values, def, most int64) (limit int, before string, err error) {
 	n, err := number(q, "limit", def, 1, most)
 	return int(n), q.Get("before"), err
 }
 
-// listConversations is GET /api/conversations?q=&limit=&before=.
+// listConversations handles GET /api/conversations?q=&limit=&before=.
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, before, err := paging(q, 50, 200)
@@ -105,9 +104,9 @@ type spent struct {
 	CacheRead  int64   `json:"cache_read_tokens"`
 	CacheWrite int64   `json:"cache_write_tokens"`
 	CostUSD    float64 `json:"cost_usd"`
-	// Unpriced: the price of a model is not known, and the cost is at most this.
+	// Unpriced is set when the price of a model is unknown; the cost is then an upper bound.
 	Unpriced bool `json:"cost_is_upper_bound,omitempty"`
-	// Incomplete: what events cost that cannot be read is not in it.
+	// Incomplete is set when some events cannot be read; their cost is missing.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
@@ -115,31 +114,31 @@ func spentOf(u footnote.Usage, c footnote.Cost) spent {
 	return spent{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite5m + u.CacheWrite1h, CostUSD: c.USD(), Unpriced: c.Unpriced}
 }
 
-// details is what the log tells of a conversation beyond its head.
+// details adds to the head of a conversation what its log contains.
 type details struct {
 	conversation
 	Sources []string `json:"sources"`
 	Model   string   `json:"model"`
 	Tier    string   `json:"tier,omitempty"`
-	Last    int64    `json:"last"` // number of the newest event
-	// Messages counts questions and answers, without what was taken back.
+	Last    int64    `json:"last"` // sequence number of the newest event
+	// Messages counts questions and answers, without those that were undone.
 	Messages int   `json:"messages"`
 	Where    place `json:"where,omitzero"` // the chart of the newest question
 	Usage    spent `json:"usage"`
-	// Unreadable are the numbers of the events that cannot be read.
+	// Unreadable lists the sequence numbers of events that cannot be read.
 	Unreadable []int64 `json:"unreadable_events,omitempty"`
 }
 
-// place is which chart a question was asked beside.
+// place is the chart that a question refers to.
 type place struct {
 	Symbol    string `json:"symbol,omitempty"`
 	Timeframe string `json:"timeframe,omitempty"`
 }
 
-// said are the numbers of the questions and answers of a log.
-type said []int64
+// messageSeqs lists the sequence numbers of the questions and answers in a log.
+type messageSeqs []int64
 
-func (s *said) read(ev footnote.Event) {
+func (s *messageSeqs) read(ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage, footnote.Answered:
 		*s = append(*s, ev.Seq)
@@ -152,7 +151,7 @@ func (s *said) read(ev footnote.Event) {
 	}
 }
 
-// getConversation is GET /api/conversations/{id}.
+// getConversation handles GET /api/conversations/{id}.
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 	d := details{conversation: conversationOf(head), Sources: []string{}, Last: head.Last}
 	var used footnote.Usage
 	var cost footnote.Cost
-	var messages said
+	var messages messageSeqs
 	for ev, err := range s.opts.Log.Events(r.Context(), head.ID, 0) {
 		if err != nil {
 			return err
@@ -171,7 +170,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 			d.Sources, d.Model, d.Tier = append(d.Sources, b.Sources...), b.Model, b.Tier
 		case footnote.UserMessage:
 			if b.Where != nil && json.Unmarshal(b.Where, &d.Where) != nil {
-				d.Where = place{} // another kind of place
+				d.Where = place{} // not a chart
 			}
 		case footnote.Unreadable:
 			d.Unreadable = append(d.Unreadable, ev.Seq)
@@ -185,7 +184,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, d)
 }
 
-// renameConversation is PATCH /api/conversations/{id}.
+// renameConversation handles PATCH /api/conversations/{id}.
 func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {
@@ -210,8 +209,7 @@ func (s *Server) renameConversation(w http.ResponseWriter, r *http.Request) erro
 	return writeValue(w, http.StatusOK, conversationOf(head))
 }
 
-// deleteConversation is DELETE /api/conversations/{id}. What runs in it is stopped
-// first.
+// deleteConversation handles DELETE /api/conversations/{id}. It stops a running run first.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {
@@ -220,7 +218,7 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := s.halt(r.Context(), head); err != nil {
 		return err
 	}
-	if err := s.opts.Usage.Settle(r.Context()); err != nil { // what it cost stays known
+	if err := s.opts.Usage.Settle(r.Context()); err != nil { // keep its cost in the totals
 		return err
 	}
 	if err := s.opts.Log.Delete(r.Context(), head.ID); err != nil && footnote.CodeOf(err) != footnote.NotFound {
@@ -229,7 +227,7 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	return done(w)
 }
 
-// haltTime is how long a run may take to end after it was stopped.
+// haltTime is how long a stopped run may take to end.
 const haltTime = 10 * time.Second
 
 // halt stops the run of a conversation and waits until it has ended.
@@ -271,8 +269,8 @@ func (s *Server) progress(ctx context.Context, rd *hub.Reader) error {
 	}
 }
 
-// stopConversation is POST /api/conversations/{id}/stop. It does not wait for the
-// end, which readers of the events see.
+// stopConversation handles POST /api/conversations/{id}/stop. It does not wait for the end of the run;
+// readers of the events see it.
 func (s *Server) stopConversation(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 )
 
-// opened begins a conversation that goes on until it is stopped.
+// opened starts a conversation whose run goes on until it is stopped.
 func opened(t *testing.T, api *httpapi.Server) string {
 	t.Helper()
 	w := do(api, request("POST", "/api/conversations", `{"text":"scenario: silent","assistant":"analyst"}`))
@@ -23,8 +23,8 @@ func opened(t *testing.T, api *httpapi.Server) string {
 	return accepted.Conversation
 }
 
-// TestDeleteStopsFirst holds that a conversation which is answering can be deleted:
-// its run ends before, and nothing of it is left.
+// TestDeleteStopsFirst checks that deleting a conversation that is still answering first ends its run, and
+// leaves nothing behind.
 func TestDeleteStopsFirst(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	id := opened(t, api)
@@ -44,7 +44,7 @@ func TestStopIsSeenByReaders(t *testing.T) {
 		r.Header.Set("Accept", "text/event-stream")
 		return do(api, r)
 	}
-	// What is stored, although the run goes on: the reader is not held.
+	// With follow=false the reader gets what is stored and does not wait for the run.
 	if w := stream("?follow=false"); w.Code != 200 || !strings.Contains(w.Body.String(), "event: run_started") || strings.Contains(w.Body.String(), "event: run_stopped") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -69,7 +69,7 @@ func TestStopIsSeenByReaders(t *testing.T) {
 	}
 }
 
-// TestMessagesAreCounted holds what a list of conversations shows of each.
+// TestMessagesAreCounted checks what a list shows of each conversation.
 func TestMessagesAreCounted(t *testing.T) {
 	api := newReal(t, agenttest.Script(agenttest.Say("Four."), agenttest.Say("Five.")))
 	w := do(api, request("POST", "/v1/chat/completions", `{"model":"claude-da/analyst","messages":[{"role":"user","content":"2+2?"}]}`))

@@ -17,8 +17,8 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// Drawings are the documents of what people and assistants draw on charts. Package
-// board has them, and says what its methods do.
+// Drawings stores what people and assistants draw on charts. Package board implements it and documents the
+// methods.
 type Drawings interface {
 	Symbol(ctx context.Context, symbol string) error
 	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
@@ -33,26 +33,26 @@ type Drawings interface {
 
 func (s *Server) drawingRoutes() {
 	s.Handle("/api/drawings", Native, Methods{
-		http.MethodGet: s.drawn(s.listDrawings), http.MethodHead: s.drawn(s.listDrawings), http.MethodPost: s.drawn(s.putDrawing),
+		http.MethodGet: s.withDrawings(s.listDrawings), http.MethodHead: s.withDrawings(s.listDrawings), http.MethodPost: s.withDrawings(s.putDrawing),
 	})
-	remove := s.drawn(s.removeDrawing)
+	remove := s.withDrawings(s.removeDrawing)
 	s.Handle("/api/drawings/{id}", Native, Methods{http.MethodDelete: remove})
 	for word, methods := range map[string]Methods{
-		"undo":    {http.MethodPost: s.drawn(s.undoDrawing)},
-		"redo":    {http.MethodPost: s.drawn(s.redoDrawing)},
-		"history": get(s.drawn(s.drawingHistory)),
-		"stream":  {http.MethodGet: s.drawn(s.holding(s.drawingStream))},
-		"export":  get(s.drawn(s.exportDrawings)),
-		"import":  {http.MethodPost: s.drawn(s.importDrawings)},
+		"undo":    {http.MethodPost: s.withDrawings(s.undoDrawing)},
+		"redo":    {http.MethodPost: s.withDrawings(s.redoDrawing)},
+		"history": get(s.withDrawings(s.drawingHistory)),
+		"stream":  {http.MethodGet: s.withDrawings(s.holding(s.drawingStream))},
+		"export":  get(s.withDrawings(s.exportDrawings)),
+		"import":  {http.MethodPost: s.withDrawings(s.importDrawings)},
 	} {
-		methods[http.MethodDelete] = remove // a drawing that came from elsewhere may have the word as its id
+		methods[http.MethodDelete] = remove // an imported drawing may have this word as its id
 		s.Handle("/api/drawings/"+word, Native, methods)
 	}
 }
 
-// drawn is a handler for a server with charts. The answer to a change that was made
-// against an older version has the drawing as it is now.
-func (s *Server) drawn(h Handler) Handler {
+// drawn wraps a handler that needs charts. When a change was based on an outdated version, the response
+// contains the drawing as it is now.
+func (s *Server) withDrawings(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.opts.Drawings == nil {
 			return footnote.Errorf(footnote.NotFound, "There are no charts here.")
@@ -74,7 +74,7 @@ func (s *Server) drawn(h Handler) Handler {
 	}
 }
 
-// symbolOf is the symbol of a request's address.
+// symbolOf returns the symbol in the request's address.
 func (s *Server) symbolOf(r *http.Request) (string, error) {
 	symbol := r.URL.Query().Get("symbol")
 	if symbol == "" {
@@ -83,8 +83,8 @@ func (s *Server) symbolOf(r *http.Request) (string, error) {
 	return symbol, s.opts.Drawings.Symbol(r.Context(), symbol)
 }
 
-// byHand is the cause of a change that a person makes here. A change is made once under
-// a key.
+// byHand returns the cause of a change that a person makes through this API. The key makes retries of a
+// change idempotent.
 func byHand(r *http.Request, reason, key string) (drawing.Cause, error) {
 	if len(key) > 128 {
 		return drawing.Cause{}, footnote.Errorf(footnote.InvalidRequest, "A key has at most 128 bytes.")
@@ -92,7 +92,7 @@ func byHand(r *http.Request, reason, key string) (drawing.Cause, error) {
 	return drawing.Cause{By: drawing.Human, User: PrincipalOf(r.Context()).User, Reason: reason, Call: key}, nil
 }
 
-// listDrawings is GET /api/drawings?symbol=….
+// listDrawings handles GET /api/drawings?symbol=….
 func (s *Server) listDrawings(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Server) listDrawings(w http.ResponseWriter, r *http.Request) error {
 	return s.showDrawings(w, r, symbol)
 }
 
-// showDrawings answers with the drawings of a symbol as they are now.
+// showDrawings responds with the current drawings of a symbol.
 func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request, symbol string) error {
 	v, err := s.opts.Drawings.View(r.Context(), PrincipalOf(r.Context()), symbol)
 	if err != nil {
@@ -110,8 +110,7 @@ func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request, symbol str
 	return writeValue(w, http.StatusOK, v)
 }
 
-// putDrawing is POST /api/drawings: a new drawing, or one in the place of that with its
-// id.
+// putDrawing handles POST /api/drawings: it adds a drawing, or replaces the one with the same id.
 func (s *Server) putDrawing(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -154,7 +153,7 @@ func (s *Server) putDrawing(w http.ResponseWriter, r *http.Request) error {
 	}{res.Version, res.Drawing()})
 }
 
-// removeDrawing is DELETE /api/drawings/{id}?symbol=…&base_version=….
+// removeDrawing handles DELETE /api/drawings/{id}?symbol=…&base_version=….
 func (s *Server) removeDrawing(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -176,7 +175,7 @@ func (s *Server) removeDrawing(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"version": res.Version})
 }
 
-// undoDrawing is POST /api/drawings/undo {symbol, version?, reason?}.
+// undoDrawing handles POST /api/drawings/undo {symbol, version?, reason?}.
 func (s *Server) undoDrawing(w http.ResponseWriter, r *http.Request) error {
 	return s.stepped(w, r, func(symbol string, version int64, c drawing.Cause) error {
 		_, err := s.opts.Drawings.Undo(r.Context(), PrincipalOf(r.Context()), symbol, version, c)
@@ -184,7 +183,7 @@ func (s *Server) undoDrawing(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// redoDrawing is POST /api/drawings/redo {symbol, reason?}.
+// redoDrawing handles POST /api/drawings/redo {symbol, reason?}.
 func (s *Server) redoDrawing(w http.ResponseWriter, r *http.Request) error {
 	return s.stepped(w, r, func(symbol string, version int64, c drawing.Cause) error {
 		if version != 0 {
@@ -222,8 +221,7 @@ func (s *Server) stepped(w http.ResponseWriter, r *http.Request, step func(symbo
 	return s.showDrawings(w, r, in.Symbol)
 }
 
-// drawingHistory is GET /api/drawings/history: who changed what, when and why, the
-// newest first.
+// drawingHistory handles GET /api/drawings/history: who changed what, when and why, newest first.
 func (s *Server) drawingHistory(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -252,7 +250,7 @@ func (s *Server) drawingHistory(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, out)
 }
 
-// exported is a document as it is taken elsewhere.
+// exported is the export format of a document.
 type exported struct {
 	Format   string            `json:"format"` // exportFormat
 	Symbol   string            `json:"symbol"`
@@ -263,7 +261,7 @@ type exported struct {
 
 const exportFormat = "footnote-drawings-1"
 
-// exportDrawings is GET /api/drawings/export?symbol=…: a file to keep.
+// exportDrawings handles GET /api/drawings/export?symbol=…: it returns the document as a file.
 func (s *Server) exportDrawings(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -277,8 +275,8 @@ func (s *Server) exportDrawings(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, exported{exportFormat, symbol, v.Version, s.opts.Now().UTC(), v.Drawings})
 }
 
-// importDrawings is POST /api/drawings/import: what an export gave, and whether the
-// drawings that are not in it go.
+// importDrawings handles POST /api/drawings/import: it takes an exported document. The request decides
+// whether drawings that are not in it are removed.
 func (s *Server) importDrawings(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.body(w, r, largerBody*s.opts.BodyLimit)
 	if err != nil {
@@ -322,10 +320,9 @@ func (s *Server) importDrawings(w http.ResponseWriter, r *http.Request) error {
 	return s.showDrawings(w, r, in.Symbol)
 }
 
-// drawingStream is GET /api/drawings/stream?symbol=…&after=…: the changes after a
-// version, and then each one when it is made, here or on another device. The id of a
-// frame is its version, so an EventSource that connects again goes on where it was. One
-// that is ahead of the document is told so.
+// drawingStream handles GET /api/drawings/stream?symbol=…&after=…: it streams the changes after a version,
+// then each change as it is made, here or on another device. The id of a frame is its version, so an
+// EventSource resumes where it was when it reconnects. A client that is ahead of the document gets a reset.
 func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 	symbol, err := s.symbolOf(r)
 	if err != nil {
@@ -342,7 +339,7 @@ func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if after > now.Version { // as of the events of a conversation
+		if after > now.Version { // same reset as in a conversation's events
 			preface, after = reset(now.Version, after), now.Version
 		}
 	}
@@ -365,7 +362,7 @@ func (s *Server) drawingStream(w http.ResponseWriter, r *http.Request) error {
 	return s.endStream(r, d.out, err)
 }
 
-// drawingsViewer is a stream of changes being served.
+// drawingsViewer is one open stream of changes.
 type drawingsViewer struct {
 	s      *Server
 	w      http.ResponseWriter
@@ -393,8 +390,8 @@ func (d *drawingsViewer) run(ctx context.Context, rd *hub.Reader) error {
 	}
 }
 
-// show sends the changes that were not sent yet, or now and then a sign of life. Somebody
-// who is far behind gets them bit by bit.
+// show sends the changes that have not been sent yet, or a heartbeat when one is due. A reader that is far
+// behind gets the changes in batches.
 func (d *drawingsViewer) show(ctx context.Context) error {
 	for sent := false; ; sent = true {
 		changes, err := d.s.opts.Drawings.Since(ctx, d.p, d.symbol, d.last)
@@ -426,8 +423,7 @@ func (d *drawingsViewer) show(ctx context.Context) error {
 	}
 }
 
-// rest begins a stream that has nothing to show yet, and gives a sign of life where
-// nothing was sent for long.
+// rest starts a stream that has nothing to show yet, and sends a heartbeat after a long silence.
 func (d *drawingsViewer) rest(sent bool) error {
 	switch {
 	case d.out == nil:
@@ -439,7 +435,7 @@ func (d *drawingsViewer) rest(sent bool) error {
 	}
 }
 
-// send writes frames; the first ones begin the stream.
+// send writes frames; the first call starts the stream.
 func (d *drawingsViewer) send(frames []byte) (err error) {
 	switch {
 	case d.out == nil:

@@ -22,7 +22,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// charted is a server with drawings.
+// charted returns a server with drawings.
 func charted(t *testing.T) *httpapi.Server {
 	t.Helper()
 	api, _ := newAPI(t, func(o *httpapi.Options) {
@@ -31,7 +31,7 @@ func charted(t *testing.T) *httpapi.Server {
 	return api
 }
 
-// draws sends a request and demands a status; out is read from the answer.
+// draws sends a request, requires a status, and decodes the response into out.
 func draws(t *testing.T, api http.Handler, method, path, body, key string, want int, out any) string {
 	t.Helper()
 	r := request(method, path, body)
@@ -52,7 +52,7 @@ func draws(t *testing.T, api http.Handler, method, path, body, key string, want 
 
 var requestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
-const aLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.095,"label":"Support","anchors":[]}}`
+const horizontalLine = `{"symbol":"EURUSD","drawing":{"type":"horizontal_line","symbol":"EURUSD","timeframe":"1h","price":1.095,"label":"Support","anchors":[]}}`
 
 type putAnswer struct {
 	Version int64
@@ -62,7 +62,7 @@ type putAnswer struct {
 func TestDrawingsByHand(t *testing.T) {
 	api := charted(t)
 	var made putAnswer
-	draws(t, api, "POST", "/api/drawings", aLine, "", 200, &made)
+	draws(t, api, "POST", "/api/drawings", horizontalLine, "", 200, &made)
 	if made.Version != 1 || made.Drawing.ID == "" || made.Drawing.Created.By != drawing.Human {
 		t.Fatalf("%+v", made)
 	}
@@ -109,11 +109,11 @@ func TestDrawingsByHand(t *testing.T) {
 func TestAForeignDrawingLooksLikeNone(t *testing.T) {
 	api := charted(t)
 	var made putAnswer
-	draws(t, api, "POST", "/api/drawings", aLine, "", 200, &made)
+	draws(t, api, "POST", "/api/drawings", horizontalLine, "", 200, &made)
 	var answers []string
 	for _, id := range []string{made.Drawing.ID, "dr_neverwasxyz"[:len(made.Drawing.ID)-1] + "x"} {
 		got := draws(t, api, "DELETE", "/api/drawings/"+id+"?symbol=EURUSD", "", bobsKey, 404, nil)
-		got += draws(t, api, "POST", "/api/drawings", strings.Replace(aLine, `"type"`, `"id":"`+id+`","type"`, 1), bobsKey, 404, nil)
+		got += draws(t, api, "POST", "/api/drawings", strings.Replace(horizontalLine, `"type"`, `"id":"`+id+`","type"`, 1), bobsKey, 404, nil)
 		answers = append(answers, requestID.ReplaceAllString(strings.ReplaceAll(got, id, "ID"), "req"))
 	}
 	if answers[0] != answers[1] {
@@ -123,7 +123,7 @@ func TestAForeignDrawingLooksLikeNone(t *testing.T) {
 
 func TestDrawingsAreTakenElsewhere(t *testing.T) {
 	api := charted(t)
-	draws(t, api, "POST", "/api/drawings", aLine, "", 200, nil)
+	draws(t, api, "POST", "/api/drawings", horizontalLine, "", 200, nil)
 	file := draws(t, api, "GET", "/api/drawings/export?symbol=EURUSD", "", "", 200, nil)
 	var v board.View
 	draws(t, api, "POST", "/api/drawings/import", file, bobsKey, 200, &v)
@@ -143,13 +143,13 @@ func TestDrawingsAreTakenElsewhere(t *testing.T) {
 	}
 }
 
-// TestDevicesSeeEachOthersDrawings holds that a stream brings what was drawn before it
-// began, and each later change once, in order.
+// TestDevicesSeeEachOthersDrawings checks that a stream delivers earlier drawings first and then each change
+// once, in order.
 func TestDevicesSeeEachOthersDrawings(t *testing.T) {
 	srv := serve(t, charted(t))
 	post := func(price string) {
 		t.Helper()
-		r, err := http.NewRequest("POST", srv.URL+"/api/drawings", strings.NewReader(strings.Replace(aLine, "1.095", price, 1)))
+		r, err := http.NewRequest("POST", srv.URL+"/api/drawings", strings.NewReader(strings.Replace(horizontalLine, "1.095", price, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +199,8 @@ func TestDevicesSeeEachOthersDrawings(t *testing.T) {
 	}
 }
 
-// TestADrawingMayHaveAnyID holds that a drawing whose id is a word of the API's can be
-// removed, and that the words still do what they did.
+// TestADrawingMayHaveAnyID checks that a drawing whose id is also a path segment of the API can be removed,
+// and that those paths still work.
 func TestADrawingMayHaveAnyID(t *testing.T) {
 	api := charted(t)
 	words := []string{"undo", "redo", "history", "stream", "export", "import", "x"}
@@ -223,8 +223,7 @@ func TestADrawingMayHaveAnyID(t *testing.T) {
 	}
 }
 
-// largest is a response that remembers the largest piece it was given, and ends its
-// request after so many messages.
+// largest records the largest chunk written to it, and cancels its request after a number of messages.
 type largest struct {
 	*httptest.ResponseRecorder
 	piece, left int
@@ -239,8 +238,8 @@ func (l *largest) Write(b []byte) (int, error) {
 	return l.ResponseRecorder.Write(b)
 }
 
-// TestALongHistoryIsStreamedInPieces holds that a reader who is far behind does not make
-// the server hold the whole history as text.
+// TestALongHistoryIsStreamedInPieces checks that a reader that is far behind does not make the server hold
+// the whole history in memory.
 func TestALongHistoryIsStreamedInPieces(t *testing.T) {
 	live := hub.New()
 	log := store.NewMem()

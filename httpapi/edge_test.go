@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 )
 
-// request makes one as a caller on this machine would, with ada's key.
+// request returns a request as a caller on this machine would send it, with ada's key.
 func request(method, target, body string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host, r.RemoteAddr = "localhost:8080", "127.0.0.1:50000"
@@ -76,7 +76,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestKeyless holds who may come in when there are no keys.
+// TestKeyless checks who may call when there are no keys.
 func TestKeyless(t *testing.T) {
 	api, _ := newAPI(t, func(o *httpapi.Options) {
 		o.Keys, o.Hosts = nil, []string{"analyst.lan"}
@@ -128,8 +128,8 @@ func TestPrincipalComesFromTheKey(t *testing.T) {
 	}
 }
 
-// TestForeignConversation holds that the id of somebody else's conversation opens
-// a new one, like any id that is not known.
+// TestForeignConversation checks that the id of somebody else's conversation starts a new one, like any
+// unknown id.
 func TestForeignConversation(t *testing.T) {
 	api, engine := newAPI(t, nil)
 	body := `{"model":"analyst","messages":[{"role":"user","content":"hi"}]}`
@@ -190,7 +190,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-// TestSlowBody holds that a body which trickles in does not hold a handler.
+// TestSlowBody checks that a body that trickles in does not block a handler.
 func TestSlowBody(t *testing.T) {
 	api, _ := newAPI(t, func(o *httpapi.Options) { o.BodyTimeout = 50 * time.Millisecond })
 	srv := serve(t, api)
@@ -244,7 +244,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// counters counts what the edge reports.
+// counters implements Metrics.
 type counters struct {
 	mu       sync.Mutex // guards below
 	requests []string
@@ -322,8 +322,8 @@ func TestMetricsAndLog(t *testing.T) {
 	}
 }
 
-// TestDoor holds that a door added from outside has keys, an envelope and the
-// error table like our own.
+// TestDoor checks that a door added with Handle gets keys, an envelope and the error table like the built-in
+// ones.
 func TestDoor(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	api.Handle("/api/ask", httpapi.Native, httpapi.Methods{
@@ -354,7 +354,7 @@ func TestDoor(t *testing.T) {
 	if w := do(api, r); w.Code != 200 || w.Body.String() != "page" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	// An error after the response was begun breaks the connection.
+	// An error after the response has begun aborts the connection.
 	srv := serve(t, api)
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/ask", strings.NewReader("[]"))
 	req.Header.Set("Authorization", "Bearer "+adasKey)

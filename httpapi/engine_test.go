@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// newReal makes a server over the real engine, with a scripted model.
+// newReal returns a server over the real engine, with a scripted model.
 func newReal(t *testing.T, model *agenttest.Model, tools ...agent.Tool) *httpapi.Server {
 	t.Helper()
 	return newNamed(t, "scripted", model, tools...)
@@ -26,7 +26,7 @@ func newNamed(t *testing.T, name string, model *agenttest.Model, tools ...agent.
 	return newOn(t, store.NewMem(), name, model, nil, tools...)
 }
 
-// newOn is newNamed over a log, with other options.
+// newOn is newNamed over the given log, with other options.
 func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, change func(*httpapi.Options), tools ...agent.Tool) *httpapi.Server {
 	t.Helper()
 	live := hub.New()
@@ -58,8 +58,8 @@ func newOn(t *testing.T, log store.Store, name string, model *agenttest.Model, c
 var counting = agenttest.NewTool(agent.Spec{Name: "query", Side: agent.Server, ReadOnly: true},
 	func(context.Context, agent.Call) (agent.Output, error) { return agent.Output{Content: "42"}, nil })
 
-// TestRealEngine holds that a conversation over this door goes through the real
-// loop and log: tools, history by id, imported history.
+// TestRealEngine checks that a conversation through this door uses the real loop and log: tools, history by
+// id, imported history.
 func TestRealEngine(t *testing.T) {
 	model := agenttest.Script(
 		agenttest.Call("t1", "query", `{"sql":"SELECT 42"}`), agenttest.Say("There are 42."),
@@ -96,14 +96,14 @@ func TestRealEngine(t *testing.T) {
 	}
 }
 
-// history is what the model was sent in its n-th call, from 0.
+// history returns what the model received in its n-th call, counting from 0.
 func history(m *agenttest.Model, n int) string {
 	b, _ := json.Marshal(m.Requests()[n].Messages)
 	return string(b)
 }
 
-// TestRealEngineNeverParks holds that a run which nobody can answer goes on without
-// the answer: the clients of this door know neither our tools nor approvals.
+// TestRealEngineNeverParks checks that a run that would need the client's answer goes on without it: the
+// clients of this door know neither our tools nor approvals.
 func TestRealEngineNeverParks(t *testing.T) {
 	browser := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true}, nil)
 	write := agenttest.NewTool(agent.Spec{Name: "write"}, nil)
@@ -121,8 +121,8 @@ func TestRealEngineNeverParks(t *testing.T) {
 	}
 }
 
-// TestJobsWithoutAModel holds that the offline planner, which only knows questions
-// about data, is not asked for titles.
+// TestJobsWithoutAModel checks that the offline planner, which only understands questions about data, is not
+// asked for titles.
 func TestJobsWithoutAModel(t *testing.T) {
 	job := request("POST", "/v1/chat/completions", `{"model":"analyst","messages":[{"role":"user","content":"### Task: Generate a concise title as { \"title\": \"x\" } <chat_history>\nUSER: how many orders\n</chat_history>"}]}`)
 	model := agenttest.Script()

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Status is the HTTP status of a code. It is the one table.
+// Status returns the HTTP status of a code. It is the only such table.
 func Status(c footnote.Code) int {
 	switch c {
 	case footnote.InputTooLong, footnote.InvalidRequest, footnote.UnsupportedParameter:
@@ -40,17 +40,17 @@ func Status(c footnote.Code) int {
 	}
 }
 
-// Envelope writes an error as the clients of a door read it. The text must come
-// from footnote.MessageOf, which is safe to show.
+// Envelope encodes an error in the format that the clients of a door expect. The text must come from
+// footnote.MessageOf, which is safe to show.
 type Envelope func(err error, f Failure) (contentType string, body []byte)
 
-// Failure is what an envelope may want to know beside the error.
+// Failure carries what an envelope may need besides the error.
 type Failure struct {
 	RequestID  string
-	UnknownURL bool // there is no such route
+	UnknownURL bool // no route matches
 }
 
-// Native is the envelope of this project's own endpoints.
+// Native is the error envelope of this project's own endpoints.
 func Native(err error, f Failure) (contentType string, body []byte) {
 	body = append(body, `{"error":{"code":`...)
 	body = strictjson.AppendString(body, string(footnote.CodeOf(err)))
@@ -59,24 +59,24 @@ func Native(err error, f Failure) (contentType string, body []byte) {
 	body = append(body, `,"request_id":`...)
 	body = strictjson.AppendString(body, f.RequestID)
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Limit != nil {
-		if limit, jerr := json.Marshal(limitOf(*e.Limit)); jerr == nil { // a number that is none has no JSON
+		if limit, jerr := json.Marshal(limitOf(*e.Limit)); jerr == nil { // NaN and infinity cannot be encoded
 			body = append(append(body, `,"limit":`...), limit...)
 		}
 	}
 	return "application/json", append(body, `}}`...)
 }
 
-// afterWork marks an error that came after work had begun: a client that sends the
-// request again would pay twice.
+// afterWork marks an error that happened after the run had begun: a client that repeats the request would pay
+// twice.
 type afterWork struct{ error }
 
 func (e afterWork) Unwrap() error { return e.error }
 
-// AfterWork marks an error of a run that had begun. Clients are told not to repeat
-// the request on their own.
+// AfterWork marks an error of a run that had begun. Clients are told not to retry such a request
+// automatically.
 func AfterWork(err error) error { return afterWork{err} }
 
-// fail writes an error as the response, unless one was begun.
+// fail writes an error as the response, unless the response has begun.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	sc := scopeOf(r.Context())
 	sc.err = err
@@ -115,13 +115,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	contentType, body := sc.envelope(err, Failure{RequestID: sc.id, UnknownURL: sc.unknown})
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // fails only in test recorders
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have gone; the request is logged either way
 }
 
-// limitHeaders says which limit was reached: in the names that clients of other APIs
-// know, X-Ratelimit-Remaining-Tokens and the like.
+// limitHeaders reports which limit was reached, in headers that clients of other APIs know, such as
+// X-Ratelimit-Remaining-Tokens.
 func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
 	unit := strings.ToUpper(o.Unit[:1]) + o.Unit[1:]
 	h.Set("X-Ratelimit-Limit-"+unit, strconv.FormatFloat(o.Limit, 'f', -1, 64))
@@ -131,15 +131,15 @@ func (s *Server) limitHeaders(h http.Header, o footnote.OverLimit) {
 	}
 }
 
-// answerWrite is how long a whole answer may take to be sent.
+// answerWrite is how long writing a complete response may take.
 const answerWrite = 30 * time.Second
 
-// writeJSON sends a whole answer.
+// writeJSON sends a complete JSON response.
 func writeJSON(w http.ResponseWriter, status int, body []byte) error {
 	return writeWhole(w, status, "application/json", body)
 }
 
-// writeBody sends a whole answer that is no JSON.
+// writeBody sends a complete response that is not JSON.
 func writeBody(w http.ResponseWriter, contentType string, body []byte) error {
 	return writeWhole(w, http.StatusOK, contentType, body)
 }
@@ -149,7 +149,7 @@ func writeWhole(w http.ResponseWriter, status int, contentType string, body []by
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // a recorder has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerWrite)) // fails only in test recorders
 	w.WriteHeader(status)
 	_, err := w.Write(body)
 	return err

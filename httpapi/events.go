@@ -16,17 +16,17 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// events is GET /api/conversations/{id}/events?after=N: the log of a conversation.
+// events handles GET /api/conversations/{id}/events?after=N: the log of a conversation.
 //
-// By default the events after N come as JSON lines, and that is all; with
-// format=jsonl as a file to keep. With "Accept: text/event-stream" they come as
-// server-sent events, named by their kind and with their number as id, and the
-// stream goes on while a run goes on: with its deltas, until its end. With view=seed
-// they come as one array in the words of /api/chat-v2. When nothing
-// is running and nothing is new, the answer is 204, which is how an EventSource
-// learns to stop. With follow=true the stream also waits for later runs; with
-// follow=false it ends after what is stored. A client that is ahead of the log, which
-// was restored from a backup, is told so and goes on from the log's end; see reset.
+// By default it returns the events after N as JSON lines and ends; with format=jsonl, as a file to keep. With
+// "Accept: text/event-stream" it streams them as server-sent events, named by kind and with their sequence
+// number as id. The stream includes the deltas of a running run and ends when the run does. With view=seed it
+// returns one array in the format of /api/chat-v2.
+//
+// When nothing is running and nothing is new, it responds 204, which makes an EventSource stop. With
+// follow=true the stream also waits for later runs; with follow=false it ends after the stored events. A
+// client that is ahead of the log, because the log was restored from a backup, gets a reset frame and
+// continues from the end of the log; see reset.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	head, err := s.conversation(r, id)
@@ -64,7 +64,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	defer leave()
 	rd, _ := s.opts.Hub.Subscribe(id, after)
 	defer rd.Close()
-	// Read again: a run that began before the reader was open is running now.
+	// Read the head again: a run that began before the reader subscribed is running now.
 	if head, err = s.opts.Log.Get(r.Context(), id); err != nil {
 		return err
 	}
@@ -85,15 +85,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // resetHeader tells a client that is ahead of the log where the log ends.
 const resetHeader = "X-Log-Reset"
 
-// reset is the frame for a client that is ahead of the log: what it read after last is
-// not there any more, since the log was restored from a backup. Its id sets an
-// EventSource back to the end of the log.
+// reset returns the frame for a client that is ahead of the log: events after last no longer exist, because
+// the log was restored from a backup. The id of the frame moves an EventSource back to the end of the log.
 func reset(last, asked int64) []byte {
 	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"last\":%d,\"asked\":%d}\n\n", last, last, asked)
 }
 
-// conversation returns the head of a conversation of the caller. One of somebody
-// else is not found, like one that does not exist.
+// conversation returns the head of one of the caller's conversations. It returns NotFound for somebody
+// else's, as for one that does not exist.
 func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, error) {
 	missing := footnote.Errorf(footnote.NotFound, "There is no such conversation.")
 	if !validID(id) {
@@ -102,18 +101,18 @@ func (s *Server) conversation(r *http.Request, id string) (footnote.Stream, erro
 	return s.mine(r.Context(), PrincipalOf(r.Context()), id)
 }
 
-// following says how long a stream of events goes on.
+// following selects when a stream of events ends.
 type following int
 
 const (
-	thisRun following = iota // while a run goes on
-	always                   // also when none does
-	never                    // only what is stored
+	thisRun following = iota // when the current run ends
+	always                   // never: it waits for later runs
+	never                    // after the stored events
 )
 
-// position reads where a client's knowledge ends. Last-Event-ID, which a browser
-// sends by itself when it connects again, is newer than the address; one that is
-// not a number is not ours.
+// position reads the client's position. Last-Event-ID, which a browser sends when it reconnects, is newer
+// than the address and takes precedence. A value that is not a number did not come from this server and is
+// ignored.
 func position(r *http.Request) (after int64, follow following, err error) {
 	q := r.URL.Query()
 	if v := q.Get("after"); v != "" {
@@ -137,8 +136,8 @@ func position(r *http.Request) (after int64, follow following, err error) {
 	return after, follow, nil
 }
 
-// wantsLines reports whether the events are wanted as JSON lines: always with
-// format=jsonl, and when the client does not ask for a stream.
+// wantsLines reports whether the client wants JSON lines: always with format=jsonl, and whenever it does not
+// ask for a stream.
 func wantsLines(r *http.Request) (bool, error) {
 	switch r.URL.Query().Get("format") {
 	case "":
@@ -150,7 +149,7 @@ func wantsLines(r *http.Request) (bool, error) {
 	}
 }
 
-// wantsStream reports whether the client accepts server-sent events by name.
+// wantsStream reports whether the client explicitly accepts server-sent events.
 func wantsStream(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		if media, _, err := mime.ParseMediaType(part); err == nil && media == "text/event-stream" {
@@ -201,11 +200,11 @@ type viewer struct {
 	rd      *hub.Reader
 	out     *sse.Writer
 	buf     []byte
-	last    int64 // the newest event that was sent
+	last    int64 // newest event sent
 	follow  following
-	running bool // a run goes on that is waited for
+	running bool // the stream waits for a running run
 	runID   string
-	step    int // of the newest complete message of that run
+	step    int // newest complete message of that run
 }
 
 func (v *viewer) run() error {
@@ -227,15 +226,15 @@ func (v *viewer) run() error {
 		switch err {
 		case nil:
 			if first := batch.First(); first > v.last+1 {
-				err = v.catchUp(limit) // another process wrote what came before
+				err = v.catchUp(limit) // another process wrote the events before
 			}
 			if err == nil {
 				err = v.show(batch)
 			}
 		case errTick:
-			err = v.catchUp(limit) // another process may have written what no hub brought here
+			err = v.catchUp(limit) // another process may have written events that this hub does not see
 			if footnote.CodeOf(err) == footnote.StorageUnavailable {
-				err = v.flush() // nothing is known to be new: the next look will tell
+				err = v.flush() // we know of nothing new; the next poll catches up
 			}
 			if err == nil && v.out.Idle() >= sse.Heartbeat {
 				err = v.out.Ping()
@@ -246,7 +245,7 @@ func (v *viewer) run() error {
 	return v.s.endStream(v.r, v.out, err)
 }
 
-// catchUp sends what the log has beyond what was sent.
+// catchUp sends the events in the log that have not been sent yet.
 func (v *viewer) catchUp(ctx context.Context) error {
 	v.buf = v.buf[:0]
 	for ev, err := range v.s.opts.Log.Events(ctx, v.id, v.last) {
@@ -266,12 +265,12 @@ func (v *viewer) catchUp(ctx context.Context) error {
 	return v.flush()
 }
 
-// show sends what a batch brought.
+// show sends a batch from the hub.
 func (v *viewer) show(batch hub.Batch) error {
 	v.buf = v.buf[:0]
 	for i := range batch {
 		if e := &batch[i]; e.Event == nil {
-			// The hub may still hold the deltas of what came whole from the log.
+			// The hub may still hold deltas of a message that already came complete from the log.
 			if e.Delta.Run == v.runID && e.Delta.Step > v.step {
 				v.buf = sseDelta(v.buf, e.Delta)
 			}
@@ -282,7 +281,7 @@ func (v *viewer) show(batch hub.Batch) error {
 	return v.flush()
 }
 
-// event appends the frame of an event that was not sent yet.
+// event appends the frame of an event unless it was already sent.
 func (v *viewer) event(ev footnote.Event) error {
 	if ev.Seq <= v.last {
 		return nil
@@ -306,7 +305,7 @@ func (v *viewer) event(ev footnote.Event) error {
 	return nil
 }
 
-// flush sends the frames, and the headers before the first.
+// flush sends the frames, with the headers before the first.
 func (v *viewer) flush() (err error) {
 	switch {
 	case v.out != nil && len(v.buf) == 0:
@@ -318,13 +317,13 @@ func (v *viewer) flush() (err error) {
 	return err
 }
 
-// endStream says in a stream why it ends, unless the client knows. Out is nil while
-// nothing of it was sent.
+// endStream writes the reason why a stream ends, unless the client knows it. Out is nil if nothing has been
+// sent.
 func (s *Server) endStream(r *http.Request, out *sse.Writer, err error) error {
 	sc := scopeOf(r.Context())
 	switch {
 	case err == nil || errors.Is(err, errStreamTime):
-		sc.outcome = "complete" // an EventSource connects again and goes on
+		sc.outcome = "complete" // an EventSource reconnects and continues
 		return nil
 	case r.Context().Err() != nil && withdrawn(r.Context()) == nil:
 		sc.outcome = "client left"
@@ -361,15 +360,14 @@ func appendEvent(dst []byte, ev footnote.Event) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// deltaOps are the names of a delta's operations.
+// deltaOps maps the operations of a delta to their names.
 var deltaOps = [...]string{
 	footnote.BlockStarted: "start", footnote.BlockGrew: "grow", footnote.BlockEnded: "end",
 	footnote.StepRetrying: "retrying", footnote.StepBroke: "broke",
 }
 
-// sseDelta appends the frame of a delta. The text of a grown block is copied as it
-// is: it is the inside of a JSON string already. Deltas have no id; a client that
-// connects again gets the finished message instead.
+// sseDelta appends the frame of a delta. It copies the text of a grown block unchanged, because it is already
+// JSON-escaped. Deltas have no id; a client that reconnects gets the finished message instead.
 func sseDelta(dst []byte, d footnote.Delta) []byte {
 	dst = append(dst, "event: delta\ndata: {\"run\":"...)
 	dst = strictjson.AppendString(dst, d.Run)

@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/protocol/aisdk"
 )
 
-// messages is GET /api/conversations/{id}/messages: the conversation as UIMessages
-// of the AI SDK.
+// messages handles GET /api/conversations/{id}/messages: it returns the conversation as UIMessages of the AI
+// SDK.
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Server) allEvents(ctx context.Context, id string) ([]footnote.Event, er
 	return events, nil
 }
 
-// exportConversation is GET /api/conversations/{id}/export?format=html: the
-// conversation as one file that needs nothing else.
+// exportConversation handles GET /api/conversations/{id}/export?format=html: it returns the conversation as
+// one self-contained file.
 func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {

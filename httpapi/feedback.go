@@ -7,7 +7,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// feedback is POST /api/feedback: what a person thinks of an answer.
+// feedback handles POST /api/feedback: a person's rating of an answer.
 func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -15,7 +15,7 @@ func (s *Server) feedback(w http.ResponseWriter, r *http.Request) error {
 	}
 	var in struct {
 		Conversation string `json:"conversation"`
-		Seq          int64  `json:"seq"` // of the answered event
+		Seq          int64  `json:"seq"` // sequence number of the answered event
 		Good         *bool  `json:"good"`
 		Words        string `json:"words"`
 	}

@@ -11,27 +11,27 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Generator writes a statement for a question. It has passed the gate of its engine.
+// Generator writes a SQL statement for a question. The statement has passed the gate of its engine.
 type Generator interface {
 	GenerateSQL(ctx context.Context, p footnote.Principal, g Generate) (sql, dialect string, err error)
 }
 
-// Generate is the body of POST /api/generate-sql. Schema and Source exclude each
-// other; without either it is about the first source.
+// Generate is the body of POST /api/generate-sql. Schema and Source are mutually exclusive; without either,
+// the question is about the first source.
 type Generate struct {
 	Question string              `json:"question"`
 	Schema   *localschema.Schema `json:"schema"`
 	Source   string              `json:"source"`
-	Dialect  string              `json:"dialect"` // empty: that of the source; duckdb for a schema
+	Dialect  string              `json:"dialect"` // empty: the dialect of the source; duckdb for a schema
 }
 
 func (s *Server) generateRoutes() {
 	if s.opts.Generator != nil {
-		s.Handle("/api/generate-sql", Native, Methods{http.MethodPost: s.oneOfFew(s.generateSQL)})
+		s.Handle("/api/generate-sql", Native, Methods{http.MethodPost: s.withSlot(s.generateSQL)})
 	}
 }
 
-// generateSQL is POST /api/generate-sql.
+// generateSQL handles POST /api/generate-sql.
 func (s *Server) generateSQL(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// StoredKeys are API keys that can be revoked while the server runs. What is wrong
-// with a key is Unauthorized; its message is told to the caller.
+// StoredKeys checks API keys that can be revoked while the server runs. Errors about a key have the code
+// Unauthorized, and the caller sees their message.
 type StoredKeys interface {
-	// Mine reports whether a text is made like one of these keys, whoever it is of.
+	// Mine reports whether text has the format of these keys, whether or not such a key exists.
 	Mine(text string) bool
-	// Check returns the id of a key, of 16 bytes, and whom it stands for.
+	// Check returns the 16-byte id of a key and its principal.
 	Check(ctx context.Context, key string) (id string, p footnote.Principal, err error)
-	// Named returns whom the key with an id stands for now.
+	// Named returns the current principal of the key with this id.
 	Named(ctx context.Context, id string) (footnote.Principal, error)
 }
 
-// Tokens are credentials that say themselves whom they stand for, and until when.
-// What is wrong with one is Unauthorized; its message is told to the caller.
+// Tokens checks credentials that state their own principal and expiry. Errors about a token have the code
+// Unauthorized, and the caller sees their message.
 type Tokens interface {
-	// Mine reports whether a text is made like a token, whoever signed it.
+	// Mine reports whether text has the format of a token, whoever signed it.
 	Mine(text string) bool
 	Check(ctx context.Context, text string) (footnote.Principal, error)
 }
 
-// guarded ends a request when the stored key that it came in by no longer stands.
-// The caller calls release when it is done.
+// guarded cancels a request when the stored key it was made with is revoked. The caller must call release
+// when it is done.
 func (s *Server) guarded(r *http.Request) (_ *http.Request, release func()) {
 	id := scopeOf(r.Context()).keyID
 	if id == "" {
@@ -44,8 +44,8 @@ func (s *Server) guarded(r *http.Request) (_ *http.Request, release func()) {
 	return r.WithContext(ctx), func() { cancel(nil); <-done }
 }
 
-// watch asks now and then whether a key still stands, until ctx ends. A store that
-// does not answer says nothing about a key.
+// watch checks periodically whether a key is still valid, until ctx ends. A store that does not answer proves
+// nothing about the key.
 func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc, id string) {
 	tick := time.NewTicker(s.opts.Recheck)
 	defer tick.Stop()
@@ -65,10 +65,10 @@ func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc, id s
 	}
 }
 
-// recheckTime is how long the store may take to say whether a key still stands.
+// recheckTime is how long the store may take to check a key.
 const recheckTime = 5 * time.Second
 
-// withdrawn is why a request was ended whose key no longer stands; otherwise nil.
+// withdrawn returns the error if the request was ended because its key was revoked, and nil otherwise.
 func withdrawn(ctx context.Context) error {
 	e, ok := errors.AsType[*footnote.Error](context.Cause(ctx))
 	if ok && e.Code == footnote.Unauthorized {

@@ -15,7 +15,7 @@ import (
 
 const storedKey = "stored-key-of-cem"
 
-// oneKey is a stored key that can be taken away.
+// oneKey is a stored key that can be revoked.
 type oneKey struct {
 	gone, away atomic.Bool
 	asked      atomic.Int64
@@ -54,8 +54,8 @@ func asCem(r *http.Request) *http.Request {
 	return r
 }
 
-// TestStoredKey holds that a stored key lets its user in, beside those of the
-// configuration, and a cookie that was made from it, until it is taken away.
+// TestStoredKey checks that a stored key, and a cookie made from it, admit their user alongside the
+// configured keys, until the key is revoked.
 func TestStoredKey(t *testing.T) {
 	k := &oneKey{}
 	api, engine := newAPI(t, withStored(k))
@@ -102,8 +102,8 @@ func TestStoredKey(t *testing.T) {
 	}
 }
 
-// TestRevocationEndsStreams holds that streams which are open end with their key, and
-// say why; those of others go on. A store that does not answer ends none.
+// TestRevocationEndsStreams checks that revoking a key ends its open streams with a reason, and no others. A
+// store that does not answer ends none.
 func TestRevocationEndsStreams(t *testing.T) {
 	for name, open := range map[string]func(id string) *http.Request{
 		"OpenAI": func(string) *http.Request {
@@ -134,7 +134,7 @@ func TestRevocationEndsStreams(t *testing.T) {
 				t.Fatal("the stream is empty")
 			}
 			k.away.Store(true)
-			for before := k.asked.Load(); k.asked.Load() < before+3 && ctx.Err() == nil; { // it was asked, and did not answer
+			for before := k.asked.Load(); k.asked.Load() < before+3 && ctx.Err() == nil; { // it was asked without answering
 				time.Sleep(time.Millisecond)
 			}
 			k.away.Store(false)

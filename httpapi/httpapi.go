@@ -1,10 +1,9 @@
-// Package httpapi is the HTTP edge: routes, keys, limits, the error table, and
-// the pump that turns what happens in a run into a response. It serves the
-// OpenAI-compatible door and the native event stream itself; other doors are added
-// with Handle and share everything else.
+// Package httpapi is the HTTP layer: routes, API keys, limits, the error table, and the pump that turns the
+// events of a run into a response. A door is one protocol that clients speak. This package serves the
+// OpenAI-compatible door and the native event stream itself; other doors are added with Handle and share
+// everything else.
 //
-// A handler returns its error. One wrapper writes it, in the envelope of the
-// route, and logs the request once.
+// A handler returns its error. One wrapper writes it in the envelope of the route and logs the request once.
 package httpapi
 
 import (
@@ -32,7 +31,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/openai"
 )
 
-// Engine is what the doors need of an agent.Engine.
+// Engine is the part of agent.Engine that the doors need.
 type Engine interface {
 	Submit(ctx context.Context, t agent.Turn) (agent.Ticket, error)
 	Subscribe(t agent.Ticket) *hub.Reader
@@ -42,7 +41,7 @@ type Engine interface {
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
 
-// Log is what the endpoints need of a store.
+// Log is the part of a store that the endpoints need.
 type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
 	List(ctx context.Context, p footnote.Page) (heads []footnote.Stream, next string, err error)
@@ -52,11 +51,11 @@ type Log interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Metrics is told what happened at the edge. Runs report themselves.
+// Metrics records what happens at the HTTP layer. Runs report themselves.
 type Metrics interface {
 	RequestEnded(route, method string, status int, d time.Duration)
 	RequestFailed(route string, code footnote.Code)
-	// Answered tells how long an answer took that was not streamed.
+	// Answered records how long a non-streamed answer took.
 	Answered(route string, d time.Duration)
 	StreamOpened(door string)
 	StreamClosed(door string)
@@ -70,91 +69,89 @@ func (noMetrics) Answered(string, time.Duration)                  {}
 func (noMetrics) StreamOpened(string)                             {}
 func (noMetrics) StreamClosed(string)                             {}
 
-// Options are what a Server is made of. Engine, Log and Hub are required; zero
-// fields take the defaults.
+// Options configure a Server. Engine, Log and Hub are required; other zero fields take the defaults.
 type Options struct {
 	Engine Engine
 	Log    Log
 	Hub    *hub.Hub
-	// Data are the sources that people may look at; nil: there are none.
+	// Data holds the sources that users may browse; nil: none.
 	Data Data
-	// Usage is what people have used; nil: it is not known.
+	// Usage reports what users have used; nil: unknown.
 	Usage Usage
-	// Generator writes statements; nil: there is no such address.
+	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
-	// Ledger says what is left of a limit; nil: there is none.
+	// Ledger reports what is left of each limit; nil: no limits.
 	Ledger Ledger
-	// Workspaces are the files of conversations; nil: there are none.
+	// Workspaces holds the files of conversations; nil: none.
 	Workspaces Workspaces
-	// Drawings are those on charts; nil: there are no charts.
+	// Drawings holds the drawings on charts; nil: no charts.
 	Drawings Drawings
-	// Market is what charts are drawn of; nil: there is none.
+	// Market supplies the data that charts show; nil: none.
 	Market market.Market
-	// Sessions keeps people signed in; nil: until the process ends.
+	// Sessions keeps users signed in; nil: until the process ends.
 	Sessions Sessions
 	About    About
 
-	// Access says who may use what; nil: everybody everything. It is the engine's, too.
+	// Access decides who may use what; nil: everybody may use everything. The engine must use the same one.
 	Access agent.Access
 
-	// Keys are the API keys of the configuration and whom they stand for.
+	// Keys maps the configured API keys to principals.
 	Keys map[string]footnote.Principal
-	// StoredKeys are those that can be revoked while the server runs; nil: none.
+	// StoredKeys checks keys that can be revoked while the server runs; nil: none.
 	StoredKeys StoredKeys
-	// Tokens are signed tokens; nil: none are believed.
+	// Tokens checks signed tokens; nil: no token is accepted.
 	Tokens Tokens
-	// NeedsKey refuses callers without a key also when there are no Keys. Where it is
-	// not set and there are none, callers on the loopback interface are the local
-	// principal and all others are refused.
+	// NeedsKey rejects callers without a key even when there are no Keys. If it is false and there are no
+	// Keys, callers on the loopback interface are the local principal and all others are rejected.
 	NeedsKey bool
-	// Recheck is how often a request that goes on, such as a stream, asks whether its
-	// stored key still stands; default 2 s.
+	// Recheck is how often a long-running request, such as a stream, checks that its stored key is still
+	// valid; default 2 s.
 	Recheck time.Duration
-	// Hosts are names under which the server is reached, beside those of the
-	// loopback interface. They matter without keys: a web page whose name was
-	// pointed at 127.0.0.1 must not speak for the user.
+	// Hosts are the names under which clients reach the server, besides those of the loopback interface. They
+	// matter without keys: a web page whose name resolves to 127.0.0.1 (DNS rebinding) must not act for the
+	// user.
 	Hosts []string
-	// AllowOrigins are the web origins that may call from a browser; empty: none
-	// but the server's own. "*" needs keys.
+	// AllowOrigins are the web origins that may call from a browser; empty: only the server's own. "*"
+	// requires keys.
 	AllowOrigins []string
-	// TrustOpenWebUI believes the X-OpenWebUI-Chat-Id header.
+	// TrustOpenWebUI accepts the X-OpenWebUI-Chat-Id header.
 	TrustOpenWebUI bool
 
 	InputMaxChars int           // of a user's message; default 10,000
 	BodyLimit     int64         // bytes; default 1 MB
-	BodyTimeout   time.Duration // for a body to arrive; default 30 s
-	AnswerTimeout time.Duration // of an unstreamed answer; default 300 s
+	BodyTimeout   time.Duration // to receive a body; default 30 s
+	AnswerTimeout time.Duration // of a non-streamed answer; default 300 s
 	StreamTimeout time.Duration // of a stream; default 10 min
-	Hold          time.Duration // how long a stream's headers wait for its first word; default 5 s
-	OnDisconnect  string        // what a run of the OpenAI door does when its client leaves; default agent.Cancel
-	// StoredOnDisconnect is the same for the doors that show a stored conversation
-	// again; default agent.Continue.
+	Hold          time.Duration // how long a stream delays its headers for the first word; default 5 s
+	OnDisconnect  string        // policy for a run of the OpenAI door when its client leaves; default agent.Cancel
+	// StoredOnDisconnect is the same policy for the doors that can show a stored conversation again; default
+	// agent.Continue.
 	StoredOnDisconnect string
-	// OnBusy is what becomes of a message of /api/chat-v2 to a conversation that is
-	// still answering: Reject, Enqueue or Interrupt; default Reject.
+	// OnBusy is the policy for a message to /api/chat-v2 when its conversation is still answering: Reject,
+	// Enqueue or Interrupt; default Reject.
 	OnBusy string
 
-	// Watch shows the readers that a conversation has here what other processes do in
-	// it, until leave is called. They have subscribed, and then learnt that last was its
-	// newest event. Nil: no other process shares the log.
+	// Watch delivers what other processes write to a conversation to its readers here, until leave is called.
+	// Readers subscribe first and then read last, the newest event at that time. Nil: no other process shares
+	// the log.
 	Watch func(conversation string, last int64) (leave func())
 
-	// Streams is how many answers and event streams this process keeps open at once;
-	// default 2,000. StreamsPerUser is how many of them one user has; default a quarter.
+	// Streams limits the answers and event streams that this process keeps open at once; default 2,000.
+	// StreamsPerUser limits those of one user; default a quarter of Streams.
 	Streams, StreamsPerUser int
-	// Connections is how many connections HTTPServer keeps; default twice Streams.
+	// Connections limits the connections that HTTPServer keeps; default twice Streams.
 	Connections int
 
-	Reasoning bool // the OpenAI door shows thinking
+	Reasoning bool // show thinking in the OpenAI door
 
 	Ready   func(context.Context) error // nil: always ready
-	Scrape  http.Handler                // of /metrics; nil: none
+	Scrape  http.Handler                // serves /metrics; nil: none
 	Logger  *slog.Logger
 	Metrics Metrics
 	Now     func() time.Time
 }
 
-// Server is the HTTP edge. It may be used by several goroutines once it serves.
+// Server serves the HTTP API. It is safe for concurrent use once it serves.
 type Server struct {
 	opts      Options
 	mux       *http.ServeMux
@@ -174,7 +171,7 @@ type Server struct {
 	work      turnstile
 }
 
-// New checks the options and makes a server.
+// New checks the options and returns a server.
 func New(o Options) (*Server, error) {
 	if o.Engine == nil || o.Log == nil || o.Hub == nil {
 		return nil, errors.New("httpapi: Engine, Log and Hub are required")
@@ -243,11 +240,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Methods are the handlers of a route by HTTP method.
+// Methods maps HTTP methods to the handlers of a route.
 type Methods map[string]Handler
 
-// Handler serves a request, or says why not. An error that is returned after the
-// response was begun breaks the connection.
+// Handler serves a request or returns an error. If it returns an error after the response has begun, the
+// server aborts the connection.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 func (s *Server) routes() {
@@ -278,11 +275,11 @@ func (s *Server) routes() {
 	s.descriptionRoutes()
 }
 
-// get is the methods of an address that is only read.
+// get returns the methods of a read-only route.
 func get(h Handler) Methods { return Methods{http.MethodGet: h, http.MethodHead: h} }
 
-// Handle adds a route for callers with a key, before the server serves. The
-// pattern has no method. Two routes with one pattern are a programmer's mistake.
+// Handle adds a route for callers with a key. Call it before the server starts. The pattern must not contain
+// a method. It panics if a pattern is added twice.
 func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 	s.open(pattern, env, m.each(func(h Handler) Handler {
 		h = s.counted(h)
@@ -306,8 +303,8 @@ func (s *Server) Handle(pattern string, env Envelope, m Methods) {
 	}))
 }
 
-// Mount adds a handler that needs no key, such as the pages of the web
-// interface. Errors are its own business.
+// Mount adds a handler that needs no key, such as the pages of the web interface. The handler writes its own
+// errors.
 func (s *Server) Mount(pattern string, h http.Handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		scopeOf(r.Context()).route = pattern
@@ -370,7 +367,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.crossOrigin(rec, r) {
-		return // a preflight
+		return // it was a preflight
 	}
 	if _, pattern := s.mux.Handler(r); pattern == "" {
 		sc.unknown = true
@@ -380,18 +377,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(rec, r)
 }
 
-// restTime is how long the part of a body may take to arrive that no handler read.
+// restTime is how long the client may take to send the rest of a body that no handler read.
 const restTime = 5 * time.Second
 
-// leaveBody bounds the time for the rest of a body: net/http reads it after the
-// handler, before the next request, and would wait for it as long as the client likes.
+// leaveBody sets a deadline for the rest of a body: net/http reads it after the handler, before the next
+// request, and would otherwise wait indefinitely.
 func leaveBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // a recorder has none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTime)) // fails only in test recorders
 	}
 }
 
-// gate refuses what must not reach any handler.
+// gate rejects requests that must not reach any handler.
 func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 	if p := r.URL.Path; !cleanPath(p) && !chatPath(r.URL) {
 		scopeOf(r.Context()).unknown = true
@@ -412,8 +409,8 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cleanPath reports whether a decoded path is one that a route can mean: absolute,
-// without dots, doubled slashes, backslashes or control characters.
+// cleanPath reports whether a decoded path can belong to a route: absolute, without dots, double slashes,
+// backslashes or control characters.
 func cleanPath(p string) bool {
 	if p == "" || p[0] != '/' || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }) {
 		return false
@@ -422,15 +419,13 @@ func cleanPath(p string) bool {
 	return p == clean || p == clean+"/"
 }
 
-// chatPath reports whether an address is one of a chat whose id, which a client
-// chose, only looks like a path.
+// chatPath reports whether a URL addresses a chat by a client-chosen id that merely looks like a path.
 func chatPath(u *url.URL) bool {
 	p := u.EscapedPath()
 	return strings.HasPrefix(p, "/api/ai/") && cleanPath(p)
 }
 
-// recovered turns a panic into a 500, or into a broken connection when the
-// response was begun.
+// recovered turns a panic into a 500, or aborts the connection if the response has begun.
 func (s *Server) recovered(rec *recorder, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -445,8 +440,7 @@ func (s *Server) recovered(rec *recorder, r *http.Request) {
 	s.fail(rec, r, AfterWork(fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())))
 }
 
-// logged writes the one line about a request. It runs last: net/http then learns
-// of a response that must be broken off.
+// logged writes the log line of a request. It runs last, and tells net/http if the response must be aborted.
 func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
 	took := s.opts.Now().Sub(sc.begun)
 	s.opts.Metrics.RequestEnded(sc.route, r.Method, rec.code(), took)
@@ -483,8 +477,8 @@ func (s *Server) logged(rec *recorder, r *http.Request, sc *scope) {
 	}
 }
 
-// HTTPServer is an http.Server with the limits that this server needs: no write
-// timeout, which would cut streams short; every write has its own deadline.
+// HTTPServer returns an http.Server with the limits that this server needs. It has no write timeout, which
+// would cut streams short; every write has its own deadline.
 func (s *Server) HTTPServer(addr string) *http.Server {
 	return &http.Server{
 		Addr:              addr,
@@ -497,8 +491,8 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 	}
 }
 
-// Drain makes the server report that it is not ready, so that no new requests are
-// sent to it. It goes on serving.
+// Drain makes the server report that it is not ready, so that it receives no new requests. It goes on
+// serving.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
@@ -521,20 +515,20 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
-// scope is what is known of a request while it is served.
+// scope holds what is known about a request while it is served.
 type scope struct {
 	id        string
 	route     string
 	envelope  Envelope
 	principal footnote.Principal
 	withKey   bool   // the caller sent an API key
-	keyID     string // of a stored key, sent or behind a session
+	keyID     string // id of the stored key, sent or behind a session
 	begun     time.Time
-	status    int    // instead of the one of the error's code
-	unknown   bool   // there is no such route
-	outcome   string // of a stream
+	status    int    // overrides the status of the error's code
+	unknown   bool   // no route matches
+	outcome   string // how a stream ended
 	err       error  // for the log
-	aborted   bool   // the connection must be broken off
+	aborted   bool   // the connection must be aborted
 }
 
 type scopeKey struct{}
@@ -542,18 +536,18 @@ type scopeKey struct{}
 func scopeOf(ctx context.Context) *scope {
 	sc, _ := ctx.Value(scopeKey{}).(*scope)
 	if sc == nil {
-		return &scope{envelope: Native} // a handler that is called without the server
+		return &scope{envelope: Native} // the handler was called without the server
 	}
 	return sc
 }
 
-// PrincipalOf is who makes the request of a handler that was added with Handle.
+// PrincipalOf returns the principal of a request to a handler that was added with Handle.
 func PrincipalOf(ctx context.Context) footnote.Principal { return scopeOf(ctx).principal }
 
-// RequestIDOf is the id of the request, as the client and the log know it.
+// RequestIDOf returns the id of the request, as the client and the log know it.
 func RequestIDOf(ctx context.Context) string { return scopeOf(ctx).id }
 
-// requestID takes the caller's id when it is one, and makes one otherwise.
+// requestID returns the caller's request id if it is valid, and a new one otherwise.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); validID(id) {
 		return id
@@ -561,14 +555,14 @@ func requestID(r *http.Request) string {
 	return "req_" + rand.Text()
 }
 
-// validID reports whether id is made of 1 to 64 letters, digits, and -_. only.
+// validID reports whether id consists of 1 to 64 letters, digits, - _ and . only.
 func validID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	})
 }
 
-// recorder notes what was sent. It can be looked behind.
+// recorder records what was sent. It supports http.ResponseController through Unwrap.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -593,8 +587,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// code is the status for the log: of a request that got no answer, because its
-// client had gone, it is 499.
+// code returns the status for the log: 499 when the client left before it got an answer.
 func (r *recorder) code() int {
 	if r.status == 0 {
 		return 499
@@ -602,7 +595,7 @@ func (r *recorder) code() int {
 	return r.status
 }
 
-// envelopeOf is the envelope of addresses that have no route.
+// envelopeOf returns the envelope for paths without a route.
 func envelopeOf(p string) Envelope {
 	switch {
 	case strings.HasPrefix(p, "/v1/") || p == "/v1":
@@ -613,7 +606,7 @@ func envelopeOf(p string) Envelope {
 	return Native
 }
 
-// openAI is the envelope of the Chat Completions API.
+// openAI is the error envelope of the Chat Completions API.
 func openAI(err error, sc Failure) (contentType string, body []byte) {
 	code := ""
 	if sc.UnknownURL {

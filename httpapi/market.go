@@ -12,18 +12,18 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// marketTime is how long a part of the market may take to answer.
+// marketTime is how long one market data query may take.
 const marketTime = 10 * time.Second
 
 func (s *Server) marketRoutes() {
-	s.Handle("/api/market/symbols", Native, get(s.ofMarket(s.marketSymbols)))
-	s.Handle("/api/market/candles", Native, get(s.oneOfFew(s.ofMarket(s.marketCandles))))
-	s.Handle("/api/market/events", Native, get(s.ofMarket(s.marketEvents)))
-	s.Handle("/api/market/price", Native, get(s.ofMarket(s.holding(s.marketPrice))))
+	s.Handle("/api/market/symbols", Native, get(s.withMarket(s.marketSymbols)))
+	s.Handle("/api/market/candles", Native, get(s.withSlot(s.withMarket(s.marketCandles))))
+	s.Handle("/api/market/events", Native, get(s.withMarket(s.marketEvents)))
+	s.Handle("/api/market/price", Native, get(s.withMarket(s.holding(s.marketPrice))))
 }
 
-// ofMarket is a handler that needs market data.
-func (s *Server) ofMarket(h Handler) Handler {
+// withMarket wraps a handler that needs market data.
+func (s *Server) withMarket(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.opts.Market == nil {
 			return footnote.Errorf(footnote.NotFound, "This server has no market data.")
@@ -32,7 +32,7 @@ func (s *Server) ofMarket(h Handler) Handler {
 	}
 }
 
-// marketSymbols is GET /api/market/symbols.
+// marketSymbols handles GET /api/market/symbols.
 func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), marketTime)
 	defer cancel()
@@ -50,7 +50,7 @@ func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 		Base       string             `json:"base"`
 		Quote      string             `json:"quote"`
 		Digits     int                `json:"digits"`
-		From       *time.Time         `json:"from"` // of the first candle; null without candles
+		From       *time.Time         `json:"from"` // first candle; null without candles
 		To         *time.Time         `json:"to"`
 		Timeframes []market.Timeframe `json:"timeframes"`
 		Synthetic  bool               `json:"synthetic"`
@@ -67,7 +67,7 @@ func (s *Server) marketSymbols(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"symbols": out, "now": now.UTC().Truncate(time.Second)})
 }
 
-// earliestTime and latestTime bound the times that a query can name, in Unix seconds.
+// earliestTime and latestTime limit the times in a query, in Unix seconds.
 const (
 	earliestTime = -5_000_000_000
 	latestTime   = 10_000_000_000
@@ -88,7 +88,7 @@ func between(q url.Values) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// marketCandles is GET /api/market/candles?symbol=&timeframe=&from=&to=&limit=.
+// marketCandles handles GET /api/market/candles?symbol=&timeframe=&from=&to=&limit=.
 func (s *Server) marketCandles(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, err := number(q, "limit", 2000, 1, market.MaxCandles)
@@ -131,7 +131,7 @@ func (s *Server) marketCandles(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, out)
 }
 
-// marketEvents is GET /api/market/events?symbol=&from=&to=.
+// marketEvents handles GET /api/market/events?symbol=&from=&to=.
 func (s *Server) marketEvents(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, to, err := between(q)
@@ -167,15 +167,16 @@ func (s *Server) marketEvents(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"events": out})
 }
 
-// The pace of a stream of prices, and how long the feed may take to answer.
+// priceEvery is the interval between two prices in a stream; priceTime is how long the feed may take to
+// answer.
 const (
 	priceEvery = time.Second
 	priceTime  = 3 * time.Second
 )
 
-// marketPrice is GET /api/market/price?symbol=: the price about once a second, as
-// server-sent events, until the client leaves or the stream's time is over. A feed that
-// is away is an event, too, and the stream goes on.
+// marketPrice handles GET /api/market/price?symbol=: it sends the price about once a second, as server-sent
+// events, until the client leaves or the stream's time is up. If the feed is down, it sends an event that
+// says so and continues.
 func (s *Server) marketPrice(w http.ResponseWriter, r *http.Request) error {
 	symbol := r.URL.Query().Get("symbol")
 	if err := (market.Symbol{Symbol: symbol}).Check(); err != nil {
@@ -200,11 +201,11 @@ func (s *Server) marketPrice(w http.ResponseWriter, r *http.Request) error {
 		case <-r.Context().Done():
 			return nil
 		case <-limit.C:
-			return nil // an EventSource comes again by itself
+			return nil // an EventSource reconnects by itself
 		case <-tick.C:
 		}
 		if s.draining.Load() {
-			return nil // readers of prices do not hold up the end of the server
+			return nil // price streams do not delay a shutdown
 		}
 		frame, err := s.price(r.Context(), symbol)
 		if err == nil {
@@ -216,7 +217,7 @@ func (s *Server) marketPrice(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// price is one frame of a stream of prices. Only what a client did wrong is an error.
+// price returns one frame of a price stream. It returns an error only for a client's mistake.
 func (s *Server) price(ctx context.Context, symbol string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, priceTime)
 	defer cancel()

@@ -16,9 +16,9 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// TestWhatIsSomebodyElsesIsNotThere holds that every address which takes the id of a
-// conversation, or of a part of one, answers for another user's as for one that does not
-// exist: the same status, headers and body.
+// TestWhatIsSomebodyElsesIsNotThere checks every route that takes the id of a conversation or of a part of
+// one: for another user's id the response has the same status, headers and body as for an id that does not
+// exist.
 func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
 	log := store.NewMem()
 	browser := agenttest.NewTool(agent.Spec{Name: "draw", Side: agent.Client, ReadOnly: true}, nil)
@@ -39,7 +39,7 @@ func TestWhatIsSomebodyElsesIsNotThere(t *testing.T) {
 	if w := do(api, request("GET", "/api/conversations/"+idle, "")); w.Code != 200 {
 		t.Fatal(w.Code, w.Body)
 	}
-	// A body or an address, with ID in the place of the conversation's.
+	// cases maps routes to a path or body, in which ID stands for the conversation's id.
 	cases := map[string]string{
 		"GET /api/conversations/{id}":                   "/api/conversations/ID",
 		"PATCH /api/conversations/{id}":                 `/api/conversations/ID {"title":"x"}`,

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestOneHeaderOfEach holds that a request which says one thing twice is refused: a proxy
-// before the server could believe the other one.
+// TestOneHeaderOfEach checks that a request with a repeated header is rejected: a proxy in front of the
+// server might act on the other value.
 func TestOneHeaderOfEach(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	for name, values := range map[string][]string{
@@ -45,8 +45,8 @@ func TestOneHeaderOfEach(t *testing.T) {
 	}
 }
 
-// TestWhereARequestEnds holds that no bytes which one reader takes for a part of a body
-// are answered as a request by this one.
+// TestWhereARequestEnds checks that this server never answers bytes as a request if another reader could take
+// them for part of a body.
 func TestWhereARequestEnds(t *testing.T) {
 	api, _ := newAPI(t, nil)
 	srv := serve(t, api)
@@ -59,7 +59,7 @@ func TestWhereARequestEnds(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		send string
-		want int // responses
+		want int // number of responses
 	}{
 		"both lengths":                {post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", chunked+next), 1},
 		"both, the other way around":  {post("Transfer-Encoding: chunked\r\nContent-Length: 400\r\n", chunked+next), 1},
@@ -99,7 +99,7 @@ func TestWhereARequestEnds(t *testing.T) {
 				_, _ = io.Copy(io.Discard, resp.Body)
 			}
 			if tc.want > 1 {
-				return // it is kept open
+				return // the connection stays open
 			}
 			if rest, err := io.ReadAll(r); len(rest) > 0 {
 				t.Errorf("after the response came %q, %v", rest, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// chatCompletions is POST /v1/chat/completions.
+// chatCompletions handles POST /v1/chat/completions.
 func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	var st *Streaming
 	var err error
@@ -26,8 +26,8 @@ func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	return s.Stream(w, r, *st)
 }
 
-// completion begins an answer. It returns nil when the whole of it has been
-// written, and otherwise what is to be streamed.
+// completion starts an answer. It returns nil when it has written the whole answer, and otherwise the run to
+// stream.
 func (s *Server) completion(w http.ResponseWriter, r *http.Request) (*Streaming, error) {
 	req, err := s.request(w, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) completion(w http.ResponseWriter, r *http.Request) (*Streaming,
 	return nil, writeJSON(w, http.StatusOK, answer)
 }
 
-// request reads what is asked.
+// request reads and checks the request body.
 func (s *Server) request(w http.ResponseWriter, r *http.Request) (*openai.Request, error) {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) (*openai.Reques
 	return &req, err
 }
 
-// turn is what the engine is told.
+// turn converts the request to a turn for the engine.
 func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Request) (agent.Turn, error) {
 	t := agent.Turn{
 		Assistant: a.Name, Principal: PrincipalOf(ctx), Key: scopeOf(ctx).keyID, Door: "openai", OnDisconnect: s.opts.OnDisconnect,
@@ -92,9 +92,8 @@ func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Re
 	if req.Conversation == "" {
 		return t, nil
 	}
-	// Either our own id, from the header of an earlier answer, or one of the
-	// client's. A foreign conversation is taken for the latter: it stays unknown
-	// whether it exists.
+	// The id is either ours, from the header of an earlier answer, or the client's own. Somebody else's
+	// conversation counts as the client's own id, so that the caller cannot find out whether it exists.
 	if validID(req.Conversation) {
 		head, err := s.mine(ctx, t.Principal, req.Conversation)
 		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
@@ -109,11 +108,11 @@ func (s *Server) turn(ctx context.Context, a agent.AssistantInfo, req *openai.Re
 	return t, nil
 }
 
-// offlineModel is the model of assistants that plan questions by rules: it answers
-// questions about data, and cannot read a front end's instructions.
+// offlineModel is the model of assistants that plan queries by rules. It answers questions about data, and
+// cannot follow a front end's instructions.
 const offlineModel = "offline"
 
-// job answers the side traffic of chat front ends with one plain model call.
+// job answers the background requests of chat front ends (such as titles) with one plain model call.
 func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantInfo, req openai.Request, opt openai.Options) error {
 	scopeOf(r.Context()).outcome = "job"
 	text, usage, err := s.jobText(r.Context(), a, req)
@@ -131,7 +130,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantIn
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// jobText is the answer of a model, or what can be said without one.
+// jobText returns the model's answer, or a fallback without a model.
 func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.Request) (string, footnote.Usage, error) {
 	if a.Model == offlineModel {
 		if text, ok := openai.JobAnswer(req.Text); ok {
@@ -145,7 +144,7 @@ func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.
 	return s.opts.Engine.Complete(ctx, PrincipalOf(ctx), prompt)
 }
 
-// assistant finds the assistant that a client calls a model.
+// assistant returns the assistant for the model name that a client sent.
 func (s *Server) assistant(r *http.Request, name string) (agent.AssistantInfo, error) {
 	for _, a := range s.unattended(r) {
 		if a.Name == name || slices.Contains(a.Aliases, name) {
@@ -156,8 +155,8 @@ func (s *Server) assistant(r *http.Request, name string) (agent.AssistantInfo, e
 		"There is no model named %.100q; GET /v1/models lists them.", name)}
 }
 
-// unattended lists the assistants that can work behind this door: nobody is there
-// to run a tool in a browser, so one that has no other tools is left out.
+// unattended lists the assistants that work behind this door. No browser is there to run tools, so assistants
+// that have only browser tools are left out.
 func (s *Server) unattended(r *http.Request) []agent.AssistantInfo {
 	return slices.DeleteFunc(slices.Clone(s.opts.Engine.Assistants(PrincipalOf(r.Context()))), func(a agent.AssistantInfo) bool {
 		onServer := slices.ContainsFunc(a.Tools, func(t agent.ToolInfo) bool { return t.Side == agent.Server && t.Name != agent.FinalAnswer })
@@ -176,12 +175,12 @@ func (s *Server) models(r *http.Request) []openai.Model {
 	return models
 }
 
-// listModels is GET /v1/models.
+// listModels handles GET /v1/models.
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, openai.AppendModels(nil, s.models(r)))
 }
 
-// getModel is GET /v1/models/{id}; ids may hold slashes.
+// getModel handles GET /v1/models/{id}; ids may contain slashes.
 func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	for _, m := range s.models(r) {
@@ -193,21 +192,20 @@ func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// errAnswerTime is the cause of an unstreamed answer that took too long.
+// errAnswerTime is the cancellation cause when a non-streamed answer takes too long.
 var errAnswerTime = errors.New("the time for the answer is over")
 
-// Collector takes what happens in a run until there is an answer.
+// Collector consumes the events of a run until the answer is complete.
 type Collector interface {
 	Event(ev footnote.Event)
 	Delta(d footnote.Delta)
-	// Enough reports whether the run may be stopped: the answer is then what it has
-	// said.
+	// Enough reports whether the run may be stopped; the answer is then the text so far.
 	Enough() bool
-	// Completion is the answer, or why there is none, once it is done.
+	// Completion returns the answer once it is done, or the error that prevented one.
 	Completion() (body []byte, done bool, err error)
 }
 
-// Collect reads a run until its answer is complete. The error is why there is none.
+// Collect reads a run until its answer is complete. It returns an error if there is no answer.
 func (s *Server) Collect(r *http.Request, t agent.Ticket, onDisconnect string, col Collector) error {
 	rd := s.opts.Engine.Subscribe(t)
 	defer rd.Close()
@@ -247,7 +245,7 @@ func (s *Server) leave(r *http.Request, t agent.Ticket, onDisconnect string) {
 	}
 }
 
-// unparked stops a run that waits for what its door cannot bring.
+// unparked stops a run that waits for input its door cannot provide.
 func (s *Server) unparked(r *http.Request, t agent.Ticket, last footnote.Body) {
 	if _, ok := last.(footnote.RunParked); ok {
 		s.stop(r, t, "disconnect")

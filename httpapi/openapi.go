@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// description is the OpenAPI description of what a Server serves, in YAML.
+// description is the OpenAPI description of the Server's API, in YAML.
 //
 //go:embed openapi.yaml
 var description []byte
@@ -17,6 +17,5 @@ func (s *Server) descriptionRoutes() {
 	}))
 }
 
-// Routes are the methods of each pattern that has been added with Handle, or is the
-// server's own.
+// Routes returns the methods of each pattern, both the server's own and those added with Handle.
 func (s *Server) Routes() map[string][]string { return maps.Clone(s.patterns) }

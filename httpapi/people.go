@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/usage"
 )
 
-// forAdmins refuses everybody else. What they see is of their own organisation.
+// forAdmins wraps a handler that only administrators may call. They see data of their own organisation only.
 func (s *Server) forAdmins(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !PrincipalOf(r.Context()).Has(footnote.Admin) {
@@ -26,7 +26,7 @@ func (s *Server) forAdmins(h Handler) Handler {
 	}
 }
 
-// personDay is what somebody has used on one day.
+// personDay is one user's usage on one day.
 type personDay struct {
 	Day       string  `json:"day"`
 	User      string  `json:"user"`
@@ -35,14 +35,14 @@ type personDay struct {
 	Failed    int64   `json:"failed"`
 	Calls     int64   `json:"tool_calls"`
 	Hits      int64   `json:"cache_hits"`
-	Input     int64   `json:"input_tokens"` // all that was read, cached or not
+	Input     int64   `json:"input_tokens"` // all input, cached or not
 	Cached    int64   `json:"cached_tokens"`
 	Output    int64   `json:"output_tokens"`
 	CostUSD   float64 `json:"cost_usd"`
 	Unpriced  bool    `json:"cost_is_upper_bound,omitempty"`
 }
 
-// add takes the use of one tier.
+// add adds the usage of one tier.
 func (p *personDay) add(d usage.Day) {
 	p.Questions, p.Runs, p.Failed = p.Questions+d.Questions, p.Runs+d.Runs, p.Failed+d.Failed
 	p.Calls, p.Hits = p.Calls+d.Calls, p.Hits+d.Hits
@@ -50,15 +50,15 @@ func (p *personDay) add(d usage.Day) {
 	p.CostUSD, p.Unpriced = p.CostUSD+d.Cost.USD(), p.Unpriced || d.Cost.Unpriced
 }
 
-// Bounds of what administrators are shown at once.
+// Limits for what administrators see at once.
 const (
 	daysDefault   = 30
-	daysMost      = 366
-	questionsMost = 50
+	maxDays       = 366
+	maxQuestions  = 50
 	questionChars = 300
 )
 
-// span are the days that a request asks for: from and to, both of them too.
+// span returns the first and last day that a request asks for, both inclusive.
 func (s *Server) span(r *http.Request) (from, to string, err error) {
 	q := r.URL.Query()
 	today := s.opts.Now().UTC()
@@ -74,14 +74,14 @@ func (s *Server) span(r *http.Request) (from, to string, err error) {
 			return "", "", footnote.Errorf(footnote.InvalidRequest, "from is %.40q; it must be a day such as 2026-03-01.", text)
 		}
 	}
-	if n := last.Sub(first).Hours()/24 + 1; n < 0.5 || n > daysMost {
-		return "", "", footnote.Errorf(footnote.InvalidRequest, "from must not be after to, and not more than %d days before it.", daysMost)
+	if n := last.Sub(first).Hours()/24 + 1; n < 0.5 || n > maxDays {
+		return "", "", footnote.Errorf(footnote.InvalidRequest, "from must not be after to, and not more than %d days before it.", maxDays)
 	}
 	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
 }
 
-// getPeople is GET /api/usage/people: what each user of the caller's organisation has
-// used, day by day, in JSON or CSV.
+// getPeople handles GET /api/usage/people: the usage of each user in the caller's organisation by day, as
+// JSON or CSV.
 func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	from, to, err := s.span(r)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	if format != "json" && format != "csv" {
 		return footnote.Errorf(footnote.InvalidRequest, "format is %.40q; it must be json or csv.", format)
 	}
-	if format == "csv" { // a file is kept, and so must be whole
+	if format == "csv" { // people keep files, so a file must be complete
 		if err := s.opts.Usage.Settle(r.Context()); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request) error {
 	}{from, to, rows, !whole})
 }
 
-// peopleDays are the days of a span, newest first, and of each day those who used most.
+// peopleDays returns the days of a span, newest first, and for each day the heaviest users first.
 func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay {
 	rows := []personDay{}
 	for user, days := range users {
@@ -137,10 +137,10 @@ func peopleDays(users map[string][]usage.Day, only, from, to string) []personDay
 	return rows
 }
 
-// peopleCSV is the rows for a spreadsheet.
+// peopleCSV encodes the rows for a spreadsheet.
 func peopleCSV(rows []personDay) []byte {
 	var out bytes.Buffer
-	w := csv.NewWriter(&out) // a buffer takes everything
+	w := csv.NewWriter(&out) // a buffer accepts every write
 	_ = w.Write([]string{"day", "user", "questions", "runs", "failed", "tool_calls", "cache_hits", "input_tokens", "cached_tokens", "output_tokens", "cost_usd", "cost_is_upper_bound"})
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
 	for _, p := range rows {
@@ -151,7 +151,7 @@ func peopleCSV(rows []personDay) []byte {
 	return out.Bytes()
 }
 
-// askedQuestion is a question of somebody and what it took.
+// askedQuestion is a question that a user asked, with its cost.
 type askedQuestion struct {
 	Run          string        `json:"run"`
 	Conversation string        `json:"conversation"`
@@ -165,8 +165,8 @@ type askedQuestion struct {
 	Millis       int64         `json:"ms"`
 }
 
-// getQuestions is GET /api/usage/questions: who asked what of late, newest first. Before
-// is the run that the last answer ended with.
+// getQuestions handles GET /api/usage/questions: the newest questions and who asked them, newest first. The
+// parameter before is the last run of the previous page.
 func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	from, to, err := s.span(r)
 	if err != nil {
@@ -193,8 +193,8 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 		if day := u.Began.Format(time.DateOnly); day < from || day > to || q.Get("user") != "" && u.User != q.Get("user") {
 			continue
 		}
-		if len(out.Questions) == questionsMost {
-			out.Next = out.Questions[questionsMost-1].Run
+		if len(out.Questions) == maxQuestions {
+			out.Next = out.Questions[maxQuestions-1].Run
 			break
 		}
 		words, err := s.words(r.Context(), u)
@@ -209,7 +209,7 @@ func (s *Server) getQuestions(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, out)
 }
 
-// words are what a run was asked, as far as the log still has it.
+// words returns the question of a run, if the log still has it.
 func (s *Server) words(ctx context.Context, u usage.Run) (string, error) {
 	if u.Question == 0 {
 		return "", nil
@@ -229,7 +229,7 @@ func (s *Server) words(ctx context.Context, u usage.Run) (string, error) {
 	return "", nil
 }
 
-// beginning is as much of a question as a list shows.
+// beginning shortens a question for a list.
 func beginning(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > questionChars {

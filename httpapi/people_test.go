@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPeopleAreNoFormulas holds that a spreadsheet takes the name of a user, which may
-// come from a token, for a name.
+// TestPeopleAreNoFormulas checks that a spreadsheet treats a user's name, which may come from a token, as
+// text.
 func TestPeopleAreNoFormulas(t *testing.T) {
 	for _, name := range []string{"=1+1", "@sum", " =1+1", "＝1+1", "\n=1+1"} {
 		text := string(peopleCSV([]personDay{{Day: "2026-11-21", User: name}}))

@@ -13,11 +13,11 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// Encoder turns what happens in a run into the frames of a door. Each method
-// appends complete frames to dst, or nothing.
+// Encoder encodes the events of a run as the frames of a door. Each method appends complete frames to dst, or
+// nothing.
 type Encoder interface {
-	// Open begins an answer whose first word is slow to come. It is called at most
-	// once, and only when nothing was written yet.
+	// Open starts an answer whose first word is slow to come. It is called at most once, and only before
+	// anything has been written.
 	Open(dst []byte) []byte
 	Event(dst []byte, ev footnote.Event) []byte
 	Delta(dst []byte, d footnote.Delta) []byte
@@ -25,35 +25,34 @@ type Encoder interface {
 	Fail(dst []byte, err error) []byte
 	// Done reports whether the answer is complete: nothing may follow.
 	Done() bool
-	// Err is why a complete answer is none, or nil.
+	// Err returns why a completed stream has no answer, or nil.
 	Err() error
 }
 
-// Streaming is a run that is shown while it goes on.
+// Streaming is a run that is streamed while it goes on.
 type Streaming struct {
 	Door         string // for the metrics
 	Ticket       agent.Ticket
 	Encoder      Encoder
 	OnDisconnect string // agent.Cancel or agent.Continue
-	Preface      []byte // frames of Follow that come before all others; may be nil
-	// Parks says that the stream goes on while the run waits for its client: another
-	// process may take the answer, and drive the run from then on.
+	Preface      []byte // frames that Follow sends before all others; may be nil
+	// Parks keeps the stream open while the run waits for its client: another process may receive the
+	// client's answer, and drive the run from then on.
 	Parks bool
 }
 
-// Causes for which waiting for the next batch ends.
+// Causes that end the wait for the next batch.
 var (
 	errTick       = errors.New("it is time for a heartbeat")
 	errStreamTime = errors.New("the time for the stream is over")
 )
 
-// bufferKept is the largest buffer that is kept for the next batch.
+// bufferKept is the largest buffer to reuse for the next batch.
 const bufferKept = 64 << 10
 
-// Stream shows a run to its client until it is over, the client leaves or reads
-// too slowly, or the stream's time is over. The headers wait for the first word,
-// so that a run that fails before it gets the status of its error; it is returned
-// then, marked with AfterWork.
+// Stream shows a run to its client until the run is over, the client leaves or reads too slowly, or the
+// stream's time is up. It delays the headers until the first word, so that a run that fails earlier gets the
+// status of its error; Stream then returns that error, marked with AfterWork.
 func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) error {
 	p := &pump{s: s, w: w, r: r, Streaming: st, rd: s.opts.Engine.Subscribe(st.Ticket), last: st.Ticket.After}
 	defer p.rd.Close()
@@ -65,27 +64,26 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Streaming) er
 	return p.run()
 }
 
-// pump is one stream being served. It belongs to the handler's goroutine, which is
-// the only one that writes.
+// pump is one stream being served. It belongs to the handler's goroutine, which is the only writer.
 type pump struct {
 	Streaming
 	s   *Server
 	w   http.ResponseWriter
 	r   *http.Request
 	rd  *hub.Reader
-	out *sse.Writer // nil until the response was begun
+	out *sse.Writer // nil until the response begins
 	buf []byte      // frames of one batch
 
-	enough bool      // the run was stopped, because its client takes no more
-	due    time.Time // of the next sign of life
-	last   int64     // newest event that was shown
-	// remote is set while the hub has brought nothing to a stream that begins in the
-	// log: another process may drive the run. See Follow.
+	enough bool      // the run was stopped because its client needs no more
+	due    time.Time // when the next heartbeat is due
+	last   int64     // newest event shown
+	// remote is true until the hub delivers something to a stream that starts from the log: another process
+	// may drive the run. See Follow.
 	remote bool
 }
 
-// Follow shows a run of a conversation from its event after the given one: what is
-// past from the log, and then live, until the encoder is done.
+// Follow shows a run starting after the given event of its conversation: past events from the log, then live
+// ones, until the encoder is done.
 func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, after int64) error {
 	rd, replay := s.opts.Hub.Subscribe(st.Ticket.Conversation, after)
 	p := &pump{s: s, w: w, r: r, Streaming: st, rd: rd, last: after, remote: replay < 0 && s.opts.Watch == nil}
@@ -96,7 +94,7 @@ func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, af
 			return err
 		}
 		defer s.opts.Watch(head.ID, head.Last)()
-		if replay >= 0 { // the hub may have what was before a run of another process
+		if replay >= 0 { // the hub may still hold events from before another process's run
 			replay = max(replay, head.Last)
 		}
 	}
@@ -113,11 +111,11 @@ func (s *Server) Follow(w http.ResponseWriter, r *http.Request, st Streaming, af
 	return p.run()
 }
 
-// pollRemote is how often a stream looks for what another process wrote.
+// pollRemote is how often a stream checks for events that another process wrote.
 const pollRemote = time.Second
 
-// catchUp shows what the log has after what was shown, up to an event, or all of it
-// when that is negative; but not what the hub brings, with its deltas.
+// catchUp shows the events in the log that have not been shown, up to event upTo, or all of them if upTo is
+// negative. In that case it stops where the hub takes over, because the hub also has the deltas.
 func (p *pump) catchUp(ctx context.Context, upTo int64) error {
 	p.buf = p.buf[:0]
 	for ev, err := range p.s.opts.Log.Events(ctx, p.Ticket.Conversation, p.last) {
@@ -158,7 +156,7 @@ func (p *pump) run() error {
 			if err == nil && p.remote {
 				err = p.catchUp(limit, -1)
 				if footnote.CodeOf(err) == footnote.StorageUnavailable {
-					err = nil // nothing is known to be new: the next look will tell
+					err = nil // we know of nothing new; the next poll catches up
 				}
 			}
 			tick.set(p.wait())
@@ -172,7 +170,7 @@ func (p *pump) run() error {
 	return p.ended()
 }
 
-// wait is how long to wait for the next batch at most.
+// wait returns the longest time to wait for the next batch.
 func (p *pump) wait() time.Duration {
 	d := max(0, time.Until(p.due))
 	if p.remote {
@@ -181,8 +179,8 @@ func (p *pump) wait() time.Duration {
 	return d
 }
 
-// bridge shows from the log what another process wrote before this one took its run
-// over, and what a batch of the hub follows on.
+// bridge shows, from the log, the events before a batch of the hub. Another process wrote them before this
+// one took over the run.
 func (p *pump) bridge(ctx context.Context, batch hub.Batch) error {
 	if first := batch.First(); first > p.last+1 {
 		return p.catchUp(ctx, first-1)
@@ -190,9 +188,8 @@ func (p *pump) bridge(ctx context.Context, batch hub.Batch) error {
 	return nil
 }
 
-// alarm ends the waiting for batches with errTick. One context serves for all
-// batches until it goes off: setting a timer for each would cost more than the
-// batch.
+// alarm interrupts the wait for batches with errTick. All batches share one context until it fires: setting a
+// timer for each would cost more than the batch.
 type alarm struct {
 	parent context.Context
 	ctx    context.Context
@@ -210,7 +207,7 @@ func (a *alarm) stop() {
 	}
 }
 
-// show writes what a batch brought, all at once.
+// show writes a whole batch at once.
 func (p *pump) show(batch hub.Batch) error {
 	if cap(p.buf) > bufferKept {
 		p.buf = nil
@@ -239,9 +236,9 @@ func (p *pump) show(batch hub.Batch) error {
 	return nil
 }
 
-// event adds the frames of an event. When a run fails before anything was said, its
-// error gets a status of its own, and no frames; whether the words before a failure
-// came in an earlier batch or in the same one makes no difference.
+// event adds the frames of an event. If a run fails before it said anything, its error gets an HTTP status
+// and no frames. It makes no difference whether the text before a failure came in an earlier batch or in the
+// same one.
 func (p *pump) event(ev footnote.Event) {
 	p.last = ev.Seq
 	said := p.out != nil || len(p.buf) > 0
@@ -251,8 +248,8 @@ func (p *pump) event(ev footnote.Event) {
 	}
 }
 
-// ended is an event as the doors know it: the end of a run that cannot be read is a failed
-// one, so that nobody waits for it.
+// ended returns an event as the doors see it: an unreadable event that ends a run counts as a failure, so
+// that no reader waits forever.
 func ended(ev footnote.Event) footnote.Event {
 	if u, ok := ev.Body.(footnote.Unreadable); ok && footnote.Terminal(u) {
 		ev.Body = footnote.RunFailed{
@@ -262,7 +259,7 @@ func ended(ev footnote.Event) footnote.Event {
 	return ev
 }
 
-// write sends frames, with the headers if they have not been sent.
+// write sends frames, preceded by the headers if they have not been sent.
 func (p *pump) write(frames []byte) (err error) {
 	switch {
 	case len(frames) == 0:
@@ -274,7 +271,7 @@ func (p *pump) write(frames []byte) (err error) {
 	return err
 }
 
-// beat shows that the stream lives.
+// beat sends a heartbeat.
 func (p *pump) beat() (err error) {
 	next := sse.Heartbeat
 	if p.out == nil {
@@ -289,7 +286,7 @@ func (p *pump) beat() (err error) {
 	return err
 }
 
-// ended is the end of a stream whose encoder is done.
+// ended finishes a stream whose encoder is done.
 func (p *pump) ended() error {
 	err := p.Encoder.Err()
 	sc := scopeOf(p.r.Context())
@@ -304,10 +301,10 @@ func (p *pump) ended() error {
 	return nil
 }
 
-// broken ends a stream that can bring nothing more.
+// broken ends a stream that can deliver nothing more.
 func (p *pump) broken(err error) error {
 	if gone := withdrawn(p.r.Context()); gone != nil {
-		p.s.leave(p.r, p.Ticket, agent.Cancel) // whoever took the key away wants nothing more done with it
+		p.s.leave(p.r, p.Ticket, agent.Cancel) // whoever revoked the key wants the work to stop
 	} else if p.r.Context().Err() != nil {
 		return p.lost(context.Canceled)
 	}
@@ -323,8 +320,8 @@ func (p *pump) broken(err error) error {
 	return p.out.Write(p.Encoder.Fail(p.buf[:0], err))
 }
 
-// lost is the end of a stream that cannot be written: its client left, or reads
-// too slowly. The run goes on without it, or not, as its policy says.
+// lost ends a stream that cannot be written: its client left or reads too slowly. Its policy decides whether
+// the run goes on.
 func (p *pump) lost(err error) error {
 	if errors.Is(err, sse.ErrUnsupported) {
 		return err

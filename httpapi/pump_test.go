@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/sse"
 )
 
-// discard is a connection that swallows everything.
+// discard is a connection that discards what is written.
 type discard struct{ h http.Header }
 
 func (d discard) Header() http.Header              { return d.h }
@@ -22,7 +22,7 @@ func (d discard) WriteHeader(int)                  {}
 func (d discard) FlushError() error                { return nil }
 func (d discard) SetWriteDeadline(time.Time) error { return nil }
 
-// newPump makes a pump in the middle of a stream, and the topic that feeds it.
+// newPump returns a pump in the middle of a stream, and the topic that feeds it.
 func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
 	tb.Helper()
 	h := hub.New()
@@ -40,7 +40,7 @@ func newPump(tb testing.TB) (*pump, *hub.Topic, hub.Block) {
 	return p, topic, block
 }
 
-// step brings one piece of text from the model's bytes to the connection.
+// step passes one piece of text from the model's bytes to the connection.
 func step(tb testing.TB, p *pump, topic *hub.Topic, block hub.Block) {
 	block.Grow([]byte(`orders in \"May\"`))
 	topic.Flush()
@@ -53,8 +53,8 @@ func step(tb testing.TB, p *pump, topic *hub.Topic, block hub.Block) {
 	}
 }
 
-// TestDeltaAllocations guards the way of a delta from the hub to the connection.
-// The block itself grows now and then, which is less than one allocation a delta.
+// TestDeltaAllocations limits the allocations on a delta's way from the hub to the connection. The block
+// itself grows occasionally, which is less than one allocation per delta.
 func TestDeltaAllocations(t *testing.T) {
 	p, topic, block := newPump(t)
 	step(t, p, topic, block)
@@ -63,7 +63,7 @@ func TestDeltaAllocations(t *testing.T) {
 	}
 }
 
-// written is a connection that keeps what it is sent.
+// written is a connection that keeps what is written.
 type written struct {
 	discard
 	text *strings.Builder
@@ -71,8 +71,8 @@ type written struct {
 
 func (w written) Write(b []byte) (int, error) { return w.text.Write(b) }
 
-// TestAFailureTakesNoWordsBack: words that come together with the failure after them
-// are sent, and then the error; without words the error gets a status of its own.
+// TestAFailureTakesNoWordsBack checks that text in the same batch as a failure is sent before the error;
+// without text, the error gets an HTTP status of its own.
 func TestAFailureTakesNoWordsBack(t *testing.T) {
 	for words, want := range map[string]string{"May": `"content":"May"`, "": ""} {
 		p, topic, block := newPump(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// querySource is POST /api/sources/{name}/query: a person's own statement. With a
-// conversation it becomes part of its log, as a result with an id.
+// querySource handles POST /api/sources/{name}/query: it runs a user's own statement. With a conversation,
+// the statement and its result are added to the log, and the result has an id.
 func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		SQL          string `json:"sql"`
 		Conversation string `json:"conversation"`
-		Replaces     string `json:"replaces"` // the result whose statement was edited: r3
+		Replaces     string `json:"replaces"` // result id (r3) whose statement was edited
 	}
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Server) querySource(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"result": out})
 }
 
-// tablesOf are the tables that the newest statement reads.
+// tablesOf returns the tables that the newest statement reads.
 func tablesOf(ran *footnote.Statements) []string {
 	list := ran.All()
 	if len(list) == 0 {
@@ -64,9 +64,9 @@ func tablesOf(ran *footnote.Statements) []string {
 	return list[len(list)-1].Tables
 }
 
-// queryResult is what a person's statement gave.
+// queryResult is the result of a user's statement.
 type queryResult struct {
-	ID  string `json:"id,omitempty"` // in a conversation: as GET /api/results takes it
+	ID  string `json:"id,omitempty"` // in a conversation: the id for GET /api/results
 	Seq int64  `json:"seq,omitempty"`
 	SQL string `json:"sql"`
 	table

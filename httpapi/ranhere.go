@@ -8,9 +8,9 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// ranHere is POST /api/conversations/{id}/queries: a statement of a person that ran
-// in the browser, over files that are not here. Its rows stay there; the log has the
-// statement, the columns, and how many rows there are.
+// ranHere handles POST /api/conversations/{id}/queries: a user's statement that ran in the browser, over
+// files that only the browser has. The rows stay there; the log records the statement, the columns and the
+// number of rows.
 func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Server) ranHere(w http.ResponseWriter, r *http.Request) error {
 		return footnote.Errorf(footnote.InvalidRequest, "A query that ran in the browser has sql, and replaces names the result whose statement was edited.")
 	case in.RowCount < 0 || in.Millis < 0:
 		return footnote.Errorf(footnote.InvalidRequest, "row_count and ms are not negative.")
-	case len(in.Columns) > mostColumns:
-		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", mostColumns)
+	case len(in.Columns) > maxColumns:
+		return footnote.Errorf(footnote.TooLarge, "A query has at most %d columns.", maxColumns)
 	}
 	id := r.PathValue("id")
 	if _, err := s.conversation(r, id); err != nil {

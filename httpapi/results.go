@@ -21,11 +21,11 @@ func (s *Server) resultRoutes() {
 	s.Handle("/api/results/{id}", Native, get(s.getResult))
 }
 
-// mostPage is how many rows one page has at most.
-const mostPage = 10_000
+// maxPageRows is the largest number of rows on one page.
+const maxPageRows = 10_000
 
-// getResult is GET /api/results/{id}: a page of the rows, or with format all of
-// them as a file.
+// getResult handles GET /api/results/{id}: it returns a page of the rows, or all of them as a file if a
+// format is given.
 func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	stream, res, err := s.result(r, r.PathValue("id"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := number(q, "limit", 1000, 1, mostPage)
+	limit, err := number(q, "limit", 1000, 1, maxPageRows)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) getResult(w http.ResponseWriter, r *http.Request) error {
 	}{r.PathValue("id"), res.Source, res.SQL, columns, res.RowCount, res.Truncated, offset, rows})
 }
 
-// result finds a stored result by "<conversation>.<r3>".
+// result returns the stored result with the id "<conversation>.<r3>".
 func (s *Server) result(r *http.Request, id string) (stream string, res footnote.StoredResult, err error) {
 	missing := footnote.Errorf(footnote.NotFound, "There is no such result.")
 	dot := strings.LastIndexByte(id, '.')
@@ -91,7 +91,7 @@ func (s *Server) result(r *http.Request, id string) (stream string, res footnote
 	return "", res, missing
 }
 
-// storedIn is the result that an event brought, or nil.
+// storedIn returns the result in an event, or nil.
 func storedIn(b footnote.Body) *footnote.StoredResult {
 	switch b := b.(type) {
 	case footnote.ToolResult:
@@ -142,21 +142,20 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, name, stream s
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	out := bufio.NewWriterSize(&patient{w, http.NewResponseController(w)}, 64<<10)
+	out := bufio.NewWriterSize(&deadlineWriter{w, http.NewResponseController(w)}, 64<<10)
 	if err := format.Write(out, export.Table{Columns: res.Columns, Rows: s.chunks(r.Context(), stream, res)}); err != nil {
 		return err
 	}
 	return out.Flush()
 }
 
-// patient gives each write a time of its own: a download takes as long as its
-// client goes on reading.
-type patient struct {
+// deadlineWriter gives each write its own deadline: a download may take as long as its client keeps reading.
+type deadlineWriter struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
-func (p *patient) Write(b []byte) (int, error) {
+func (p *deadlineWriter) Write(b []byte) (int, error) {
 	if err := p.rc.SetWriteDeadline(time.Now().Add(answerWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}

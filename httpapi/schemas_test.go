@@ -9,23 +9,23 @@ import (
 	"github.com/footnotehq/footnote/internal/localschema"
 )
 
-// TestSchemasAreBounded holds that what is kept of posted schemas is bounded, for each
-// person and for all, and that nobody drives out another's.
+// TestSchemasAreBounded checks that stored schemas are limited per user and in total, and that no user can
+// evict another's.
 func TestSchemasAreBounded(t *testing.T) {
 	var k schemas
 	now := time.Now()
 	k.put("bob\x00", "s", localschema.Schema{}, 100, now)
-	for i := range 3 * ownSchemas {
+	for i := range 3 * maxSchemasPerUser {
 		now = now.Add(time.Millisecond)
 		k.put("ada\x00", fmt.Sprint(i), localschema.Schema{}, 100, now)
 	}
-	if len(k.m) != ownSchemas+1 {
+	if len(k.m) != maxSchemasPerUser+1 {
 		t.Errorf("%d are kept", len(k.m))
 	}
 	if _, ok := k.get("bob\x00s", now); !ok {
 		t.Error("bob's was driven out")
 	}
-	if _, ok := k.get("ada\x00"+fmt.Sprint(3*ownSchemas-1), now); !ok {
+	if _, ok := k.get("ada\x00"+fmt.Sprint(3*maxSchemasPerUser-1), now); !ok {
 		t.Error("the newest was not kept")
 	}
 	for i := range 1000 {
@@ -44,8 +44,8 @@ func TestSchemasAreBounded(t *testing.T) {
 	}
 }
 
-// TestIdleSchemasLeaveMemory holds that a schema which nobody uses is forgotten without
-// anybody asking for another one, and that one in use stays.
+// TestIdleSchemasLeaveMemory checks that an unused schema expires without any further request, and that a
+// used one stays.
 func TestIdleSchemasLeaveMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k schemas

@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// About is what the page is told of the server before anybody signs in.
+// About describes the server to the page before anybody signs in.
 type About struct {
 	Version     string   `json:"version"`
 	Offline     bool     `json:"offline"`
@@ -20,16 +20,16 @@ type About struct {
 	Features    Features `json:"features"`
 }
 
-// Features are what this server can do.
+// Features lists what this server can do.
 type Features struct {
 	DuckDB  bool `json:"duckdb"`
 	Coder   bool `json:"coder"`
 	Uploads bool `json:"uploads"`
-	Charts  bool `json:"charts"` // whether there is a market; the server itself says
+	Charts  bool `json:"charts"` // whether there is a market; set by the server
 }
 
-// Sessions keeps people signed in: a token stands for the key it was made for, until
-// its time is over or it is ended. DigestOf is what stands for a key.
+// Sessions keeps users signed in: a token stands for the key it was made for, until it expires or is ended.
+// DigestOf returns the digest that represents a key.
 type Sessions interface {
 	DigestOf(key string) session.Digest
 	New(ctx context.Context, key session.Digest) (token string, err error)
@@ -41,13 +41,12 @@ func (s *Server) sessionRoutes() {
 	s.open("/api/session", Native, Methods{http.MethodGet: s.getSession, http.MethodPost: s.signIn, http.MethodDelete: s.signOut})
 }
 
-// cookieName is the cookie of a session. Sign-in is by key, so it holds no secret
-// of the user's.
+// cookieName is the name of the session cookie. Users sign in with a key, and the cookie contains no secret
+// of theirs.
 const cookieName = "footnote_session"
 
-// signedIn finds the caller by the cookie of a session. Requests that change
-// something must then come from our own pages; SameSite alone would let pages of
-// other ports of the same host through.
+// signedIn identifies the caller by the session cookie. Requests that change something must then come from
+// our own pages; SameSite alone would also accept pages on other ports of the same host.
 func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 	c, err := r.Cookie(cookieName)
 	if err != nil {
@@ -57,9 +56,9 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 	if !ok || err != nil {
 		return false, err
 	}
-	who, err := s.signedInBy(r.Context(), digest)
+	g, err := s.signedInBy(r.Context(), digest)
 	if footnote.CodeOf(err) == footnote.Unauthorized {
-		return false, nil // the key was taken away
+		return false, nil // the key was revoked
 	}
 	if err != nil {
 		return false, err
@@ -68,11 +67,11 @@ func (s *Server) signedIn(r *http.Request) (ok bool, err error) {
 		return false, &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
 	}
 	sc := scopeOf(r.Context())
-	sc.principal, sc.keyID = who.principal, who.keyID
+	sc.principal, sc.keyID = g.principal, g.keyID
 	return true, nil
 }
 
-// getSession is GET /api/session: who is signed in, and what there is.
+// getSession handles GET /api/session: it returns who is signed in and what the server offers.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	err := s.identify(r)
 	if err != nil && footnote.CodeOf(err) != footnote.Unauthorized {
@@ -95,9 +94,9 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	}{p.Org, p.User, roles, err == nil, s.opts.NeedsKey, about})
 }
 
-// signIn is POST /api/session: an API key becomes a cookie.
+// signIn handles POST /api/session: it exchanges an API key for a cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
-	if err := s.foreign.Check(r); err != nil { // nobody is signed in by another site
+	if err := s.foreign.Check(r); err != nil { // another site must not sign anybody in
 		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
 	}
 	body, err := s.Body(w, r)
@@ -110,15 +109,15 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
-	who, err := s.credential(r.Context(), strings.TrimSpace(in.Key))
+	g, err := s.credential(r.Context(), strings.TrimSpace(in.Key))
 	if err != nil {
 		return err
 	}
-	if who.once {
+	if g.once {
 		return footnote.Errorf(footnote.InvalidRequest, "A token begins no session: it would outlive the token. Send the token with each request.")
 	}
-	scopeOf(r.Context()).principal = who.principal
-	token, err := s.opts.Sessions.New(r.Context(), who.signIn)
+	scopeOf(r.Context()).principal = g.principal
+	token, err := s.opts.Sessions.New(r.Context(), g.signIn)
 	if err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	return done(w)
 }
 
-// signOut is DELETE /api/session.
+// signOut handles DELETE /api/session.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 	if err := s.foreign.Check(r); err != nil {
 		return &footnote.Error{Code: footnote.Forbidden, Message: "Requests from other web sites are not accepted.", Err: err}
@@ -143,7 +142,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
 func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// Of several proxies, one that was reached over https is enough.
+		// If there are several proxies, https at one of them is enough.
 		Secure: r.TLS != nil || slices.ContainsFunc(r.Header["X-Forwarded-Proto"], func(v string) bool { return strings.EqualFold(v, "https") }),
 	}
 }
@@ -157,7 +156,7 @@ func writeValue(w http.ResponseWriter, status int, v any) error {
 	return writeJSON(w, status, body)
 }
 
-// done is the answer to what has none.
+// done sends an empty response.
 func done(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)

@@ -8,8 +8,8 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 )
 
-// TestSpends holds that a GET which costs money cannot be made by a link or an
-// image of another site, with the cookie or on a server without keys.
+// TestSpends checks that a link or an image on another site cannot trigger a GET that costs money, neither
+// with the cookie nor on a server without keys.
 func TestSpends(t *testing.T) {
 	for name, keys := range map[string]map[string]footnote.Principal{"keys": {adasKey: {Org: "acme", User: "ada"}}, "none": nil} {
 		api, _ := newAPI(t, func(o *httpapi.Options) { o.Keys = keys })
@@ -27,7 +27,7 @@ func TestSpends(t *testing.T) {
 			{"a program", "", false, http.StatusForbidden},
 			{"a program with a key", "", true, http.StatusNotFound},
 		} {
-			r := request("GET", "/api/analyze?question=Hello&sessionId=none", "") // of no conversation
+			r := request("GET", "/api/analyze?question=Hello&sessionId=none", "") // no such conversation
 			if !tc.key {
 				r.Header.Del("Authorization")
 				for _, c := range cookies {
@@ -39,7 +39,7 @@ func TestSpends(t *testing.T) {
 			}
 			want := tc.want
 			if keys == nil && tc.key {
-				want = http.StatusForbidden // a key that is not looked at proves nothing
+				want = http.StatusForbidden // an unchecked key proves nothing
 			}
 			if got := do(api, r).Code; got != want {
 				t.Errorf("%s, %s: %d, want %d", name, tc.what, got, want)

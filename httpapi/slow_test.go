@@ -12,11 +12,11 @@ import (
 	"github.com/footnotehq/footnote/agent/agenttest"
 )
 
-// stuck is a connection whose client reads nothing: what is written waits.
+// stuck is a connection whose client reads nothing: writes block.
 type stuck struct {
 	*httptest.ResponseRecorder
 	once  sync.Once
-	full  chan struct{} // closed when something waits
+	full  chan struct{} // closed when a write blocks
 	until chan struct{}
 }
 
@@ -26,9 +26,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestASlowReaderSlowsNoRun holds that a run goes on to its end while the writing to
-// each of its readers is stuck, at the app's door and at that of pages with a stream
-// of their own.
+// TestASlowReaderSlowsNoRun checks that a run completes while the writes to all its readers are blocked, in
+// the app's door and in that of pages with their own stream.
 func TestASlowReaderSlowsNoRun(t *testing.T) {
 	for name, open := range map[string]string{
 		"events":  `/api/conversations/ID/events?follow=true`,

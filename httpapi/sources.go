@@ -10,22 +10,22 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Data is what people can look at beside conversations: the sources of a
-// principal, its own uploads among them. A name that is not among them is NotFound.
+// Data holds the sources that a principal can browse and query, its own uploads included. Methods return
+// NotFound for any other name.
 type Data interface {
 	List(ctx context.Context, p footnote.Principal) ([]SourceInfo, error)
 	Schema(ctx context.Context, p footnote.Principal, source string) (SourceSchema, error)
 	Samples(ctx context.Context, p footnote.Principal, source, table string, limit int) (footnote.Result, error)
 	Distribution(ctx context.Context, p footnote.Principal, source, table, column string, limit int) (Distribution, error)
-	// Query runs one statement through the gate and the limits of the agent's own.
-	// A statement that is refused or fails is InvalidRequest, with the reason.
+	// Query runs one statement, with the same gate and limits as the agent's queries. It returns
+	// InvalidRequest, with the reason, for a statement that is refused or fails.
 	Query(ctx context.Context, p footnote.Principal, source, sql string) (footnote.Result, time.Duration, error)
-	// Suggest gives questions that were tried: each has an answer.
+	// Suggest returns questions that were tested and have an answer.
 	Suggest(ctx context.Context, p footnote.Principal, source string, n int) ([]string, error)
 
-	// Uploads says whether files can be added, and how large they may be.
+	// Uploads reports whether files can be added, and the largest size.
 	Uploads() (maxBytes int64, ok bool)
-	// Add stores a file of data as a source of the principal.
+	// Add stores a data file as a source of the principal.
 	Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (SourceInfo, error)
 	// Remove deletes an upload of the principal.
 	Remove(ctx context.Context, p footnote.Principal, source string) error
@@ -36,13 +36,13 @@ type SourceInfo struct {
 	Name     string `json:"name"`
 	Engine   string `json:"engine"`
 	Tables   int    `json:"tables"`
-	Rows     *int64 `json:"rows,omitempty"` // of all tables, where that is known
+	Rows     *int64 `json:"rows,omitempty"` // of all tables, if known
 	OK       bool   `json:"ok"`
 	Error    string `json:"error,omitempty"` // why it cannot be used now
 	Uploaded bool   `json:"uploaded"`
 }
 
-// SourceSchema is what can be read of a source.
+// SourceSchema lists the tables of a source that can be read.
 type SourceSchema struct {
 	Name   string        `json:"name"`
 	Engine string        `json:"engine"`
@@ -62,7 +62,7 @@ type SourceTable struct {
 type SourceColumn struct {
 	Name       string     `json:"name"`
 	Type       string     `json:"type"`
-	Kind       string     `json:"kind,omitempty"` // as in a result's columns
+	Kind       string     `json:"kind,omitempty"` // as in the columns of a result
 	Nullable   bool       `json:"nullable"`
 	Key        bool       `json:"key,omitempty"`
 	Comment    string     `json:"comment,omitempty"`
@@ -75,7 +75,7 @@ type Reference struct {
 	Column string `json:"column,omitempty"`
 }
 
-// Distribution is what one column holds. Cells are as in results.
+// Distribution summarises the values of one column. Cells have the same format as in results.
 type Distribution struct {
 	Column   string              `json:"column"`
 	Type     string              `json:"type"`
@@ -88,8 +88,7 @@ type Distribution struct {
 	Values   []DistributionValue `json:"values"`
 }
 
-// DistributionValue is a value, or a range from From up to To, and how often it
-// occurs.
+// DistributionValue is a value, or a range from From up to To, and how often it occurs.
 type DistributionValue struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	From  json.RawMessage `json:"from,omitempty"`
@@ -99,17 +98,17 @@ type DistributionValue struct {
 
 func (s *Server) sourceRoutes() {
 	sources := get(s.listSources)
-	sources[http.MethodPost] = s.oneOfFew(s.upload)
+	sources[http.MethodPost] = s.withSlot(s.upload)
 	s.Handle("/api/sources", Native, sources)
 	s.Handle("/api/sources/{name}", Native, Methods{http.MethodDelete: s.removeSource})
 	s.Handle("/api/sources/{name}/schema", Native, get(s.sourceSchema))
-	s.Handle("/api/sources/{name}/samples", Native, get(s.oneOfFew(s.sourceSamples)))
-	s.Handle("/api/sources/{name}/distribution", Native, get(s.oneOfFew(s.sourceDistribution)))
-	s.Handle("/api/sources/{name}/query", Native, Methods{http.MethodPost: s.oneOfFew(s.querySource)})
-	s.Handle("/api/suggestions", Native, get(s.oneOfFew(s.suggestions)))
+	s.Handle("/api/sources/{name}/samples", Native, get(s.withSlot(s.sourceSamples)))
+	s.Handle("/api/sources/{name}/distribution", Native, get(s.withSlot(s.sourceDistribution)))
+	s.Handle("/api/sources/{name}/query", Native, Methods{http.MethodPost: s.withSlot(s.querySource)})
+	s.Handle("/api/suggestions", Native, get(s.withSlot(s.suggestions)))
 }
 
-// listSources is GET /api/sources.
+// listSources handles GET /api/sources.
 func (s *Server) listSources(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.opts.Data.List(r.Context(), PrincipalOf(r.Context()))
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *Server) listSources(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"sources": list})
 }
 
-// sourceSchema is GET /api/sources/{name}/schema.
+// sourceSchema handles GET /api/sources/{name}/schema.
 func (s *Server) sourceSchema(w http.ResponseWriter, r *http.Request) error {
 	schema, err := s.opts.Data.Schema(r.Context(), PrincipalOf(r.Context()), r.PathValue("name"))
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *Server) sourceSchema(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, schema)
 }
 
-// sourceSamples is GET /api/sources/{name}/samples?table=T&limit=20.
+// sourceSamples handles GET /api/sources/{name}/samples?table=T&limit=20.
 func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, err := number(q, "limit", 20, 1, 1000)
@@ -144,7 +143,7 @@ func (s *Server) sourceSamples(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, rowsOf(res))
 }
 
-// table is rows with the names of their columns.
+// table is a set of rows with its columns.
 type table struct {
 	Columns []footnote.Column `json:"columns"`
 	Rows    []json.RawMessage `json:"rows"`
@@ -161,7 +160,7 @@ func rowsOf(res footnote.Result) table {
 	return t
 }
 
-// sourceDistribution is GET /api/sources/{name}/distribution?table=T&column=C&limit=10.
+// sourceDistribution handles GET /api/sources/{name}/distribution?table=T&column=C&limit=10.
 func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, err := number(q, "limit", 10, 1, 100)
@@ -178,12 +177,12 @@ func (s *Server) sourceDistribution(w http.ResponseWriter, r *http.Request) erro
 	return writeValue(w, http.StatusOK, d)
 }
 
-// mostSuggested is how many questions are suggested.
-const mostSuggested = 6
+// maxSuggestions is the number of questions to suggest.
+const maxSuggestions = 6
 
-// suggestions is GET /api/suggestions?source=S.
+// suggestions handles GET /api/suggestions?source=S.
 func (s *Server) suggestions(w http.ResponseWriter, r *http.Request) error {
-	texts, err := s.opts.Data.Suggest(r.Context(), PrincipalOf(r.Context()), r.URL.Query().Get("source"), mostSuggested)
+	texts, err := s.opts.Data.Suggest(r.Context(), PrincipalOf(r.Context()), r.URL.Query().Get("source"), maxSuggestions)
 	if err != nil {
 		return err
 	}
@@ -197,7 +196,7 @@ func (s *Server) suggestions(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, map[string]any{"suggestions": list})
 }
 
-// noData is a server without sources.
+// noData implements Data for a server without sources.
 type noData struct{}
 
 func noSource(string) error { return footnote.Errorf(footnote.NotFound, "There is no such source.") }

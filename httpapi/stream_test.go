@@ -19,8 +19,7 @@ import (
 	"github.com/footnotehq/footnote/internal/clienttest"
 )
 
-// inBubble runs f with a server whose clock is fake. The engine is closed before
-// the bubble ends.
+// inBubble runs f with a server whose clock is fake. The engine is closed before the bubble ends.
 func inBubble(t *testing.T, change func(*httpapi.Options), f func(t *testing.T, api *httpapi.Server, engine *clienttest.Engine)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,25 +71,25 @@ func (p *tape) Flush() {
 	p.ResponseRecorder.Flush()
 }
 
-// text is what was written so far.
+// text returns what was written so far.
 func (p *tape) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Body.String()
 }
 
-// start serves a request in the background until done is closed.
+// start serves a request in the background and closes done at the end.
 func start(ctx context.Context, h http.Handler, w http.ResponseWriter, r *http.Request) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // a response that is broken off
+		defer func() { _ = recover() }() // an aborted response panics
 		h.ServeHTTP(w, r.WithContext(ctx))
 	}()
 	return done
 }
 
-// ended is the last line of the log of the only conversation.
+// ended returns the last line in the log of the only conversation.
 func ended(t *testing.T, api http.Handler, w http.ResponseWriter) string {
 	t.Helper()
 	id := w.Header().Get("X-Conversation-Id")
@@ -160,7 +159,7 @@ func TestRunContinuesWithoutItsClient(t *testing.T) {
 	})
 }
 
-// stalled is a connection whose client reads nothing any more.
+// stalled is a connection whose client has stopped reading.
 type stalled struct {
 	*httptest.ResponseRecorder
 	after int
@@ -304,8 +303,8 @@ func TestEventStreamWaitsForLaterRuns(t *testing.T) {
 	})
 }
 
-// TestReaderAheadOfTheLog: a reader that has seen more than the log has, since that was
-// restored from a backup, is told so and goes on from its end.
+// TestReaderAheadOfTheLog checks that a reader that has seen more than the log contains, because the log was
+// restored from a backup, gets a reset and continues from the end of the log.
 func TestReaderAheadOfTheLog(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, api *httpapi.Server, _ *clienttest.Engine) {
 		id := do(api, chat("two", false)).Header().Get("X-Conversation-Id")
@@ -345,7 +344,7 @@ func TestReaderAheadOfTheLog(t *testing.T) {
 	})
 }
 
-// failing is a log that breaks in the middle.
+// failing is a log that fails in the middle.
 type failing struct{ *clienttest.Engine }
 
 func (f failing) Events(ctx context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {

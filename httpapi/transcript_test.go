@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts anew")
 
-// TestTranscripts sends the requests of each file, in order, and compares what
-// comes back. $conversation in a request is the one of the answer before.
+// TestTranscripts sends the requests of each file in order and compares the responses. $conversation in a
+// request stands for the id in the previous response.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -112,8 +112,8 @@ var (
 	twoGrown = regexp.MustCompile(`"\}\n\nevent: delta\ndata: \{"run":"run_X","step":\d+,"attempt":\d+,"op":"grow","index":\d+,"kind":"[a-z_]+","text":"`)
 )
 
-// scrub removes what differs from run to run: ids, and where a text was cut into
-// chunks, which is a matter of time.
+// scrub removes what differs from run to run: ids, and how a text was split into chunks, which depends on
+// timing.
 func scrub(b []byte) []byte {
 	b = randomID.ReplaceAll(b, []byte("${1}X"))
 	role := []byte(`"delta":{"role":"assistant","content":""`)

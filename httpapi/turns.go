@@ -10,15 +10,15 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Bounds of a turn.
+// Limits of a turn.
 const (
-	mostSources = 32
-	mostAnswers = 64
-	mostRows    = 10_000
-	mostColumns = 1_000
+	maxSources = 32
+	maxAnswers = 64
+	maxRows    = 10_000
+	maxColumns = 1_000
 )
 
-// accepted is the answer to a turn that was taken: where its events begin.
+// accepted is the response to an accepted turn: where its events begin.
 type accepted struct {
 	Conversation string `json:"conversation"`
 	Run          string `json:"run"`
@@ -26,7 +26,7 @@ type accepted struct {
 	Duplicate    bool   `json:"duplicate,omitempty"`
 }
 
-// take submits a turn of the app and answers once its first event is stored.
+// take submits a turn of the app and responds once its first event is stored.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
 	t.Door, t.OnDisconnect = "app", s.opts.StoredOnDisconnect
 	ticket, err := s.submit(w, r, t)
@@ -43,7 +43,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, t agent.Turn) erro
 	return writeValue(w, http.StatusAccepted, accepted{ticket.Conversation, ticket.Run, ticket.After, ticket.Duplicate})
 }
 
-// openConversation is POST /api/conversations: the first question opens it.
+// openConversation handles POST /api/conversations: the first question creates the conversation.
 func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.Body(w, r)
 	if err != nil {
@@ -60,22 +60,22 @@ func (s *Server) openConversation(w http.ResponseWriter, r *http.Request) error 
 	if err := strictjson.Closed(body, &in); err != nil {
 		return err
 	}
-	if len(in.Sources) > mostSources {
-		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", mostSources)
+	if len(in.Sources) > maxSources {
+		return footnote.Errorf(footnote.InvalidRequest, "A conversation has at most %d sources.", maxSources)
 	}
 	return s.take(w, r, agent.Turn{
 		Text: in.Text, Assistant: in.Assistant, Sources: in.Sources, Tier: in.Tier, Context: in.Context.text, Where: in.Context.where, ClientID: in.ClientID,
 	})
 }
 
-// givenContext is what stands beside a message: more text for the model, or where it is
-// asked, such as {"symbol":"EURUSD","timeframe":"1h"} of a chart.
+// givenContext accompanies a message: more text for the model, or what the user is looking at, such as
+// {"symbol":"EURUSD","timeframe":"1h"} for a chart.
 type givenContext struct {
 	text  string
 	where json.RawMessage
 }
 
-// UnmarshalJSON reads a text or an object.
+// UnmarshalJSON accepts a string or an object.
 func (c *givenContext) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		c.where = bytes.Clone(data)
@@ -86,11 +86,11 @@ func (c *givenContext) UnmarshalJSON(data []byte) error {
 
 func (c givenContext) absent() bool { return c.text == "" && c.where == nil }
 
-// givenAnswer is the result of a tool that the browser ran. Rows are what the model
-// may see, which can be fewer than row_count.
+// givenAnswer is the result of a tool that the browser ran. Rows holds the rows that the model may see, which
+// can be fewer than row_count.
 type givenAnswer struct {
 	CallID    string              `json:"call_id"`
-	Content   string              `json:"content"` // may be left out beside rows, which the model then reads
+	Content   string              `json:"content"` // optional; if it is empty, the model reads the rows
 	IsError   bool                `json:"is_error"`
 	Columns   []footnote.Column   `json:"columns"`
 	Rows      [][]json.RawMessage `json:"rows"`
@@ -116,11 +116,11 @@ type givenApproval struct {
 }
 
 type givenEdit struct {
-	Seq  int64  `json:"seq"` // of the message that is changed
+	Seq  int64  `json:"seq"` // of the message to replace
 	Text string `json:"text"`
 }
 
-// givenTurn is the body of POST /api/conversations/{id}/turns: one of its kinds.
+// givenTurn is the body of POST /api/conversations/{id}/turns: exactly one kind of turn.
 type givenTurn struct {
 	Text      string          `json:"text"`
 	Context   givenContext    `json:"context"`
@@ -131,7 +131,7 @@ type givenTurn struct {
 	Regenerate bool       `json:"regenerate"`
 }
 
-// takeTurn is POST /api/conversations/{id}/turns.
+// takeTurn handles POST /api/conversations/{id}/turns.
 func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Server) takeTurn(w http.ResponseWriter, r *http.Request) error {
 	return s.take(w, r, t)
 }
 
-// turn is what the engine is told. Exactly one kind must be there.
+// turn converts the request to a turn for the engine. Exactly one kind must be set.
 func (g givenTurn) turn() (agent.Turn, error) {
 	kinds := 0
 	for _, there := range []bool{g.Text != "", g.Answers != nil, g.Approvals != nil, g.Edit != nil, g.Regenerate} {
@@ -179,10 +179,10 @@ func (g givenTurn) turn() (agent.Turn, error) {
 	}
 }
 
-// answered is a turn that brings answers or approvals.
+// answered converts answers or approvals to a turn.
 func (g givenTurn) answered() (t agent.Turn, err error) {
-	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > mostAnswers {
-		return t, footnote.Errorf(footnote.InvalidRequest, "A turn brings 1 to %d answers or approvals.", mostAnswers)
+	if n := len(g.Answers) + len(g.Approvals); n == 0 || n > maxAnswers {
+		return t, footnote.Errorf(footnote.InvalidRequest, "A turn brings 1 to %d answers or approvals.", maxAnswers)
 	}
 	for _, a := range g.Answers {
 		answer, err := a.answer()
@@ -200,7 +200,7 @@ func (g givenTurn) answered() (t agent.Turn, err error) {
 	return t, nil
 }
 
-// answer is the result as the engine takes it.
+// answer converts the result to the engine's type.
 func (g givenAnswer) answer() (agent.Answer, error) {
 	if g.CallID == "" {
 		return agent.Answer{}, footnote.Errorf(footnote.InvalidRequest, "An answer has a call_id.")
@@ -236,10 +236,10 @@ func (g givenAnswer) statements() []footnote.Statement {
 	return list
 }
 
-// rows reads the cells, each of which must be a plain value.
+// rows decodes the cells, which must be scalar values.
 func (g givenAnswer) rows() ([][]any, error) {
-	if len(g.Rows) > mostRows || len(g.Columns) > mostColumns {
-		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", mostRows, mostColumns)
+	if len(g.Rows) > maxRows || len(g.Columns) > maxColumns {
+		return nil, footnote.Errorf(footnote.TooLarge, "An answer has at most %d rows and %d columns.", maxRows, maxColumns)
 	}
 	array := []byte{'['}
 	for i, row := range g.Rows {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	fewAtOnce = 4                // requests of one user that may work on data at once
-	fewWait   = 30 * time.Second // for a place among them
+	slotsPerUser = 4                // concurrent data requests per user
+	slotWait     = 30 * time.Second // longest wait for a free slot
 )
 
-// turnstile lets a few requests of each user work at once; the others wait.
+// turnstile limits how many requests of each user work at once; the others wait.
 type turnstile struct {
 	mu    sync.Mutex // guards below
 	users map[[2]string]*places
@@ -25,7 +25,7 @@ type places struct {
 	refs  int
 }
 
-// enter waits for a place. The caller gives it back with leave.
+// enter waits for a slot. The caller must call leave to release it.
 func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func(), err error) {
 	key := [2]string{p.Org, p.User}
 	t.mu.Lock()
@@ -34,7 +34,7 @@ func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func
 	}
 	at := t.users[key]
 	if at == nil {
-		at = &places{taken: make(chan struct{}, fewAtOnce)}
+		at = &places{taken: make(chan struct{}, slotsPerUser)}
 		t.users[key] = at
 	}
 	at.refs++
@@ -46,7 +46,7 @@ func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func
 			delete(t.users, key)
 		}
 	}
-	wait, cancel := context.WithTimeout(ctx, fewWait)
+	wait, cancel := context.WithTimeout(ctx, slotWait)
 	defer cancel()
 	select {
 	case at.taken <- struct{}{}:
@@ -60,8 +60,8 @@ func (t *turnstile) enter(ctx context.Context, p footnote.Principal) (leave func
 	}
 }
 
-// oneOfFew wraps the handler of an address that makes a database work.
-func (s *Server) oneOfFew(h Handler) Handler {
+// withSlot wraps the handler of a route that makes a database work.
+func (s *Server) withSlot(h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		leave, err := s.work.enter(r.Context(), PrincipalOf(r.Context()))
 		if err != nil {

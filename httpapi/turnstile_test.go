@@ -14,7 +14,7 @@ func TestTurnstile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ts turnstile
 		ada, bob := footnote.Principal{Org: "acme", User: "ada"}, footnote.Principal{Org: "acme", User: "bob"}
-		leave := make([]func(), fewAtOnce)
+		leave := make([]func(), slotsPerUser)
 		for i := range leave {
 			var err error
 			if leave[i], err = ts.enter(t.Context(), ada); err != nil {
@@ -27,7 +27,7 @@ func TestTurnstile(t *testing.T) {
 			l()
 		}
 		begun := time.Now()
-		if _, err := ts.enter(t.Context(), ada); footnote.CodeOf(err) != footnote.RateLimited || time.Since(begun) != fewWait {
+		if _, err := ts.enter(t.Context(), ada); footnote.CodeOf(err) != footnote.RateLimited || time.Since(begun) != slotWait {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		gone := errors.New("gone")

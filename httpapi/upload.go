@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	uploadIdle = 30 * time.Second // longest silence within an upload
-	uploadTime = 30 * time.Minute // of a whole one
-	formRoom   = 64 << 10         // bytes of an upload beside its file
+	uploadIdle   = 30 * time.Second // longest pause within an upload
+	uploadTime   = 30 * time.Minute // limit for a whole upload
+	formOverhead = 64 << 10         // bytes of an upload besides the file
 )
 
-// upload is POST /api/sources: one file of data, as a form sends it.
+// upload handles POST /api/sources: one data file, sent as a form.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	limit, ok := s.opts.Data.Uploads()
 	if !ok {
 		return footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
 	}
 	tooLarge := footnote.Errorf(footnote.TooLarge, "The file may have at most %d bytes.", limit)
-	if r.ContentLength > limit+formRoom {
+	if r.ContentLength > limit+formOverhead {
 		return tooLarge
 	}
-	r.Body = &slowly{ReadCloser: http.MaxBytesReader(w, r.Body, limit+formRoom), rc: http.NewResponseController(w), end: time.Now().Add(uploadTime)}
+	r.Body = &deadlineReader{ReadCloser: http.MaxBytesReader(w, r.Body, limit+formOverhead), rc: http.NewResponseController(w), end: time.Now().Add(uploadTime)}
 	part, err := filePart(r)
 	if err != nil {
 		return uploadError(err, tooLarge)
@@ -41,7 +41,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusCreated, info)
 }
 
-// filePart is the first part of a form, which must be the file.
+// filePart returns the first part of a form, which must be the file.
 func filePart(r *http.Request) (*multipart.Part, error) {
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -57,13 +57,13 @@ func filePart(r *http.Request) (*multipart.Part, error) {
 	return part, nil
 }
 
-// formError is what is wrong with a form, and not with us.
+// formError is an error in the client's form, not in this server.
 type formError struct{ err error }
 
 func (e *formError) Error() string { return "read the form: " + e.err.Error() }
 func (e *formError) Unwrap() error { return e.err }
 
-// formReader marks what goes wrong where a form is read.
+// formReader wraps read errors in formError.
 type formReader struct{ io.Reader }
 
 func (r formReader) Read(b []byte) (int, error) {
@@ -74,7 +74,7 @@ func (r formReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// uploadError classifies what may go wrong while a body is read.
+// uploadError classifies the errors of reading a body.
 func uploadError(err error, tooLarge error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge
@@ -97,14 +97,14 @@ func uploadError(err error, tooLarge error) error {
 	}
 }
 
-// slowly gives each read of a body a time of its own.
-type slowly struct {
+// slowly gives each read of a body its own deadline.
+type deadlineReader struct {
 	io.ReadCloser
 	rc  *http.ResponseController
 	end time.Time
 }
 
-func (s *slowly) Read(b []byte) (int, error) {
+func (s *deadlineReader) Read(b []byte) (int, error) {
 	until := time.Now().Add(uploadIdle)
 	if until.After(s.end) {
 		until = s.end
@@ -114,12 +114,12 @@ func (s *slowly) Read(b []byte) (int, error) {
 	}
 	n, err := s.ReadCloser.Read(b)
 	if err != nil {
-		_ = s.rc.SetReadDeadline(time.Time{}) // the next request has a time of its own
+		_ = s.rc.SetReadDeadline(time.Time{}) // clear it: the next request sets its own
 	}
 	return n, err
 }
 
-// removeSource is DELETE /api/sources/{name}, for uploads.
+// removeSource handles DELETE /api/sources/{name}, for uploads.
 func (s *Server) removeSource(w http.ResponseWriter, r *http.Request) error {
 	if err := s.opts.Data.Remove(r.Context(), PrincipalOf(r.Context()), r.PathValue("name")); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi"
 )
 
-// receiver takes uploads and reads them to their end.
+// receiver accepts uploads and reads them to the end.
 type receiver struct{ httpapi.Data }
 
 func (receiver) Uploads() (int64, bool) { return 1 << 20, true }
@@ -21,8 +21,7 @@ func (receiver) Add(_ context.Context, _ footnote.Principal, name string, conten
 	return httpapi.SourceInfo{Name: "got"}, err
 }
 
-// TestBadForms holds that what is wrong with the form of an upload is its client's
-// fault, and said in words.
+// TestBadForms checks that an invalid upload form is reported as the client's error, with a clear message.
 func TestBadForms(t *testing.T) {
 	api, _ := newAPI(t, func(o *httpapi.Options) { o.Data = receiver{} })
 	const head = "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"NAME\"\r\n\r\n"

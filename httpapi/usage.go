@@ -9,15 +9,15 @@ import (
 	"github.com/footnotehq/footnote/usage"
 )
 
-// Usage is what the endpoints need of a usage.Totals. Whole is false while a long log is
-// still being added up.
+// Usage is the part of usage.Totals that the endpoints need. Whole is false while a long log is still being
+// added up.
 type Usage interface {
 	User(ctx context.Context, p footnote.Principal) (days []usage.Day, whole bool, err error)
-	// Org is what each user of an organisation has used.
+	// Org returns the usage of each user in an organisation.
 	Org(ctx context.Context, org string) (users map[string][]usage.Day, whole bool, err error)
-	// Runs are its newest questions, newest first.
+	// Runs returns the organisation's most recent runs, newest first.
 	Runs(ctx context.Context, org string) (runs []usage.Run, whole bool, err error)
-	// Settle adds up all that there is, however long it takes.
+	// Settle waits until the whole log has been added up.
 	Settle(ctx context.Context) error
 }
 
@@ -33,11 +33,11 @@ func (noUsage) Org(context.Context, string) (map[string][]usage.Day, bool, error
 func (noUsage) Runs(context.Context, string) ([]usage.Run, bool, error) { return nil, true, nil }
 func (noUsage) Settle(context.Context) error                            { return nil }
 
-// Ledger is what the endpoints need of a ledger.Ledger.
+// Ledger is the part of ledger.Ledger that the endpoints need.
 type Ledger interface {
-	// Left is what somebody may use and what is left of it, of every limit that holds.
+	// Left returns each limit that applies to p, with what is left of it.
 	Left(ctx context.Context, p footnote.Principal) ([]footnote.OverLimit, error)
-	// Request counts a request of somebody. It refuses with RateLimited.
+	// Request counts a request of p. It returns RateLimited when the limit is reached.
 	Request(ctx context.Context, p footnote.Principal) error
 }
 
@@ -47,7 +47,7 @@ func (s *Server) usageRoutes() {
 	s.Handle("/api/usage/questions", Native, get(s.forAdmins(s.getQuestions)))
 }
 
-// daysShown is how many days the usage lists, of those on which there was any.
+// daysShown is the number of days with usage that the response lists.
 const daysShown = 90
 
 type usedDay struct {
@@ -81,8 +81,8 @@ func limitOf(o footnote.OverLimit) limitLeft {
 	return out
 }
 
-// getUsage is GET /api/usage: what the caller has used, in all and by day. A token
-// counts as often as the multiplier of its tier says.
+// getUsage handles GET /api/usage: the caller's usage, in total and by day. Tokens are multiplied by the
+// multiplier of their tier.
 func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	days, whole, err := s.opts.Usage.User(r.Context(), PrincipalOf(r.Context()))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := struct {
 		Used     int64               `json:"used_tokens"`            // weighted
-		Limit    int64               `json:"limit_tokens,omitempty"` // of one day
+		Limit    int64               `json:"limit_tokens,omitempty"` // per day
 		Today    *int64              `json:"used_today,omitempty"`
 		Left     *int64              `json:"left_tokens,omitempty"` // today
 		Resets   *time.Time          `json:"resets,omitempty"`
@@ -100,7 +100,8 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		Days     []usedDay           `json:"days"`
 		Limits   []limitLeft         `json:"limits"`
 		Partial  bool                `json:"incomplete,omitempty"` // a long log is still being added up
-		// Unreadable events of the caller's log may have cost something that is not counted.
+		// Unreadable counts events of the caller's log that cannot be read; they may have had a cost that is
+		// not included.
 		Unreadable int64 `json:"unreadable_events,omitempty"`
 	}{Tiers: s.tiers(r), Days: []usedDay{}, Limits: []limitLeft{}, Partial: !whole}
 	var cost footnote.Cost
@@ -108,7 +109,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 		out.Unreadable += d.Unreadable
 		tokens := d.Usage.Prompt() + d.Usage.Output
 		if tokens == 0 && d.Cost == (footnote.Cost{}) {
-			continue // there were only questions that cost nothing
+			continue // a day with only free questions
 		}
 		weighted := tokens
 		if tier, ok := out.Tiers[d.Tier]; ok {
@@ -143,7 +144,7 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, out)
 }
 
-// tiers are the tiers of all assistants, by name.
+// tiers maps the names of all assistants' tiers to what the response shows of them.
 func (s *Server) tiers(r *http.Request) map[string]usedTier {
 	tiers := map[string]usedTier{}
 	for _, a := range s.opts.Engine.Assistants(PrincipalOf(r.Context())) {

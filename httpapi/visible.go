@@ -8,11 +8,10 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// mostOpenings is of how many conversations is remembered what they were opened with,
-// which never changes.
-const mostOpenings = 10_000
+// maxOpenings is the number of conversations whose Opened event is cached. That event never changes.
+const maxOpenings = 10_000
 
-// openings are what conversations were opened with.
+// openings caches the Opened events of conversations.
 type openings struct {
 	mu sync.Mutex // guards below
 	of map[string]footnote.Opened
@@ -23,14 +22,14 @@ func owns(p footnote.Principal, head footnote.Stream) bool {
 	return p.Owner(head.Org, head.User) && head.Kind == "conversation"
 }
 
-// mine returns the head of a conversation of p by its id. One of somebody else, and one
-// over what p may no longer use, is NotFound like one that does not exist.
+// mine returns the head of a conversation of p by its id. It returns NotFound for somebody else's
+// conversation, and for one about data that p may no longer use, as for one that does not exist.
 func (s *Server) mine(ctx context.Context, p footnote.Principal, id string) (footnote.Stream, error) {
 	head, err := s.opts.Log.Get(ctx, id)
 	return s.only(ctx, p, head, err)
 }
 
-// named is mine by the id that a client of p gave the conversation.
+// named is mine for an id that a client of p gave the conversation.
 func (s *Server) named(ctx context.Context, p footnote.Principal, clientID string) (footnote.Stream, error) {
 	head, err := s.opts.Log.Find(ctx, p.Org, p.User, "conversation", clientID)
 	return s.only(ctx, p, head, err)
@@ -55,7 +54,7 @@ func (s *Server) only(ctx context.Context, p footnote.Principal, head footnote.S
 	return head, nil
 }
 
-// visible reports whether p may still use what its conversation was opened with.
+// visible reports whether p may still use the data that its conversation was opened with.
 func (s *Server) visible(ctx context.Context, p footnote.Principal, head footnote.Stream) (bool, error) {
 	if s.opts.Access == nil {
 		return true, nil
@@ -72,7 +71,7 @@ func (s *Server) visible(ctx context.Context, p footnote.Principal, head footnot
 	return agent.MaySee(s.opts.Access, p, opened), nil
 }
 
-// opened reads what a conversation was opened with.
+// opened reads the Opened event of a conversation.
 func (s *Server) opened(ctx context.Context, head footnote.Stream) (footnote.Opened, error) {
 	opened := footnote.Opened{Assistant: head.Assistant}
 	for ev, err := range s.opts.Log.Events(ctx, head.ID, 0) {
@@ -81,14 +80,14 @@ func (s *Server) opened(ctx context.Context, head footnote.Stream) (footnote.Ope
 		}
 		b, ok := ev.Body.(footnote.Opened)
 		if !ok {
-			return opened, nil // an older one, or none yet
+			return opened, nil // an older conversation, or one without events yet
 		}
 		opened = b
 		break
 	}
 	s.openings.mu.Lock()
 	defer s.openings.mu.Unlock()
-	if len(s.openings.of) >= mostOpenings {
+	if len(s.openings.of) >= maxOpenings {
 		clear(s.openings.of)
 	}
 	s.openings.of[head.ID] = opened

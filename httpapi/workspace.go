@@ -12,22 +12,22 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Workspaces are the files that conversations work on.
+// Workspaces gives access to the files that conversations work on.
 type Workspaces interface {
-	// Files lists the files of a conversation's workspace by name. One that has
-	// none yet has no files.
+	// Files lists the files in a conversation's workspace by name. A conversation without a workspace has no
+	// files.
 	Files(ctx context.Context, conversation string) ([]WorkspaceFile, error)
-	// Changes are the newest changes of it, at most limit, oldest first.
+	// Changes returns its newest changes, at most limit, oldest first.
 	Changes(ctx context.Context, conversation string, limit int) ([]footnote.Event, error)
-	// File is a file as it is now, or as a change left it when a digest is given.
-	// The error's code is NotFound, InvalidRequest or TooLarge.
+	// File returns a file as it is now, or as a change left it when a digest is given. It returns NotFound,
+	// InvalidRequest or TooLarge.
 	File(ctx context.Context, conversation, path, digest string) ([]byte, error)
-	// Revert gives a file the content with a digest of its history again; without one
-	// it is removed. The error's code is NotFound or InvalidRequest.
+	// Revert restores the content of a file with a digest from its history; without a digest it removes the
+	// file. It returns NotFound or InvalidRequest.
 	Revert(ctx context.Context, p footnote.Principal, conversation, path, digest string) error
 }
 
-// WorkspaceFile is a file of a workspace.
+// WorkspaceFile is a file in a workspace.
 type WorkspaceFile struct {
 	Path    string    `json:"path"`
 	Size    int64     `json:"size"`
@@ -40,7 +40,7 @@ func (s *Server) workspaceRoutes() {
 	s.Handle("/api/conversations/{id}/workspace/revert", Native, Methods{http.MethodPost: s.revertFile})
 }
 
-// workspaceOf finds the conversation of a request about its workspace.
+// workspaceOf returns the conversation of a request for its workspace.
 func (s *Server) workspaceOf(r *http.Request) (footnote.Stream, error) {
 	head, err := s.conversation(r, r.PathValue("id"))
 	if err == nil && s.opts.Workspaces == nil {
@@ -49,10 +49,10 @@ func (s *Server) workspaceOf(r *http.Request) (footnote.Stream, error) {
 	return head, err
 }
 
-// mostChanges is how many changes of a workspace are listed.
-const mostChanges = 500
+// maxChanges limits how many changes of a workspace are listed.
+const maxChanges = 500
 
-// workspace is GET /api/conversations/{id}/workspace: its files, and what changed.
+// workspace handles GET /api/conversations/{id}/workspace: its files and recent changes.
 func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.workspaceOf(r)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	events, err := s.opts.Workspaces.Changes(r.Context(), head.ID, mostChanges)
+	events, err := s.opts.Workspaces.Changes(r.Context(), head.ID, maxChanges)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (s *Server) workspace(w http.ResponseWriter, r *http.Request) error {
 	return writeValue(w, http.StatusOK, out)
 }
 
-// workspaceFile is GET /api/conversations/{id}/workspace/file?path=…: its content,
-// never as a page. With digest=… it is as a change left it.
+// workspaceFile handles GET /api/conversations/{id}/workspace/file?path=…: it returns the file's content,
+// never in a form that a browser renders as a page. With digest=… it returns the file as a change left it.
 func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.workspaceOf(r)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) workspaceFile(w http.ResponseWriter, r *http.Request) error {
 	return writeBody(w, "application/octet-stream", data)
 }
 
-// revertFile is POST /api/conversations/{id}/workspace/revert {path, digest}.
+// revertFile handles POST /api/conversations/{id}/workspace/revert {path, digest}.
 func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 	head, err := s.workspaceOf(r)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Server) revertFile(w http.ResponseWriter, r *http.Request) error {
 	return done(w)
 }
 
-// plainName is a name that can stand in a header.
+// plainName replaces the characters of a name that cannot be in a header.
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '"' || r == '\\' {

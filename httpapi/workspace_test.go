@@ -16,7 +16,7 @@ func (oneFile) File(context.Context, string, string, string) ([]byte, error) {
 	return []byte("<script>x</script>"), nil
 }
 
-// dated notes whether writes have a deadline.
+// dated records whether writes have a deadline.
 type dated struct {
 	*httptest.ResponseRecorder
 	until time.Time
@@ -24,8 +24,8 @@ type dated struct {
 
 func (d *dated) SetWriteDeadline(t time.Time) error { d.until = t; return nil }
 
-// TestAFileIsSentInTime holds that a client which asks for a file and does not read it
-// cannot hold the server, and that a file is never a page.
+// TestAFileIsSentInTime checks that a client that requests a file and does not read it cannot block the
+// server, and that a file is never rendered as a page.
 func TestAFileIsSentInTime(t *testing.T) {
 	api, _ := newAPI(t, func(o *httpapi.Options) { o.Workspaces = oneFile{} })
 	id := opened(t, api)

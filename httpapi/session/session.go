@@ -1,8 +1,7 @@
-// Package session keeps people signed in at a page: a cookie stands for the API key
-// it was made from, until it expires, its owner signs out, or the key is taken
-// away. Of one server a cookie is signed with a secret of the data folder, so sessions
-// survive a restart (Keeper); servers that share a store keep sessions there, so that
-// each of them knows all (Shared). No key is stored anywhere.
+// Package session keeps users signed in at a page: a cookie stands for the API key it was made from, until it
+// expires, its owner signs out, or the key is revoked. A single server signs cookies with a secret from the
+// data folder, so sessions survive a restart (Keeper). Servers that share a store keep sessions there, so
+// that all of them accept each session (Shared). Keys themselves are never stored.
 package session
 
 import (
@@ -30,29 +29,28 @@ import (
 // Lifetime is how long a session lasts.
 const Lifetime = 7 * 24 * time.Hour
 
-// Digest stands for an API key. It can be compared, and tells nothing of the key to
-// anybody who does not have the secret.
+// Digest stands for an API key. Digests can be compared, but reveal nothing about the key without the secret.
 type Digest [16]byte
 
-// Layout of a token: id, end in Unix seconds, digest of the key, signature.
+// Layout of a token: id, expiry in Unix seconds, digest of the key, signature.
 const (
 	idSize    = 16
 	bodySize  = idSize + 8 + len(Digest{})
 	tokenSize = bodySize + sha256.Size
 )
 
-// Keeper makes and checks sessions. It may be used by several goroutines.
+// Keeper creates and checks sessions. It is safe for concurrent use.
 type Keeper struct {
 	secret [32]byte
-	folder string // empty: nothing is kept
+	folder string // empty: nothing is stored
 	now    func() time.Time
 
 	mu    sync.Mutex             // guards below, and the file of ended sessions
-	ended map[[idSize]byte]int64 // sessions that were signed out, and when they would have ended
+	ended map[[idSize]byte]int64 // signed-out sessions and when they would have expired
 }
 
-// Open reads the secret of a folder, or makes one; its file is readable by the
-// owner alone. With an empty folder sessions end with the process.
+// Open reads the secret in a folder, or creates one that only its owner can read. With an empty folder,
+// sessions end with the process.
 func Open(folder string) (*Keeper, error) {
 	k := &Keeper{folder: folder, now: time.Now, ended: map[[idSize]byte]int64{}}
 	if folder == "" {
@@ -71,7 +69,7 @@ func Open(folder string) (*Keeper, error) {
 func (k *Keeper) secretFile() string { return filepath.Join(k.folder, "session.key") }
 func (k *Keeper) endedFile() string  { return filepath.Join(k.folder, "session.ended") }
 
-// readSecret reads the secret, or makes it whole: a torn file is never seen.
+// readSecret reads the secret or creates it atomically, so that nobody reads half of it.
 func (k *Keeper) readSecret() error {
 	data, err := plainfile.Read(k.secretFile(), 4<<10)
 	switch {
@@ -87,8 +85,7 @@ func (k *Keeper) readSecret() error {
 	return plainfile.Replace(k.secretFile(), k.secret[:])
 }
 
-// readEnded reads the sessions that were signed out, and forgets those that would
-// have expired since.
+// readEnded reads the sessions that were signed out, and drops those that have expired since.
 func (k *Keeper) readEnded() error {
 	f, err := plainfile.Open(k.endedFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +108,7 @@ func (k *Keeper) readEnded() error {
 		fmt.Fprintln(&left, lines.Text())
 	}
 	if err := lines.Err(); err != nil {
-		return err // what it does not say would begin again
+		return err // the sessions in an unreadable file would become valid again
 	}
 	return plainfile.Replace(k.endedFile(), []byte(left.String()))
 }
@@ -124,12 +121,12 @@ func (k *Keeper) mac(purpose string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// DigestOf is what stands for an API key in tokens.
+// DigestOf returns the digest that stands for an API key in tokens.
 func (k *Keeper) DigestOf(key string) Digest {
 	return Digest(k.mac("key", []byte(key))[:len(Digest{})])
 }
 
-// New makes the token of a new session.
+// New returns the token of a new session.
 func (k *Keeper) New(_ context.Context, key Digest) (token string, err error) {
 	ends := k.now().Add(Lifetime)
 	body := make([]byte, idSize, tokenSize)
@@ -139,8 +136,8 @@ func (k *Keeper) New(_ context.Context, key Digest) (token string, err error) {
 	return base64.RawURLEncoding.EncodeToString(append(body, k.mac("session", body)...)), nil
 }
 
-// Check returns the key a token stands for. It is not ok when the token is not one
-// of ours, or its session is over.
+// Check returns the digest of the key a token stands for. It returns ok=false for a token that is not ours,
+// or whose session is over.
 func (k *Keeper) Check(_ context.Context, token string) (key Digest, ok bool, err error) {
 	id, end, key, ok := k.read(token)
 	if !ok || end <= k.now().Unix() {
@@ -163,8 +160,7 @@ func (k *Keeper) read(token string) (id [idSize]byte, end int64, key Digest, ok 
 	return [idSize]byte(raw), int64(binary.BigEndian.Uint64(raw[idSize:])), Digest(raw[idSize+8 : bodySize]), true //nolint:gosec // we wrote it
 }
 
-// End ends the session of a token, for good. One that is over already, or was
-// never ours, is left as it is.
+// End ends the session of a token for good. It ignores a token that is not ours, or whose session is over.
 func (k *Keeper) End(_ context.Context, token string) error {
 	id, end, _, ok := k.read(token)
 	if !ok {
@@ -183,8 +179,8 @@ func (k *Keeper) End(_ context.Context, token string) error {
 	return nil
 }
 
-// remember appends to the file of ended sessions. Its line begins with a break: the
-// one before it may be torn. k.mu must be held.
+// remember appends to the file of ended sessions. It starts with a line break because the previous line may
+// be torn. k.mu must be held.
 func (k *Keeper) remember(id [idSize]byte, end int64) error {
 	if k.folder == "" {
 		return nil

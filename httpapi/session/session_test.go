@@ -106,8 +106,8 @@ func TestADamagedSecretIsSaid(t *testing.T) {
 	}
 }
 
-// TestATornSignOut holds that a sign-out counts although the one before it was torn,
-// by a full disk say.
+// TestATornSignOut checks that a sign-out counts even if the write of the previous one was torn, for example
+// by a full disk.
 func TestATornSignOut(t *testing.T) {
 	folder := t.TempDir()
 	k := open(t, folder)

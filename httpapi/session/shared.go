@@ -10,40 +10,41 @@ import (
 	"time"
 )
 
-// Shelf keeps the sessions of servers that share it, each under a digest of its token
-// and until its time is over. Nothing it is given stands for anybody without the token.
+// Shelf stores the sessions of several servers, each under a digest of its token, until it expires. What it
+// stores cannot be used without the token.
 type Shelf interface {
-	// AddSession keeps one. To add the same again changes nothing.
+	// AddSession stores a session. Adding the same one again has no effect.
 	AddSession(ctx context.Context, id, sealed []byte, lifetime time.Duration) error
-	// Session returns one, or nil when there is none, or none any more.
+	// Session returns a session, or nil if it does not exist or has expired.
 	Session(ctx context.Context, id []byte) (sealed []byte, err error)
-	// EndSession takes one away, if it is there.
+	// EndSession removes a session, if it exists.
 	EndSession(ctx context.Context, id []byte) error
 }
 
-// tokenBytes is the size of the tokens of shared sessions: too many to be guessed.
+// tokenBytes is the size of a shared session's token, large enough that it cannot be guessed.
 const tokenBytes = 32
 
-// Shared makes and checks sessions that all servers with the same shelf know. Whoever
-// reads the shelf can neither continue a session nor find out whose it is.
+// Shared creates and checks sessions that all servers with the same shelf accept. Read access to the shelf is
+// not enough to use a session, or to find out whose it is.
 type Shared struct{ shelf Shelf }
 
-// Share keeps sessions on a shelf.
+// Share returns a Shared that stores sessions on a shelf.
 func Share(shelf Shelf) *Shared { return &Shared{shelf} }
 
-// DigestOf is what stands for an API key. It is in no token, and stored only sealed.
+// DigestOf returns the digest that stands for an API key. It is not part of any token, and is only stored
+// encrypted.
 func (*Shared) DigestOf(key string) Digest {
 	return Digest(seal([]byte("footnote session"), "key\x00"+key))
 }
 
-// seal is the first bytes of a MAC.
+// seal returns the first bytes of a MAC.
 func seal(secret []byte, text string) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte(text))
 	return h.Sum(nil)[:len(Digest{})]
 }
 
-// New makes the token of a new session.
+// New returns the token of a new session.
 func (s *Shared) New(ctx context.Context, key Digest) (token string, err error) {
 	raw := make([]byte, tokenBytes)
 	_, _ = rand.Read(raw) // never fails
@@ -54,16 +55,15 @@ func (s *Shared) New(ctx context.Context, key Digest) (token string, err error) 
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// cover makes a digest unreadable without the token, and readable again: a token is
-// used for one digest only.
+// cover encrypts or decrypts a digest with the token. Each token covers only one digest.
 func cover(raw, digest []byte) []byte {
 	out := make([]byte, len(Digest{}))
 	subtle.XORBytes(out, digest, seal(raw, "cover"))
 	return out
 }
 
-// Check returns the key a token stands for. It is not ok when the token is not one
-// of ours, or its session is over.
+// Check returns the digest of the key a token stands for. It returns ok=false for a token that is not ours,
+// or whose session is over.
 func (s *Shared) Check(ctx context.Context, token string) (key Digest, ok bool, err error) {
 	raw, ok := decode(token)
 	if !ok {
@@ -77,7 +77,7 @@ func (s *Shared) Check(ctx context.Context, token string) (key Digest, ok bool, 
 	return Digest(cover(raw, sealed)), true, nil
 }
 
-// End ends the session of a token, for good and at all servers.
+// End ends the session of a token for good, at all servers.
 func (s *Shared) End(ctx context.Context, token string) error {
 	raw, ok := decode(token)
 	if !ok {

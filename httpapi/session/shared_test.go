@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/httpapi/session"
 )
 
-// memory is a shelf that may be away.
+// memory is a shelf that can be made unavailable.
 type memory struct {
 	kept map[string][]byte
 	away error
