@@ -14,33 +14,29 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// conn is one connection, used by one goroutine at a time. It speaks to SQLite
-// through the C-like half of modernc.org/sqlite rather than its database/sql
-// driver, because it needs what that driver keeps to itself: the read-only flag of
-// open, the tail of the text and the read-only bit of a statement, the size of a
-// cell before it is copied, text of DATE columns as it is stored, and an interrupt
-// that also reaches the rows after the first. It shares nothing with the driver,
-// so the event store's connections stay free of this package's rules.
+// conn is one connection, used by one goroutine at a time. It calls the C-like half of modernc.org/sqlite rather
+// than its database/sql driver, because it needs what that driver hides: the read-only flag of open, the tail of
+// the text and the read-only bit of a statement, the size of a cell before it is copied, the stored text of DATE
+// columns, and an interrupt that also applies to rows after the first. It shares nothing with the driver, so this
+// package's rules do not affect the event store's connections.
 type conn struct {
 	tls     *libc.TLS
 	db      uintptr
 	scratch uintptr // room for two pointers
 
-	// denied is why the authorizer said no to the statement being prepared; the
-	// first reason is kept.
+	// denied is the first reason why the authorizer refused the statement being prepared.
 	denied string
-	// reads are the tables that the authorizer allowed the statement being prepared to
-	// read, in order.
+	// reads lists, in order, the tables that the authorizer allowed the statement being prepared to read.
 	reads []string
-	// modules are the virtual table modules that may not be read by their name.
+	// modules lists the virtual table modules that may not be read by their own name.
 	modules map[string]bool
-	// guard, when set, holds statements to the rows of who asks.
+	// guard, when set, restricts statements to the rows visible to the principal.
 	guard *guard
 }
 
 // sqliteError is a result code of SQLite with its message.
 type sqliteError struct {
-	code int32 // extended
+	code int32 // an extended result code
 	text string
 }
 
@@ -48,8 +44,8 @@ func (e *sqliteError) Error() string { return e.text }
 
 func (e *sqliteError) primary() int32 { return e.code & 0xff }
 
-// The limits of a connection, beside those of a query. They bound what happens
-// between two looks at the clock: a single function call, parsing, planning.
+// These limits of a connection complement those of a query. They bound the work between two checks of the clock: a
+// single function call, parsing, planning.
 const (
 	maxValue = 4 << 20  // bytes of a value or row inside the engine
 	maxSQL   = 64 << 10 // bytes of a statement
@@ -57,7 +53,7 @@ const (
 
 var connLimits = map[int32]int32{
 	sqlite3.SQLITE_LIMIT_LENGTH:              maxValue,
-	sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxValue, // of definitions, too; the gate has a lower one for statements
+	sqlite3.SQLITE_LIMIT_SQL_LENGTH:          maxValue, // definitions too; the gate has a lower limit
 	sqlite3.SQLITE_LIMIT_EXPR_DEPTH:          500,
 	sqlite3.SQLITE_LIMIT_COMPOUND_SELECT:     50,
 	sqlite3.SQLITE_LIMIT_VDBE_OP:             100_000,
@@ -80,13 +76,12 @@ var connConfig = []struct{ option, value int32 }{
 	{sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
 }
 
-// session is run on every new connection, before the authorizer is installed.
+// session runs on every new connection, before the authorizer is installed.
 const session = `PRAGMA query_only=1; PRAGMA temp_store=1; PRAGMA cache_size=-16000; PRAGMA mmap_size=0; PRAGMA cell_size_check=1;`
 
 const busyTimeout = 2 * time.Second
 
-// dial opens a connection. Authorize says whether the authorizer is installed;
-// only the probe goes without.
+// dial opens a connection. Authorize installs the authorizer; only the probe does without.
 func dial(uri string, authorize bool) (*conn, error) {
 	c := &conn{tls: libc.NewTLS(), scratch: libc.NewVaListN(2), modules: make(map[string]bool)}
 	if err := c.open(uri, authorize); err != nil {
@@ -140,9 +135,8 @@ func (c *conn) configure(option, value int32) error {
 	return nil
 }
 
-// prepareTables learns the modules of virtual tables, and connects the virtual
-// tables of the database: connecting prepares statements that write (rtree does),
-// which the authorizer would refuse later.
+// prepareTables lists the modules of virtual tables and connects the database's virtual tables. Connecting one
+// prepares statements that write (rtree does), which the authorizer would refuse later.
 func (c *conn) prepareTables() error {
 	rows, err := c.all("SELECT name FROM pragma_module_list")
 	if err != nil {
@@ -159,7 +153,7 @@ func (c *conn) prepareTables() error {
 	}
 	for _, r := range rows {
 		if name, ok := r[0].(string); ok {
-			// A table whose module is not built in cannot be read; others can.
+			// A table whose module is not built in cannot be read; the others can.
 			if st, _, err := c.prepare("SELECT 1 FROM " + quote(name) + " LIMIT 0"); err == nil {
 				st.close()
 			}
@@ -181,7 +175,7 @@ func (c *conn) close() {
 	c.tls.Close()
 }
 
-// err is the error of the last call, which returned rc.
+// err returns the error of the last call, whose result code was rc.
 func (c *conn) err(rc int32) error {
 	if c.db == 0 {
 		return &sqliteError{rc, libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, rc))}
@@ -190,14 +184,13 @@ func (c *conn) err(rc int32) error {
 	return &sqliteError{rc, text}
 }
 
-// interruptOn interrupts what the connection does from the moment ctx ends until
-// the returned function is called. It says so again and again, because SQLite
-// forgets an interrupt that comes between two statements.
+// interruptOn interrupts the connection from the moment ctx ends until stop is called. It repeats the interrupt,
+// because SQLite forgets one that arrives between two statements.
 func (c *conn) interruptOn(ctx context.Context) (stop func()) {
 	ended, over := make(chan struct{}), make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(over)
-		tls := libc.NewTLS() // c.tls belongs to the goroutine that is interrupted
+		tls := libc.NewTLS() // c.tls belongs to the interrupted goroutine
 		defer tls.Close()
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
@@ -225,8 +218,8 @@ type stmt struct {
 	allocs []uintptr
 }
 
-// prepare compiles the first statement of a text and returns what follows it. A
-// text without a statement gives a nil stmt.
+// prepare compiles the first statement of a text and returns the rest. The stmt is nil if the text holds no
+// statement.
 func (c *conn) prepare(sql string) (_ *stmt, tail string, err error) {
 	text, err := libc.CString(sql)
 	if err != nil {
@@ -258,7 +251,7 @@ func (s *stmt) close() {
 // explains reports whether the statement is an EXPLAIN.
 func (s *stmt) explains() bool { return sqlite3.Xsqlite3_stmt_isexplain(s.c.tls, s.p) != 0 }
 
-// readOnly reports what SQLite itself says of the statement.
+// readOnly reports whether SQLite itself considers the statement read-only.
 func (s *stmt) readOnly() bool { return sqlite3.Xsqlite3_stmt_readonly(s.c.tls, s.p) != 0 }
 
 func (s *stmt) bind(args []any) error {
@@ -288,7 +281,7 @@ func (s *stmt) bind(args []any) error {
 			if err != nil {
 				return err
 			}
-			s.allocs = append(s.allocs, p) // lives as long as the statement
+			s.allocs = append(s.allocs, p) // must live as long as the statement
 			rc = sqlite3.Xsqlite3_bind_text(s.c.tls, s.p, n, p, int32(len(v)), sqlite3.SQLITE_STATIC)
 		default:
 			return fmt.Errorf("argument %d cannot be a %T", n, arg)
@@ -300,7 +293,7 @@ func (s *stmt) bind(args []any) error {
 	return nil
 }
 
-// step moves to the next row; false is the end.
+// step moves to the next row; it returns false at the end.
 func (s *stmt) step() (bool, error) {
 	switch rc := sqlite3.Xsqlite3_step(s.c.tls, s.p); rc {
 	case sqlite3.SQLITE_ROW:
@@ -318,15 +311,14 @@ func (s *stmt) name(i int) string {
 	return libc.GoString(sqlite3.Xsqlite3_column_name(s.c.tls, s.p, int32(i)))
 }
 
-// declared is the type a column of a table was declared with; empty for other
-// expressions.
+// declared returns the declared type of a table's column, or "" for other expressions.
 func (s *stmt) declared(i int) string {
 	return libc.GoString(sqlite3.Xsqlite3_column_decltype(s.c.tls, s.p, int32(i)))
 }
 
 func (s *stmt) kind(i int) int32 { return sqlite3.Xsqlite3_column_type(s.c.tls, s.p, int32(i)) }
 
-// size is the length of a text or blob in bytes.
+// size returns the length of a text or blob in bytes.
 func (s *stmt) size(i int) int {
 	return int(sqlite3.Xsqlite3_column_bytes(s.c.tls, s.p, int32(i)))
 }
@@ -344,15 +336,15 @@ func (s *stmt) text(i int) string {
 	return string(libc.GoBytes(p, n))
 }
 
-// exec runs statements of this package's own.
+// exec runs this package's own statements.
 func (c *conn) exec(sql string) error {
 	_, err := c.try(sql)
 	return err
 }
 
-// try runs statements until one fails, and returns how many did not.
+// try runs statements until one fails, and returns how many succeeded.
 func (c *conn) try(sql string) (done int, err error) {
-	for sql != "" && sql[0] != 0 { // SQLite sees nothing past a NUL
+	for sql != "" && sql[0] != 0 { // SQLite ignores everything after a NUL
 		st, tail, err := c.prepare(sql)
 		if err != nil {
 			return done, err
@@ -372,10 +364,10 @@ func (c *conn) try(sql string) (done int, err error) {
 	return done, nil
 }
 
-// autocommit reports whether the connection is in no transaction.
+// autocommit reports whether the connection is outside a transaction.
 func (c *conn) autocommit() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) != 0 }
 
-// all runs a statement of this package's own and returns its rows.
+// all runs one of this package's own statements and returns its rows.
 func (c *conn) all(sql string, args ...any) (rows [][]any, err error) {
 	st, _, err := c.prepare(sql)
 	if err != nil {
@@ -404,13 +396,12 @@ func (c *conn) all(sql string, args ...any) (rows [][]any, err error) {
 	}
 }
 
-// authorizers finds the connection of a call back from SQLite, which only knows
-// its handle. Connections enter themselves when they open and leave when they
-// close; nothing else is shared between them.
+// authorizers maps handles to connections, because callbacks from SQLite pass only the handle. Connections add
+// themselves when they open and remove themselves when they close; they share nothing else.
 var authorizers sync.Map // uintptr → *conn
 
-// authorizerPointer is the C function pointer of authorizer: as modernc.org/libc
-// has it, the address of the function's code pointer.
+// authorizerPointer is the C function pointer of authorizer. modernc.org/libc represents one as the address of the
+// function's code pointer.
 var authorizerPointer = *(*uintptr)(unsafe.Pointer(&struct {
 	f func(*libc.TLS, uintptr, int32, uintptr, uintptr, uintptr, uintptr) int32
 }{authorizer}))
@@ -439,10 +430,10 @@ func authorizer(_ *libc.TLS, db uintptr, action int32, a1, a2, database, accesso
 	return sqlite3.SQLITE_DENY
 }
 
-// noteRead notes a table that the statement being prepared reads. What is made for the
-// filters, and table-valued functions, are none.
+// noteRead records a table that the statement being prepared reads. It skips the views made for the filters, and
+// table-valued functions.
 func (c *conn) noteRead(table string) {
-	if c.guard != nil && (c.guard.trusted || c.guard.secrets[table]) {
+	if c.guard != nil && (c.guard.trusted || c.guard.tableReaders[table]) {
 		return
 	}
 	if table == "" || c.modules[lower(table)] || strings.HasPrefix(lower(table), "pragma_") || slices.Contains(c.reads, table) {

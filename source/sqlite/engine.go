@@ -15,35 +15,35 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Kind is the name of the engine in the table given to child.Main.
+// Kind names the engine in the table passed to child.Main.
 const Kind = "sqlite"
 
-// config is what the child is told.
+// config is the configuration a child receives.
 type config struct {
 	Path      string `json:"path"` // absolute, without symbolic links
 	Immutable bool   `json:"immutable"`
 	Conns     int    `json:"conns"`
 
-	// Filters, when set, are the tables that may be read, and whether without a
-	// condition. Each query brings its conditions; Blank are some to check.
+	// Filters, when set, lists the readable tables and whether each is readable without a condition. Every query
+	// brings its own conditions; Blank holds sample conditions to check.
 	Filters map[string]bool      `json:"filters,omitempty"`
 	Blank   rowfilter.Conditions `json:"blank,omitempty"`
 }
 
 // engine is one database file inside the child.
 type engine struct {
-	way   way
+	way   openMode
 	uri   string
-	slots chan struct{} // one for each connection in use
+	slots chan struct{} // one per connection in use
 
-	filters map[string]bool      // of config
-	blank   rowfilter.Conditions // of config
+	filters map[string]bool      // from config
+	blank   rowfilter.Conditions // from config
 
 	mu   sync.Mutex // guards below
-	idle []*conn    // the last one used is at the end, and used next: its cache is warm
+	idle []*conn    // the last one is the most recently used and is taken first, because its cache is warm
 }
 
-// OpenEngine opens the engine inside a child; it is a child.OpenFunc.
+// OpenEngine opens the engine inside a child. It is a child.OpenFunc.
 func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) {
 	var cfg config
 	if err := json.Unmarshal(raw, &cfg); err != nil {
@@ -64,8 +64,8 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 		return nil, openError(err)
 	}
 	defer e.give(c)
-	// The file is only read now: a wrong or damaged one shows here.
-	if err := c.own(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err != nil {
+	// The file is first read here, so a wrong or damaged one fails here.
+	if err := c.runTrusted(func() error { _, err := c.all("SELECT count(*) FROM sqlite_schema"); return err }); err != nil {
 		return nil, openError(err)
 	}
 	if c.guard != nil {
@@ -74,10 +74,10 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 	return e, nil
 }
 
-// Info implements child.Informer: the server must know whether changes are seen.
+// Info implements child.Informer: the server must know whether the engine sees changes to the file.
 func (e *engine) Info() any { return e.way }
 
-// take waits for a connection.
+// take returns an idle connection or opens one; it waits while all are in use.
 func (e *engine) take(ctx context.Context) (*conn, error) {
 	select {
 	case e.slots <- struct{}{}:
@@ -104,7 +104,7 @@ func (e *engine) take(ctx context.Context) (*conn, error) {
 }
 
 func (e *engine) give(c *conn) {
-	if c.guard != nil && c.guard.foul {
+	if c.guard != nil && c.guard.broken {
 		c.close()
 		<-e.slots
 		return
@@ -127,7 +127,7 @@ func (e *engine) Close() error {
 	return nil
 }
 
-// Version implements child.Engine. The server answers for itself, see Open.
+// Version implements child.Engine. The server does not call it; see Open.
 func (e *engine) Version(context.Context) (string, error) { return "", nil }
 
 // Query implements child.Engine.
@@ -148,11 +148,11 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	return c.query(q, each)
 }
 
-// query runs a statement on a connection. It does not rely on the gate: more than
-// one statement, or one that SQLite does not call read-only, is refused here too.
+// query runs a statement on a connection. It does not rely on the gate: it also refuses more than one statement,
+// and statements that SQLite does not consider read-only.
 func (c *conn) query(q source.Query, each func(row []any) error) (source.Summary, error) {
 	st, tail, err := c.prepare(q.SQL)
-	reads := c.reads // what is prepared for it later, such as by full-text search, is not its own
+	reads := c.reads // later, SQLite also prepares statements of its own (full-text search)
 	sum, err := c.read(q, each, st, tail, err)
 	if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
 		sum.Tables = reads
@@ -160,11 +160,11 @@ func (c *conn) query(q source.Query, each func(row []any) error) (source.Summary
 	return sum, err
 }
 
-// read runs what prepare gave.
+// read runs a prepared statement; its last three arguments are the results of prepare.
 func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail string, err error) (source.Summary, error) {
 	if err != nil {
 		if e, ok := errors.AsType[*sqliteError](err); ok && e.primary() == sqlite3.SQLITE_NOMEM {
-			// So SQLite says that a program has more steps than its limit.
+			// This is SQLite's message for a program with more steps than its limit.
 			return source.Summary{}, &source.Error{Kind: source.Failed, Reason: "The statement is too large to be compiled. Shorten its lists, unions and joins."}
 		}
 		return source.Summary{}, c.explain(err)
@@ -204,7 +204,7 @@ func (c *conn) read(q source.Query, each func(row []any) error, st *stmt, tail s
 	}
 }
 
-// explain turns an error of SQLite into what the model should read.
+// explain turns a SQLite error into one that the model should read.
 func (c *conn) explain(err error) error {
 	e, ok := errors.AsType[*sqliteError](err)
 	if !ok {
@@ -237,13 +237,13 @@ func (c *conn) explain(err error) error {
 	case sqlite3.SQLITE_CANTOPEN:
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "The database file cannot be opened.", Err: err}
 	default:
-		return &source.Error{Kind: source.Failed, Reason: c.hide(e.text) + instead(e.text)}
+		return &source.Error{Kind: source.Failed, Reason: c.redact(e.text) + equivalent(e.text)}
 	}
 }
 
-// instead says what SQLite has for a function of other databases, given the
-// message that there is no such function or table.
-func instead(text string) string {
+// equivalent suggests SQLite's equivalent for a function of another database, given the message that the function or
+// table does not exist.
+func equivalent(text string) string {
 	name, ok := strings.CutPrefix(text, "no such function: ")
 	if !ok {
 		name, _ = strings.CutPrefix(text, "no such table: ")
@@ -251,16 +251,16 @@ func instead(text string) string {
 			return ""
 		}
 	}
-	if hint := elsewhere[strings.ToLower(name)]; hint != "" {
+	if hint := foreignFunctions[strings.ToLower(name)]; hint != "" {
 		return ". In SQLite it is " + hint + "."
 	}
 	return ""
 }
 
-const middle = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
+const medianHint = "the middle of numbered rows: WITH n AS (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS n FROM t) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
 
-var elsewhere = map[string]string{
-	"median": middle, "percentile": middle, "percentile_cont": middle, "percentile_disc": middle, "quantile": middle,
+var foreignFunctions = map[string]string{
+	"median": medianHint, "percentile": medianHint, "percentile_cont": medianHint, "percentile_disc": medianHint, "quantile": medianHint,
 	"stddev": "sqrt(avg(x * x) - avg(x) * avg(x))", "stddev_pop": "sqrt(avg(x * x) - avg(x) * avg(x))", "variance": "avg(x * x) - avg(x) * avg(x)",
 	"regexp": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_like": "LIKE '%part%' or GLOB '[A-Z]*'", "regexp_replace": "replace(text, old, new)",
 	"date_trunc": "strftime('%Y-%m-01', x)", "to_char": "strftime('%Y-%m', x)", "date_format": "strftime('%Y-%m', x)",
@@ -273,7 +273,7 @@ var elsewhere = map[string]string{
 
 var errLocked = &source.Error{Kind: source.Failed, Reason: "The database is locked: another program is writing to it. Try again in a moment."}
 
-// takeError is the error of a query that got no connection.
+// takeError returns the error of a query that got no connection.
 func takeError(err error) error {
 	if e, ok := errors.AsType[*sqliteError](err); ok && (e.primary() == sqlite3.SQLITE_BUSY || e.primary() == sqlite3.SQLITE_LOCKED) {
 		return errLocked
@@ -281,7 +281,7 @@ func takeError(err error) error {
 	return openError(err)
 }
 
-// openError turns an error of opening a file into words for its operator.
+// openError turns an error of opening a file into a message for the operator.
 func openError(err error) error {
 	e, ok := errors.AsType[*sqliteError](err)
 	if !ok {

@@ -7,12 +7,11 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-const maxNesting = 200 // of parentheses
+const maxNesting = 200 // parentheses
 
-// gate looks at a text before SQLite's parser does: its size and nesting are
-// bounded, it holds one statement, and that begins as a reading one does. It knows
-// SQLite's quotes and comments and nothing else; what the statement does is
-// judged by SQLite itself, see policy.go.
+// gate checks a text before SQLite parses it: its size and nesting are bounded, and it must be a single statement
+// that begins like one that reads. The gate knows only SQLite's quotes and comments; SQLite itself judges what the
+// statement does, see policy.go.
 func gate(sql string) error {
 	switch {
 	case len(sql) > maxSQL:
@@ -66,17 +65,16 @@ func gate(sql string) error {
 	}
 }
 
-// The kinds of tokens the gate tells apart.
+// The kinds of tokens that the gate distinguishes.
 const (
 	tokenSpace = iota // white space and comments
 	tokenOther
-	tokenOpen // a quote that is not closed
+	tokenOpen // an unclosed quote
 )
 
-// token returns the kind of the token at sql[i:] and where it ends, by the rules
-// of SQLite's own tokenizer: '…' "…" `…` double their quote inside, […] does not,
-// comments do not nest, and an open comment reaches to the end. A parameter may have
-// quotes and marks of comments in it: $a(').
+// token returns the kind of the token at sql[i:] and where it ends, by the rules of SQLite's own tokenizer: '…' "…"
+// `…` escape their quote by doubling it, […] does not, comments do not nest, and an open comment reaches to the
+// end. A parameter may contain quotes and comment marks: $a(').
 func token(sql string, i int) (kind, end int) {
 	rest := sql[i:]
 	switch c := sql[i]; {
@@ -121,8 +119,8 @@ func token(sql string, i int) (kind, end int) {
 	}
 }
 
-// parameter is the length of the parameter that a text begins with: its sign, a name
-// with :: in it, and perhaps (…), which may hold anything but space.
+// parameter returns the length of the parameter at the start of s: its sign, a name that may contain ::, and an
+// optional (…), which may contain anything but space.
 func parameter(s string) int {
 	named := false
 	for i := 1; i < len(s); i++ {
@@ -147,7 +145,7 @@ func parameter(s string) int {
 	return len(s)
 }
 
-// upTo is the length of s up to and with the first mark at or after from.
+// upTo returns the length of s up to and including the first mark at or after from.
 func upTo(s, mark string, from int) int {
 	if n := strings.Index(s[from:], mark); n >= 0 {
 		return from + n + len(mark)
@@ -168,7 +166,7 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// blank reports whether a text holds nothing but space, comments and semicolons.
+// blank reports whether a text contains only space, comments and semicolons.
 func blank(sql string) bool {
 	for i := 0; i < len(sql); {
 		kind, end := token(sql, i)
@@ -180,5 +178,5 @@ func blank(sql string) bool {
 	return true
 }
 
-// quote writes a name as SQLite reads it back.
+// quote quotes a name for SQLite.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

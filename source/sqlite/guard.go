@@ -17,62 +17,59 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// SQLite has no row-level security. A source with filters gets it so: before each
-// statement, and in one transaction with it, every table with a condition is hidden
-// by a temporary view of its name, which reads another view of a name that nobody can
-// know, which alone may read the table:
+// SQLite has no row-level security, so a source with filters builds it from views. Before each statement, in the
+// same transaction, every table with a condition is hidden by a temporary view of its name. That view reads a
+// second view with a random name, and only the second view may read the table:
 //
 //	orders (temp) → 0f3c… (temp) → main.orders WHERE (org = 'acme') LIMIT -1 OFFSET 0
 //
-// SQLite tells the authorizer through which view a table is read. It also gives the
-// names of common table expressions as such, so that WITH orders AS (SELECT * FROM
-// main.orders) would pass for a view called orders: hence the second view, whose name
-// is made for one statement. The LIMIT is a barrier: the planner moves no condition
-// of the statement below it, where its errors would tell of rows that are hidden.
+// SQLite tells the authorizer which view reads a table. It reports common table expressions by their names as well,
+// so with only one view, WITH orders AS (SELECT * FROM main.orders) would pass for the view orders. Hence the
+// second view, whose name is generated for each statement. The LIMIT is a barrier: the planner does not push
+// conditions of the statement below it, where their errors would reveal hidden rows.
 //
-// Of columns that USING and NATURAL bring together SQLite does not ask the authorizer,
-// or asks about another table. A statement with one of these words must therefore not
-// reach a table by a name at all: main before a dot is refused, and each name in it of
-// a table that no filter names is taken by a temporary view, which cannot be read.
+// For columns that USING and NATURAL merge, SQLite does not call the authorizer, or names another table. A
+// statement with one of these words must therefore not be able to name a hidden table at all: main before a dot is
+// refused, and for each name in the statement that belongs to a table without a filter, a temporary view that
+// cannot be read takes the name.
 //
-// Views of the database are made again as temporary ones, where the names in them
-// mean what they mean to the statement. What no filter names cannot be read; neither
-// can statistics and the schema's own tables, and EXPLAIN is refused.
+// Views of the database are recreated as temporary ones, so that names inside them resolve as in the statement.
+// Tables and views without a filter cannot be read, nor can statistics and the schema's own tables; EXPLAIN is
+// refused.
 
-// guard is what a connection knows of the filters. It belongs to the connection's
-// goroutine.
+// guard holds a connection's filters and their state. Only the connection's goroutine uses it.
 type guard struct {
-	filters map[string]bool      // of config
-	blank   rowfilter.Conditions // of config
+	filters map[string]bool      // from config
+	blank   rowfilter.Conditions // from config
 
-	trusted bool // statements of this package's own run
-	foul    bool // the connection may not be what it was
+	trusted bool // the package's own statements are running
+	broken  bool // cleanup failed; the connection must not be reused
 
-	version int64 // of the schema that layout is of
+	version int64 // schema version that layout was read from
 	layout  *layout
 
-	views   map[string]bool // temporary views, in lower case
-	secrets map[string]bool // those that may read tables
+	views        map[string]bool // temporary views, in lower case
+	tableReaders map[string]bool // views that may read tables
 }
 
-// layout is what the database has of what the filters name.
+// layout describes the tables and views of the database in terms of the filters.
 type layout struct {
-	tables map[string]string // lower-case name → name, of tables with a condition
+	tables map[string]string // lower-case name → name, for tables with a condition
 	bodies map[string]view   // lower-case name → the view
-	open   map[string]bool   // lower-case names that may be read as they are
-	hidden map[string]bool   // all others of the database
-	named  map[string]bool   // names in the views that join by the names of columns
+	open   map[string]bool   // lower-case names readable without a view
+	hidden map[string]bool   // all other names in the database
+	named  map[string]bool   // names in views that use USING or NATURAL
 }
 
-// words are what a statement says, as far as names go.
+// words holds the words and names of a statement.
 type words struct {
-	names  map[string]bool // lower-case, of words and of what stands in quotes
+	names  map[string]bool // lower-case; both bare and quoted
 	main   bool            // main before a dot
 	joined bool            // USING or NATURAL
-	pragma bool            // it is a PRAGMA
+	pragma bool            // the statement is a PRAGMA
 }
 
-// wordsOf reads a statement, by the rules of SQLite's own tokenizer.
+// wordsOf scans a statement by the rules of SQLite's own tokenizer.
 func wordsOf(sql string) words {
 	w := words{names: map[string]bool{}}
 	last := ""
@@ -95,7 +92,7 @@ func wordsOf(sql string) words {
 	return w
 }
 
-// dequote is a name without its quotes.
+// dequote returns a name without its quotes.
 func dequote(text string) string {
 	if len(text) < 2 {
 		return text
@@ -109,11 +106,11 @@ func dequote(text string) string {
 	return text
 }
 
-// view is a view of the database: what follows its name, split at AS.
+// view is a view of the database: its definition after the name, split at AS.
 type view struct{ name, columns, query string }
 
-// own runs statements of this package's own, which the authorizer lets through.
-func (c *conn) own(f func() error) error {
+// runTrusted runs this package's own statements, which the authorizer lets through.
+func (c *conn) runTrusted(f func() error) error {
 	if c.guard == nil {
 		return f()
 	}
@@ -123,10 +120,10 @@ func (c *conn) own(f func() error) error {
 	return f()
 }
 
-// guarded runs a statement that sees what the conditions that came with it allow.
+// guarded runs a statement that sees only the rows its attached conditions allow.
 func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	var conditions rowfilter.Conditions
-	if data := child.Attached(ctx); len(data) > 0 { // without them, nothing is seen
+	if data := child.Attached(ctx); len(data) > 0 { // without conditions, no rows are visible
 		if err := json.Unmarshal(data, &conditions); err != nil {
 			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
 		}
@@ -135,25 +132,25 @@ func (c *conn) guarded(ctx context.Context, q source.Query, each func(row []any)
 	if w.main && !w.pragma {
 		return source.Summary{}, source.Refusef("Tables are named without a schema here. You may read: %s.", c.guard.list())
 	}
-	defer c.clear()
+	defer c.dropViews()
 	stop := c.interruptOn(ctx)
 	defer stop()
-	if err := c.shield(conditions, w); err != nil {
-		c.guard.foul = true
+	if err := c.makeViews(conditions, w); err != nil {
+		c.guard.broken = true
 		return source.Summary{}, c.explain(err)
 	}
 	return c.query(q, each)
 }
 
-// shield begins a transaction and makes the views. It must be followed by clear.
-func (c *conn) shield(conditions rowfilter.Conditions, w words) error {
+// makeViews begins a transaction and creates the views. The caller must call dropViews afterwards.
+func (c *conn) makeViews(conditions rowfilter.Conditions, w words) error {
 	g := c.guard
-	g.views, g.secrets = map[string]bool{}, map[string]bool{}
-	return c.own(func() error {
+	g.views, g.tableReaders = map[string]bool{}, map[string]bool{}
+	return c.runTrusted(func() error {
 		if err := c.exec("PRAGMA query_only=0; BEGIN"); err != nil {
 			return err
 		}
-		if err := c.look(); err != nil {
+		if err := c.loadLayout(); err != nil {
 			return err
 		}
 		for low, name := range g.layout.tables {
@@ -166,27 +163,27 @@ func (c *conn) shield(conditions rowfilter.Conditions, w words) error {
 				quote(secret), quote(name), condition, quote(name), quote(secret))); err != nil {
 				return err
 			}
-			g.views[secret], g.views[low], g.secrets[secret] = true, true, true
+			g.views[secret], g.views[low], g.tableReaders[secret] = true, true, true
 		}
 		for low, v := range g.layout.bodies {
 			if err := c.makeView(low, v, conditions); err != nil {
 				return fmt.Errorf("the view %s: %w", v.name, err)
 			}
 		}
-		if err := c.screen(w); err != nil {
+		if err := c.blockNames(w); err != nil {
 			return err
 		}
 		return c.exec("PRAGMA query_only=1")
 	})
 }
 
-// screen takes the names of tables that may not be read, where a statement or a view
-// says them and could get around the authorizer.
-func (c *conn) screen(w words) error {
+// blockNames blocks the names of unreadable tables that a statement or view mentions where it could bypass the
+// authorizer.
+func (c *conn) blockNames(w words) error {
 	g := c.guard
 	for name := range g.layout.named {
 		if g.layout.hidden[name] {
-			if err := c.take(name); err != nil {
+			if err := c.blockName(name); err != nil {
 				return err
 			}
 		}
@@ -199,7 +196,7 @@ func (c *conn) screen(w words) error {
 		case c.internal(name):
 			return source.Refusef("Reading %s is not allowed. You may read: %s.", name, g.list())
 		case g.layout.hidden[name] && !g.layout.named[name]:
-			if err := c.take(name); err != nil {
+			if err := c.blockName(name); err != nil {
 				return err
 			}
 		}
@@ -207,22 +204,22 @@ func (c *conn) screen(w words) error {
 	return nil
 }
 
-// internal reports whether a name is one that the engine has for itself.
+// internal reports whether a name is reserved by the engine.
 func (c *conn) internal(name string) bool {
 	return strings.HasPrefix(name, "sqlite_") || c.modules[name]
 }
 
-// take makes a view of a table's name that nobody may read, since it is none of those
-// that may read tables.
-func (c *conn) take(name string) error {
+// blockName hides a table behind a temporary view of its name. Nobody can read that view, as it is not among those that
+// may read tables.
+func (c *conn) blockName(name string) error {
 	err := c.exec(fmt.Sprintf("CREATE TEMP VIEW %[1]s AS SELECT * FROM main.%[1]s", quote(name)))
-	if err != nil { // the name of a shadow table is reserved
+	if err != nil { // the names of shadow tables are reserved
 		return source.Refusef("Reading %s is not allowed. You may read: %s.", name, c.guard.list())
 	}
 	return nil
 }
 
-// makeView makes a view of the database again, over what the statement may see.
+// makeView recreates a view of the database over the tables as the statement may see them.
 func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) error {
 	g, configured := c.guard, c.guard.named(v.name)
 	name := v.name
@@ -241,10 +238,10 @@ func (c *conn) makeView(low string, v view, conditions rowfilter.Conditions) err
 	return c.exec(fmt.Sprintf("CREATE TEMP VIEW %s%s AS %s", quote(name), v.columns, v.query))
 }
 
-// secret is a name that no statement can hold.
+// secret returns a name that no statement can contain.
 func (g *guard) secret() string { return "v" + strings.ToLower(rand.Text()) }
 
-// named is the configured spelling of a table's name.
+// named returns the configured spelling of a table's name.
 func (g *guard) named(name string) string {
 	for configured := range g.filters {
 		if lower(configured) == lower(name) {
@@ -254,11 +251,10 @@ func (g *guard) named(name string) string {
 	return ""
 }
 
-// clear takes the views away and ends the transaction. A connection where that does
-// not succeed is not used again.
-func (c *conn) clear() {
+// dropViews drops the views and ends the transaction. When that fails, the connection is not used again.
+func (c *conn) dropViews() {
 	g := c.guard
-	err := c.own(func() error {
+	err := c.runTrusted(func() error {
 		if err := c.exec("PRAGMA query_only=0"); err != nil {
 			return err
 		}
@@ -274,13 +270,13 @@ func (c *conn) clear() {
 		return c.exec("COMMIT; PRAGMA query_only=1")
 	})
 	if err != nil {
-		g.foul = true
+		g.broken = true
 	}
-	g.views, g.secrets = nil, nil
+	g.views, g.tableReaders = nil, nil
 }
 
-// look reads what the database has, unless that is known.
-func (c *conn) look() error {
+// loadLayout reads the layout of the database, unless the schema is unchanged.
+func (c *conn) loadLayout() error {
 	rows, err := c.all("PRAGMA main.schema_version")
 	if err != nil {
 		return err
@@ -315,10 +311,10 @@ func (c *conn) look() error {
 		case kind == "table":
 			l.tables[low] = name
 		default:
-			l.hidden[low] = true // a virtual table with a condition, see checkFilters
+			l.hidden[low] = true // a virtual table with a condition; checkFilters rejects it
 		}
 	}
-	for _, s := range shadows { // of a virtual table: its own rows in another form
+	for _, s := range shadows { // shadow tables hold a virtual table's rows in another form
 		if owner := shadowed(s, l); l.open[owner] {
 			l.open[s] = true
 		} else {
@@ -332,8 +328,8 @@ func (c *conn) look() error {
 	return nil
 }
 
-// shadowed is the table of the database with the longest name that a shadow table's
-// begins with.
+// shadowed returns the table that a shadow table belongs to: the one with the longest name that is a prefix of the
+// shadow's.
 func shadowed(shadow string, l *layout) string {
 	for i := len(shadow) - 1; i > 0; i-- {
 		if owner := shadow[:i]; shadow[i] == '_' && (l.open[owner] || l.hidden[owner]) {
@@ -343,7 +339,7 @@ func shadowed(shadow string, l *layout) string {
 	return ""
 }
 
-// splitView reads CREATE VIEW name(columns) AS query, as SQLite keeps it.
+// splitView parses CREATE VIEW name(columns) AS query, in the form that SQLite stores.
 func splitView(name, sql string) (view, bool) {
 	depth, words, columns := 0, 0, ""
 	for i := 0; i < len(sql); {
@@ -372,8 +368,8 @@ func splitView(name, sql string) (view, bool) {
 	return view{}, false
 }
 
-// judgeGuarded is judge for a source with filters: what is refused there is refused
-// here, and a table is read only through its view.
+// judgeGuarded is judge for a source with filters: it refuses everything judge refuses, and allows reading a table
+// only through its view.
 func (c *conn) judgeGuarded(action int32, a1, a2, database, accessor string) string {
 	g := c.guard
 	switch {
@@ -396,22 +392,22 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 	case database == "temp" && g.views[name]:
 		return ""
 	case database != "" && database != "main":
-	case strings.HasPrefix(name, "sqlite_"), l.hidden[name] && !(database == "main" && g.secrets[accessor]):
-		// A condition may ask tables that nobody else may.
+	case strings.HasPrefix(name, "sqlite_"), l.hidden[name] && !(database == "main" && g.tableReaders[accessor]):
+		// A condition may read tables that nothing else may.
 	case l.open[name]:
 		return ""
-	case database == "main" && g.secrets[accessor] && !c.modules[name]:
+	case database == "main" && g.tableReaders[accessor] && !c.modules[name]:
 		return ""
 	case isPragma:
 		if pragma == "table_info" || pragma == "table_xinfo" {
 			return ""
 		}
 	case c.modules[name]:
-	case database == "main": // a readable module, or what SQLite takes a subquery for in a FULL JOIN
+	case database == "main": // a readable module, or the name SQLite reports for a subquery in a FULL JOIN
 		if _, isView := l.bodies[name]; !isView && l.tables[name] == "" {
 			return ""
 		}
-	default: // nothing is read of it, or it is no table of the database
+	default: // no column of it is read, or it is not a table of the database
 		return ""
 	}
 	return fmt.Sprintf("Reading %s is not allowed. You may read: %s.", table, g.list())
@@ -419,7 +415,7 @@ func (c *conn) judgeGuardedRead(table, database, accessor string) string {
 
 func (g *guard) judgePragma(pragma, arg string) string {
 	switch {
-	case pragma == "data_version": // FTS5 asks it
+	case pragma == "data_version": // FTS5 reads it
 		return ""
 	case pragma != "table_info" && pragma != "table_xinfo":
 		return fmt.Sprintf("PRAGMA %s is not allowed. Allowed is table_info.", pragma)
@@ -429,7 +425,7 @@ func (g *guard) judgePragma(pragma, arg string) string {
 	return fmt.Sprintf("There is no table %.80q to describe. You may read: %s.", arg, g.list())
 }
 
-// list names the tables that may be read.
+// list returns the names of the readable tables.
 func (g *guard) list() string {
 	names := slices.Sorted(maps.Keys(g.filters))
 	more := ""
@@ -439,7 +435,7 @@ func (g *guard) list() string {
 	return strings.Join(names, ", ") + more
 }
 
-// visible are the tables that the filters name, without references to others.
+// visible returns the tables with a filter, without their references to other tables.
 func (g *guard) visible(tables []source.Table) []source.Table {
 	tables = slices.DeleteFunc(tables, func(t source.Table) bool { return g.named(t.Name) == "" })
 	for i := range tables {
@@ -448,8 +444,8 @@ func (g *guard) visible(tables []source.Table) []source.Table {
 	return tables
 }
 
-// hide takes the names of views that only this package knows out of a message.
-func (c *conn) hide(message string) string {
+// redact removes the generated names of views from a message.
+func (c *conn) redact(message string) string {
 	if c.guard != nil {
 		for secret := range c.guard.views {
 			if len(secret) > 20 {
@@ -464,9 +460,9 @@ func cannotHold(table, format string, args ...any) error {
 	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, fmt.Sprintf(format, args...))
 }
 
-// checkFilters says which filter cannot be held.
+// checkFilters returns an error that names the first filter that cannot be enforced.
 func (c *conn) checkFilters() error {
-	if err := c.own(c.look); err != nil {
+	if err := c.runTrusted(c.loadLayout); err != nil {
 		return openError(err)
 	}
 	l := c.guard.layout
@@ -481,8 +477,8 @@ func (c *conn) checkFilters() error {
 			return cannotHold(table, "there is no such table.")
 		}
 	}
-	err := c.shield(c.guard.blank, words{})
-	defer c.clear()
+	err := c.makeViews(c.guard.blank, words{})
+	defer c.dropViews()
 	if err != nil {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "the filters cannot be held: %v", err)
 	}
@@ -496,8 +492,8 @@ func (c *conn) checkFilters() error {
 	return nil
 }
 
-// checkConditions holds the conditions against what the database has now: a column
-// that is gone since must not become text.
+// checkConditions checks the conditions against the current schema: SQLite must not read the quoted name of a
+// dropped column as text.
 func (c *conn) checkConditions(l *layout) error {
 	for _, low := range slices.Sorted(maps.Keys(l.bodies)) {
 		v := l.bodies[low]
@@ -533,8 +529,8 @@ func (c *conn) checkConditions(l *layout) error {
 	return nil
 }
 
-// columnsAlone is a query with the columns of a view: what the view reads may take
-// names in double quotes for text.
+// columnsAlone returns a subquery with just the columns of a view. The condition is checked against it because the
+// view's own query may legitimately use double-quoted text.
 func (c *conn) columnsAlone(view string) (string, error) {
 	st, _, err := c.prepare("SELECT * FROM main." + quote(view))
 	if err != nil {
@@ -548,8 +544,8 @@ func (c *conn) columnsAlone(view string) (string, error) {
 	return "(SELECT " + strings.Join(list, ", ") + ") AS " + quote(view), nil
 }
 
-// checkCondition compiles a condition, where a name in double quotes that is no column
-// is an error rather than text.
+// checkCondition compiles a condition in a mode where a double-quoted name that is not a column is an error rather
+// than text.
 func (c *conn) checkCondition(from, condition string) error {
 	if err := c.configure(sqlite3.SQLITE_DBCONFIG_DQS_DML, 0); err != nil {
 		return err
@@ -567,7 +563,7 @@ func (c *conn) checkCondition(from, condition string) error {
 	return err
 }
 
-// lower is a name as SQLite compares it: letters beyond ASCII are told apart.
+// lower lowers only ASCII letters, as SQLite does when it compares names.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
 
-// tenants makes the tables of the filters' suite, and what only SQLite has.
+// tenants creates the tables for the filters' suite and a few that only SQLite has.
 func tenants(t testing.TB, variant int) string {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	write(t, path, sourcetest.FilterSetup(variant)...)
@@ -39,7 +39,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// TestFiltersThatCannotBeHeld: the source does not open.
+// TestFiltersThatCannotBeHeld checks that a source with a filter that cannot be enforced does not open.
 func TestFiltersThatCannotBeHeld(t *testing.T) {
 	path := tenants(t, 0)
 	for table, c := range map[string][2]string{
@@ -71,14 +71,14 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 			t.Errorf("%s: %q gave %v, want %q", table, c[0], err, c[1])
 		}
 	}
-	// A view over what no filter names cannot be held either.
+	// Nor can a filter on a view over a table without a filter.
 	if s, err := Open(t.Context(), "shop", path, Options{Filters: map[string]string{"totals": "all", "accounts": "all"}}); err == nil || !strings.Contains(err.Error(), "totals") {
 		s.Close()
 		t.Errorf("a view over a hidden table: %v", err)
 	}
 }
 
-// TestFilteredChange: a column that a filter asks and that is gone does not become text.
+// TestFilteredChange checks that the name of a dropped column in a filter is not read as text.
 func TestFilteredChange(t *testing.T) {
 	path := tenants(t, 0)
 	s := open(t, path, Options{Filters: map[string]string{"orders": `"org" <> {org}`}})
@@ -94,8 +94,7 @@ func TestFilteredChange(t *testing.T) {
 	}
 }
 
-// TestFilteredParameters: a quote or a comment within a parameter hides nothing of the
-// statement.
+// TestFilteredParameters checks that a quote or a comment inside a parameter hides no part of the statement.
 func TestFilteredParameters(t *testing.T) {
 	s := open(t, tenants(t, 0), Options{Filters: sourcetest.Filters})
 	ctx := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
@@ -119,7 +118,7 @@ func TestFilteredParameters(t *testing.T) {
 	}
 }
 
-// TestOpenSearch: a search index that everybody may use works beside filters.
+// TestOpenSearch checks that an unfiltered search index works beside filters.
 func TestOpenSearch(t *testing.T) {
 	s := open(t, tenants(t, 0), Options{Filters: map[string]string{"docs": "all", "orders": "org = {org}", "places": "all"}})
 	rows, _ := collect(t, s, "SELECT snippet(docs, 0, '[', ']', '…', 5) FROM docs WHERE docs MATCH 'own' ORDER BY rank LIMIT 1")
@@ -131,7 +130,7 @@ func TestOpenSearch(t *testing.T) {
 	}
 }
 
-// BenchmarkFilters is a small query with and without filters on eight tables.
+// BenchmarkFilters measures a small query with and without filters on eight tables.
 func BenchmarkFilters(b *testing.B) {
 	path := tenants(b, 0)
 	for name, filters := range map[string]map[string]string{"none": nil, "eight": sourcetest.Filters} {

@@ -13,8 +13,8 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// manyColumns makes a file of so many tables, each of so many columns whose names are
-// padded to a length.
+// manyColumns creates a file with the given numbers of tables and of columns per table, whose names are padded to
+// length.
 func manyColumns(t *testing.T, tables, columns, length int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.db")
@@ -31,7 +31,7 @@ func manyColumns(t *testing.T, tables, columns, length int) string {
 	return path
 }
 
-// TestSchemaLargerThanFrame holds that a file opens whose schema takes several frames.
+// TestSchemaLargerThanFrame checks that a file opens when its schema takes several frames.
 func TestSchemaLargerThanFrame(t *testing.T) {
 	const tables, columns, length = 20, 100, 10_000
 	s := open(t, manyColumns(t, tables, columns, length), Options{})
@@ -51,21 +51,21 @@ func TestSchemaLargerThanFrame(t *testing.T) {
 	}
 }
 
-// TestProbeReadsSchemaRarely holds that proving a file of many tables read-only costs a
-// few readings of its schema, and not one for each way to write.
+// TestProbeReadsSchemaRarely checks that probing a file with many tables reads its schema only a few times rather
+// than once per attempt to write.
 func TestProbeReadsSchemaRarely(t *testing.T) {
 	config, err := json.Marshal(config{Path: manyColumns(t, 300, 60, 12), Conns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var opened child.Engine
-	read := processor(t, func() {
+	read := processorTime(t, func() {
 		if opened, err = OpenEngine(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
 	})
 	defer opened.Close()
-	probe := processor(t, func() {
+	probe := processorTime(t, func() {
 		if err := opened.Probe(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -75,9 +75,9 @@ func TestProbeReadsSchemaRarely(t *testing.T) {
 	}
 }
 
-// processor is how many microseconds of the processor a function takes, however busy
-// the machine is.
-func processor(t *testing.T, f func()) int64 {
+// processorTime returns the microseconds of processor time a function takes, which do not depend on how busy the
+// machine is.
+func processorTime(t *testing.T, f func()) int64 {
 	t.Helper()
 	used := func() int64 {
 		var u syscall.Rusage

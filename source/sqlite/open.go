@@ -1,7 +1,7 @@
-// Package sqlite is a source over a SQLite database file. The engine runs in a
-// child process (package child) that may read the file and nothing else; there it
-// is opened read-only, a gate lets one statement through, and an authorizer that
-// SQLite asks about everything it compiles allows reading and a list of functions.
+// Package sqlite implements a source over a SQLite database file. The engine runs in a child process (package
+// child) that may read the file and nothing else. The child opens it read-only, a gate lets a single statement
+// through, and an authorizer, which SQLite calls for everything it compiles, allows only reading and a list of
+// functions.
 //
 // A program that opens one must call
 //
@@ -29,16 +29,16 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// Options of a source; the zero value is good.
+// Options configure a source; the zero value is ready to use.
 type Options struct {
 	Limits source.Limits // zero fields take source.DefaultLimits
-	// Filters, when there are any, are conditions by the names of tables and views,
-	// as internal/rowfilter reads them. A query sees of a table the rows for which
-	// its condition holds for the principal that acts; of other tables nothing.
+	// Filters maps names of tables and views to conditions, in the syntax of internal/rowfilter. When there are
+	// any, a query sees those rows of a table for which its condition holds for the principal, and nothing of other
+	// tables.
 	Filters     map[string]string
 	Concurrency int           // queries at once; default 4
-	Idle        time.Duration // how long a child stays unused; default 5 minutes
-	Pool        *child.Pool   // shared by the sources of a process
+	Idle        time.Duration // how long an unused child lives; default 5 minutes
+	Pool        *child.Pool   // shared by the sources of the process
 	TempDir     string        // default os.TempDir()
 	Logger      *slog.Logger  // default: discards
 }
@@ -53,11 +53,9 @@ type Source struct {
 
 const maxTemp = 1 << 30 // bytes of one temporary file, and of a copied database
 
-// Open opens the database at a path or URL: sqlite:///absolute, sqlite:relative,
-// file:… or a plain path. It starts the engine once, so that a file that cannot
-// be read says so now: the error is a *footnote.Error with code
-// DatabaseUnavailable, or InvalidRequest for an address that makes no sense. Name
-// is how messages call the database.
+// Open opens the database at a path or URL: sqlite:///absolute, sqlite:relative, file:… or a plain path. It starts
+// the engine once, so that an unreadable file fails now: the error is a *footnote.Error with code
+// DatabaseUnavailable, or InvalidRequest for an invalid address. Messages refer to the database by name.
 func Open(ctx context.Context, name, address string, o Options) (*Source, error) {
 	path, immutable, err := parseAddress(address)
 	if err != nil {
@@ -67,7 +65,7 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 		return nil, fmt.Errorf("database %s: %w", name, err)
 	}
 	f := file{path: path, immutable: immutable}
-	if _, err := f.look(); err != nil {
+	if _, err := f.stat(); err != nil {
 		return nil, named(name, err)
 	}
 	if o.Concurrency <= 0 {
@@ -102,7 +100,7 @@ func Open(ctx context.Context, name, address string, o Options) (*Source, error)
 	return s, nil
 }
 
-// conditions are what goes along with each query: the filters for who asks.
+// conditions returns the data sent along with each query: the filters for the principal in ctx.
 func (s *Source) conditions(ctx context.Context) ([]byte, error) {
 	if s.rules == nil {
 		return nil, nil
@@ -110,8 +108,7 @@ func (s *Source) conditions(ctx context.Context) ([]byte, error) {
 	return json.Marshal(s.rules.For(ctx))
 }
 
-// Version implements source.Source. Where rows are not the same for everybody it
-// holds whose they are.
+// Version implements source.Source. With filters, it includes the principal whose rows are visible.
 func (s *Source) Version(ctx context.Context) (string, error) {
 	v, err := s.Client.Version(ctx)
 	if err == nil && s.rules != nil {
@@ -129,7 +126,7 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 	return schema, err
 }
 
-// named puts the name of the database before the message of an error.
+// named prefixes an error's message with the name of the database.
 func named(name string, err error) error {
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
 		return &footnote.Error{Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err}
@@ -137,11 +134,11 @@ func named(name string, err error) error {
 	return fmt.Errorf("database %s: %w", name, err)
 }
 
-// parseAddress reads the forms of an address that Open takes.
+// parseAddress parses the forms of address that Open accepts.
 func parseAddress(address string) (path string, immutable bool, err error) {
 	scheme, rest, ok := strings.Cut(address, ":")
 	if !ok || (scheme != "sqlite" && scheme != "file") {
-		path = address // a plain path is taken as it is, also with % or ? in it
+		path = address // a plain path is taken literally, even with % or ? in it
 	} else {
 		rest, query, _ := strings.Cut(rest, "?")
 		if path, err = url.PathUnescape(strings.TrimPrefix(rest, "//")); err != nil {
@@ -167,21 +164,20 @@ func parseAddress(address string) (path string, immutable bool, err error) {
 	return path, immutable, nil
 }
 
-// file is a database file, as the server sees it. The server only looks at its
-// names: were it to open and close the file, it would drop the locks that another
-// part of the process may hold on it (POSIX locks belong to the process).
+// file is a database file as the server sees it. The server only stats it: if it opened and closed the file, it
+// would drop the locks that another part of the process may hold (POSIX locks belong to the process).
 type file struct {
 	path      string // absolute
-	immutable bool   // the operator says that nobody writes
+	immutable bool   // the operator says that nobody writes to it
 }
 
-// state is what a look at a file tells.
+// state describes a file and its neighbours at one moment.
 type state struct {
-	info, wal, shm fs.FileInfo // wal and shm are nil when there is none
+	info, wal, shm fs.FileInfo // wal and shm are nil when they do not exist
 }
 
-// look checks that the file is there, and finds the files beside it.
-func (f file) look() (state, error) {
+// stat returns the state of the file, which must exist, and of the files beside it.
+func (f file) stat() (state, error) {
 	var s state
 	info, err := child.Stat(f.path)
 	if err != nil {
@@ -205,8 +201,8 @@ func (f file) look() (state, error) {
 	return state{info: info, wal: beside(real + "-wal"), shm: beside(real + "-shm")}, nil
 }
 
-// real is a path of the file beside which its log lies: where the last part of its
-// own path is no symbolic link, that one, whatever the folders above are.
+// real returns the path that the log is next to. If the last element of f.path is not a symbolic link, that is
+// f.path itself, whatever the parent directories are.
 func (f file) real() (string, error) {
 	if info, err := os.Lstat(f.path); err == nil && info.Mode()&fs.ModeSymlink == 0 {
 		return f.path, nil
@@ -222,20 +218,19 @@ func beside(path string) fs.FileInfo {
 	return info
 }
 
-// stamp tells which files these are and, after a "|", what they hold.
+// stamp identifies the files and, after a "|", their contents.
 func (f file) stamp() (string, error) {
-	s, err := f.look()
+	s, err := f.stat()
 	if err != nil {
 		return "", err
 	}
 	return child.FileID(s.info) + " " + id(s.wal) + " " + id(s.shm) + "|" + s.version(), nil
 }
 
-// same reports whether a child that opened the file in a certain way may go on:
-// where SQLite's own locks and log are in use it sees changes by itself, and only
-// other files need another child.
+// same reports whether a child that opened the file in a certain way is still good. With SQLite's own locks and
+// log, it sees changes by itself and needs replacing only when the files are other ones.
 func (f file) same(info json.RawMessage, then, now string) bool {
-	var w way
+	var w openMode
 	if err := json.Unmarshal(info, &w); err != nil {
 		return false
 	}
@@ -246,9 +241,9 @@ func (f file) same(info json.RawMessage, then, now string) bool {
 	return then == now
 }
 
-// version changes with the data.
+// version returns a string that changes with the data.
 func (f file) version() (string, error) {
-	s, err := f.look()
+	s, err := f.stat()
 	if err != nil {
 		return "", err
 	}

@@ -7,13 +7,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What a statement may do, judged while SQLite compiles it: SQLite asks for every
-// action, table, column and function it finds, wherever it is written. What is not
-// listed here is refused.
+// This file decides what a statement may do while SQLite compiles it: SQLite calls the authorizer for every action,
+// table, column and function, wherever in the statement it occurs. Anything not listed here is refused.
 
-// functions that may be called. Not listed, on purpose: load_extension,
-// fts3_tokenizer, sqlite_log, sqlite_offset, sqlite_compileoption_*, changes and
-// last_insert_rowid (state of the connection), rtreecheck and fts5_* internals.
+// functions lists the callable functions. Left out on purpose: load_extension, fts3_tokenizer, sqlite_log,
+// sqlite_offset, sqlite_compileoption_*, changes and last_insert_rowid (state of the connection), rtreecheck and
+// fts5_* internals.
 var functions = set(`
 	abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count cume_dist
 	current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format glob
@@ -30,20 +29,19 @@ var functions = set(`
 	geopoly_area geopoly_bbox geopoly_contains_point geopoly_json geopoly_overlap geopoly_regular geopoly_svg
 	geopoly_within geopoly_xform geopoly_blob geopoly_ccw geopoly_group_bbox`)
 
-// pragmas that describe tables; none takes a value that changes anything.
-// data_version is what FTS5 asks when it reads.
+// pragmas lists the pragmas that describe tables; none takes a value that changes anything. FTS5 reads
+// data_version.
 var pragmas = set(`table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list data_version`)
 
-// readableModules are the virtual table modules that may be read under their own
-// name, beside the tables made with them. The json_* ones and the pragma_* ones of
-// the list above are only registered when they are used.
+// readableModules lists the virtual table modules that may be read under their own name, in addition to tables
+// created with them. The json_* modules, and the pragma_* ones for the list above, are registered only when first
+// used.
 var readableModules = set(`json_each json_tree jsonb_each jsonb_tree fts5 rtree rtree_i32 geopoly`)
 
-// systemTables are the tables named sqlite_* that may be read.
+// systemTables lists the readable sqlite_* tables.
 var systemTables = set(`sqlite_schema sqlite_master sqlite_sequence sqlite_stat1 sqlite_stat4`)
 
-// statements names the actions that are statements of their own, for the reason
-// given when they are refused.
+// statements maps actions that are statements of their own to the name used when they are refused.
 var statements = map[int32]string{
 	sqlite3.SQLITE_ATTACH:        "ATTACH",
 	sqlite3.SQLITE_DETACH:        "DETACH",
@@ -65,7 +63,7 @@ var statements = map[int32]string{
 	sqlite3.SQLITE_DROP_VTABLE:   "DROP TABLE",
 }
 
-// judge returns why an action is refused, or nothing when it is allowed.
+// judge returns why an action is refused, or "" if it is allowed.
 func (c *conn) judge(action int32, a1, a2, database string) string {
 	switch action {
 	case sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE:

@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// attempts are ways to write. Target stands for a new file in the child's own
-// directory, the only place a write would not be stopped by anything else.
+// attempts lists ways to write. Target is a new file in the child's own directory, the one place where nothing else
+// would stop a write.
 func attempts(target, table string) []string {
 	return []string{
 		"CREATE TABLE footnote_probe (a)",
@@ -35,12 +35,12 @@ func attempts(target, table string) []string {
 	}
 }
 
-// idleAttempts write only where there is something to do: without an index REINDEX
-// touches nothing, and the engine lets it pass. The gate must refuse them anyway.
+// idleAttempts write only when there is something to write: without an index, REINDEX does nothing and the engine
+// allows it. The gate must refuse them anyway.
 var idleAttempts = []string{"ANALYZE", "REINDEX"}
 
-// sessionAttempts change the connection rather than the file. The engine's
-// read-only mode does not stop them; the gate and the authorizer must.
+// sessionAttempts change the connection rather than the file. The engine's read-only mode does not stop them, so
+// the gate and the authorizer must.
 var sessionAttempts = []string{
 	"CREATE TEMP TABLE footnote_probe (a)",
 	"CREATE TEMP VIEW footnote_probe AS SELECT 1",
@@ -53,9 +53,8 @@ var sessionAttempts = []string{
 	"SELECT load_extension('footnote_probe')",
 }
 
-// Probe implements child.Engine. Every write is tried three times: as a query, on
-// a query's connection without the gate, and on a connection of the same making
-// without gate and authorizer, where the engine's own mode stands alone.
+// Probe implements child.Engine. It tries every write three times: as a query; on a query's connection without the
+// gate; and on a similar connection without gate and authorizer, where only the engine's read-only mode is left.
 func (e *engine) Probe(ctx context.Context) error {
 	target := filepath.Join(os.TempDir(), "footnote-probe.db")
 	defer os.Remove(target)
@@ -64,7 +63,7 @@ func (e *engine) Probe(ctx context.Context) error {
 		return takeError(err)
 	}
 	table := "sqlite_schema"
-	err = c.own(func() error {
+	err = c.runTrusted(func() error {
 		rows, err := c.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
 		if err == nil && len(rows) == 1 {
 			table = quote(text(rows[0][0]))
@@ -79,7 +78,7 @@ func (e *engine) Probe(ctx context.Context) error {
 	limits := source.DefaultLimits()
 	for _, sql := range slices.Concat(list, idleAttempts, sessionAttempts) {
 		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: limits}, func([]any) error { return nil })
-		if err := e.refused(ctx, sql, err, target, "as a query"); err != nil {
+		if err := e.checkRefused(ctx, sql, err, target, "as a query"); err != nil {
 			return err
 		}
 	}
@@ -89,9 +88,8 @@ func (e *engine) Probe(ctx context.Context) error {
 	return e.probeConn(ctx, false, list, target)
 }
 
-// probeConn tries statements without the gate. A connection on which nothing but
-// failures happened is as it was, and takes the next try: a new one reads the whole
-// schema, which costs a second where there are thousands of tables.
+// probeConn tries statements without the gate. A connection on which everything failed is unchanged and takes the
+// next attempt: a new one would read the whole schema, which takes a second with thousands of tables.
 func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, target string) (err error) {
 	level := "past the gate"
 	if !authorize {
@@ -116,15 +114,15 @@ func (e *engine) probeConn(ctx context.Context, authorize bool, list []string, t
 			c.close()
 			c = nil
 		}
-		if err := e.refused(ctx, sql, err, target, level); err != nil {
+		if err := e.checkRefused(ctx, sql, err, target, level); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refused checks that a try failed and left nothing behind.
-func (e *engine) refused(ctx context.Context, sql string, err error, target, level string) error {
+// checkRefused checks that an attempt failed and left nothing behind.
+func (e *engine) checkRefused(ctx context.Context, sql string, err error, target, level string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

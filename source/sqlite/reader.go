@@ -11,10 +11,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A value of SQLite has a type of its own, whatever its column was declared as.
-// The kind of a result column is therefore told from the values that were read:
-// integers, numbers, text that all looks like dates… The declared type decides
-// when there was no value, and where values alone cannot tell (booleans, JSON).
+// A SQLite value has its own type, whatever type its column declares. The kind of a result column is therefore
+// derived from the values read: integers, numbers, text that always looks like a date… The declared type decides
+// when there were no values, and where values alone are ambiguous (booleans, JSON).
 
 // reader reads the rows of a statement.
 type reader struct {
@@ -25,9 +24,9 @@ type reader struct {
 
 type column struct {
 	name     string
-	declared string // kind of the declared type, "" when there is none
+	declared string // kind of the declared type; "" without one
 	seen     string // kind of the values so far; "" before the first
-	mixed    bool   // values of kinds that do not go together
+	mixed    bool   // the values have incompatible kinds
 }
 
 func newReader(st *stmt, cell int) *reader {
@@ -59,7 +58,7 @@ func (c *column) kind() string {
 	}
 }
 
-// note takes the kind of one more value into account.
+// note records the kind of one more value.
 func (c *column) note(kind string) {
 	switch {
 	case c.seen == "" || c.seen == kind:
@@ -119,7 +118,7 @@ func (r *reader) row() ([]any, error) {
 	return row, nil
 }
 
-// text reads a text cell, whose size is known before it is copied.
+// text reads a text cell. It checks the cell's size before it copies the text.
 func (r *reader) text(i int) (string, error) {
 	if n := r.st.size(i); n > r.cell {
 		return "", &source.Error{Kind: source.Limited, Reason: fmt.Sprintf(
@@ -128,20 +127,19 @@ func (r *reader) text(i int) (string, error) {
 	return cleanText(r.st.text(i)), nil
 }
 
-// cleanText makes text valid for those who store and show it.
+// cleanText replaces what stores and displays cannot handle.
 func cleanText(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD") // Postgres, where results may be kept, takes none
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD") // Postgres, where results may be stored, rejects NUL
 	}
 	return s
 }
 
-// noteText takes a text into account and returns it as its column shows it: as
-// long as all texts of a column look like timestamps, with a T between date and
-// time.
+// noteText records a text value and returns it as its column shows it: with a T between date and time, as long as
+// all texts of the column look like timestamps.
 func (c *column) noteText(v string) string {
 	kind := footnote.KindText
 	if c.seen == "" || c.seen != footnote.KindText {
@@ -157,8 +155,8 @@ func (c *column) noteText(v string) string {
 	return v
 }
 
-// timeKind tells a date, a timestamp or a time of day, as SQLite's own functions
-// write them, from other text.
+// timeKind distinguishes dates, timestamps and times of day, in the form SQLite's own functions write, from other
+// text.
 func timeKind(s string) string {
 	switch {
 	case len(s) == 8 && isClock(s):
@@ -184,8 +182,7 @@ func isClock(s string) bool {
 		s[:2] <= "23" && s[3:5] <= "59" && s[6:8] <= "59"
 }
 
-// isZone accepts what may follow the seconds: a fraction of up to nine digits and
-// Z or an offset.
+// isZone accepts what may follow the seconds: a fraction of up to nine digits and Z or an offset.
 func isZone(s string) bool {
 	if strings.HasPrefix(s, ".") {
 		n := 1
@@ -210,8 +207,7 @@ func digits(s string) bool {
 	return true
 }
 
-// kindOf is the kind of a declared type, by SQLite's rules of affinity and the
-// names people use beyond them.
+// kindOf returns the kind of a declared type, by SQLite's affinity rules and by common names beyond them.
 func kindOf(declared string) string {
 	t := strings.ToUpper(declared)
 	has := func(parts ...string) bool {

@@ -8,11 +8,10 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// countTime is how long counting the rows of all tables may take; what is not
-// counted by then has -1.
+// countTime limits the time for counting the rows of all tables. Tables not counted by then get -1.
 const countTime = 2 * time.Second
 
-// maxTables bounds the schema that is described.
+// maxTables limits the described schema.
 const maxTables = 5000
 
 // Schema implements child.Engine.
@@ -24,7 +23,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	defer e.give(c)
 	stop := c.interruptOn(ctx)
 	var tables []source.Table
-	err = c.own(func() (err error) { tables, err = c.tables(); return err })
+	err = c.runTrusted(func() (err error) { tables, err = c.tables(); return err })
 	stop()
 	if err != nil {
 		return source.Schema{}, c.explain(err)
@@ -34,7 +33,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	c.resolveKeys(tables)
 	if c.guard != nil {
-		return source.Schema{Tables: tables}, nil // how many rows there are is not for everybody
+		return source.Schema{Tables: tables}, nil // the number of rows is not for everybody to see
 	}
 	cctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
@@ -60,8 +59,8 @@ func (c *conn) tables() ([]source.Table, error) {
 	for _, r := range rows {
 		t := source.Table{Name: text(r[0]), View: text(r[1]) == "view", Rows: -1}
 		if err := c.columnsOf(&t, &room); err != nil {
-			// A view over a table that is gone, or a virtual table without its
-			// module: neither can be read, and neither may hide the others.
+			// A view over a dropped table or a virtual table without its module cannot be read. It must not prevent
+			// listing the others.
 			continue
 		}
 		if err := c.keysOf(&t); err != nil {
@@ -99,8 +98,7 @@ func (c *conn) columnsOf(t *source.Table, room *source.Room) error {
 	return nil
 }
 
-// keysOf reads the foreign keys. A reference that names no columns is resolved
-// once all tables are known.
+// keysOf reads the foreign keys. References that name no columns are resolved once all tables are known.
 func (c *conn) keysOf(t *source.Table) error {
 	rows, err := c.all(`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq`, t.Name)
 	if err != nil {
@@ -121,8 +119,8 @@ func (c *conn) keysOf(t *source.Table) error {
 	return nil
 }
 
-// resolveKeys spells referred tables as they are declared and gives references
-// without columns the primary key.
+// resolveKeys spells referenced tables as they are declared and fills in the primary key for references without
+// columns.
 func (c *conn) resolveKeys(tables []source.Table) {
 	byName := make(map[string]source.Table, len(tables))
 	for _, t := range tables {
@@ -143,7 +141,7 @@ func (c *conn) resolveKeys(tables []source.Table) {
 	}
 }
 
-// count is the number of rows of a table, -1 when it cannot be told in time.
+// count returns the number of rows in a table, or -1 when counting takes too long.
 func (c *conn) count(ctx context.Context, table string) int64 {
 	defer c.interruptOn(ctx)()
 	rows, err := c.all("SELECT count(*) FROM " + quote(table))

@@ -8,8 +8,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// A file of any shape can be opened and proven read-only: many a statement does
-// nothing, and so succeeds, where there is nothing to do it to.
+// TestProbeOnFilesOfManyShapes checks that files of any shape can be opened and proven read-only. Many statements
+// do nothing, and so succeed, when there is nothing for them to change.
 func TestProbeOnFilesOfManyShapes(t *testing.T) {
 	for name, script := range map[string]string{
 		"one table, no index": "CREATE TABLE t (a INTEGER PRIMARY KEY, b); INSERT INTO t VALUES (1, 2)",

@@ -52,7 +52,7 @@ func write(t testing.TB, path string, statements ...string) {
 	}
 }
 
-// shop makes a database of the suite's tables.
+// shop creates a database with the suite's tables.
 func shop(t testing.TB, before ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.db")
@@ -187,11 +187,11 @@ func TestUnreadableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		os.Chmod(dir, 0o755) // others may enter, so that only the file refuses
+		os.Chmod(dir, 0o755) // others may enter, so that only the file's own mode refuses
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{openMarker + "=" + path}
-	if os.Geteuid() == 0 { // root may read everything: ask as nobody
+	if os.Geteuid() == 0 { // root can read every file, so read this one as nobody
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
 	out, err := cmd.CombinedOutput()
@@ -234,8 +234,8 @@ func TestLockedByWriter(t *testing.T) {
 	collect(t, s, "SELECT * FROM customers")
 }
 
-// TestLiveWriter reads what another program writes, in both journal modes, and
-// finds that the version changes with the data.
+// TestLiveWriter checks that a source reads what another program writes, in both journal modes, and that the
+// version changes with the data.
 func TestLiveWriter(t *testing.T) {
 	for _, mode := range []string{"DELETE", "WAL"} {
 		t.Run(mode, func(t *testing.T) {
@@ -295,8 +295,8 @@ func TestLiveWriter(t *testing.T) {
 	}
 }
 
-// TestLeftoverWAL opens a database whose last writer died: the log holds data and
-// its index is gone. Nothing beside the file may be made or changed.
+// TestLeftoverWAL opens a database whose last writer died: the log holds data, and its index is missing. Nothing
+// next to the file may be created or changed.
 func TestLeftoverWAL(t *testing.T) {
 	live := shop(t, "PRAGMA journal_mode = WAL")
 	db, err := sql.Open("sqlite", "file:"+live)
@@ -364,7 +364,7 @@ func TestVanishedAndReplaced(t *testing.T) {
 	if err != nil || len(schema.Tables) != 1 {
 		t.Errorf("the schema of the new file: %+v, %v", schema, err)
 	}
-	// By way of a symbolic link, as deployments do.
+	// Open it through a symbolic link, as deployments do.
 	link := filepath.Join(t.TempDir(), "current.db")
 	for i, target := range []string{path, path + ".away"} {
 		os.Remove(link)
@@ -402,7 +402,7 @@ func TestCells(t *testing.T) {
 	if got, want := strings.Join(kinds, " "), "integer boolean date timestamp integer number number json blob text date  integer text"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
-	// Without rows the declared types speak.
+	// Without rows, the declared types decide.
 	_, sum = collect(t, s, "SELECT i, b, d, ts, dec, r, j, bl, txt, p, i + 1 AS e FROM c WHERE 0")
 	kinds = nil
 	for _, c := range sum.Columns {
@@ -411,7 +411,7 @@ func TestCells(t *testing.T) {
 	if got, want := strings.Join(kinds, " "), "i:integer b:boolean d:date ts:timestamp dec:number r:number j:json bl:blob txt:text p: e:"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
-	// Text that stops looking like timestamps stays as it is from there on.
+	// From the first text that does not look like a timestamp, texts stay as they are.
 	rows, sum = collect(t, s, "VALUES ('2024-01-02 03:04:05'), ('soon'), ('2024-01-02 03:04:05')")
 	if rows[2][0] != "2024-01-02 03:04:05" || sum.Columns[0].Kind != footnote.KindText {
 		t.Errorf("mixed text: %v, %+v", rows, sum)
@@ -519,8 +519,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestSortBeyondCache needs temporary files, and gets them in a directory that is
-// its own.
+// TestSortBeyondCache checks that a large sort gets its temporary files in a directory of its own.
 func TestSortBeyondCache(t *testing.T) {
 	temp := t.TempDir()
 	s := open(t, shop(t), Options{TempDir: temp, Limits: source.Limits{Memory: 128 << 20, Time: 5 * time.Minute}})
@@ -538,25 +537,25 @@ func TestSortBeyondCache(t *testing.T) {
 	}
 }
 
-// TestProbeSeesWrites gives the probe's judge what it must not accept.
+// TestProbeSeesWrites passes the probe's checks outcomes they must not accept.
 func TestProbeSeesWrites(t *testing.T) {
 	e := &engine{}
 	target := filepath.Join(t.TempDir(), "made.db")
-	if err := e.refused(t.Context(), "DROP TABLE t", nil, target, "here"); !errors.Is(err, source.ErrWritable) {
+	if err := e.checkRefused(t.Context(), "DROP TABLE t", nil, target, "here"); !errors.Is(err, source.ErrWritable) {
 		t.Errorf("an accepted write: %v", err)
 	}
-	if err := e.refused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); err != nil {
+	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); err != nil {
 		t.Errorf("a refused write: %v", err)
 	}
 	if err := os.WriteFile(target, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.refused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); !errors.Is(err, source.ErrWritable) {
+	if err := e.checkRefused(t.Context(), "VACUUM INTO", errors.New("no"), target, "here"); !errors.Is(err, source.ErrWritable) {
 		t.Errorf("a write that left a file: %v", err)
 	}
 }
 
-// TestLayersAlone shows what the gate's neighbours stop when the gate is not there.
+// TestLayersAlone shows what the layers behind the gate stop without it.
 func TestLayersAlone(t *testing.T) {
 	path := shop(t)
 	uri := uri(path, plain)
@@ -585,8 +584,8 @@ func TestLayersAlone(t *testing.T) {
 	}
 }
 
-// FuzzGate holds the promise behind the layers: whatever passes the gate changes
-// nothing on a read-only connection, even without the authorizer.
+// FuzzGate checks the promise behind the layers: whatever passes the gate changes nothing on a read-only
+// connection, even without the authorizer.
 func FuzzGate(f *testing.F) {
 	for _, name := range []string{"hostile", "honest"} {
 		for _, st := range sourcetest.Statements(f, "sqlite", name) {
@@ -641,7 +640,7 @@ func FuzzQuotes(f *testing.F) {
 		if gate(sql) != nil {
 			return
 		}
-		// What the gate calls one statement, SQLite must not call two.
+		// SQLite must not see two statements where the gate sees one.
 		st, tail, err := c.prepare(sql)
 		if err == nil && st != nil {
 			st.close()
@@ -733,7 +732,7 @@ func TestFunctionsOfOtherDatabases(t *testing.T) {
 			t.Errorf("%s: %v, want %s", sql, err, want)
 		}
 	}
-	// What is advised runs.
+	// The suggested statement runs.
 	const advice = "WITH n AS (SELECT total AS x, row_number() OVER (ORDER BY total) AS i, count(*) OVER () AS n FROM orders) SELECT avg(x) FROM n WHERE i IN ((n + 1) / 2, (n + 2) / 2)"
 	r, _, err := source.Collect(t.Context(), s, source.Query{SQL: advice})
 	if err != nil || len(r.Rows) != 1 || r.Rows[0][0] != 80.0 {

@@ -15,23 +15,21 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// way is how a file is opened, by its journal mode and what is beside it. A
-// database in WAL mode needs an index (-shm), which a writer keeps and a reader
-// that may not write cannot make.
-type way string
+// openMode is a mode of opening a file. It depends on the journal mode and on the files next to it: a database in WAL
+// mode needs an index (-shm), which a writer maintains and a read-only reader cannot create.
+type openMode string
 
 const (
-	plain  way = "plain"  // as it is, with SQLite's locks
-	shared way = "shared" // with the log and its index; the index is only read
-	still  way = "still"  // nobody writes: no locks, no log
-	copied way = "copied" // a log without its index: both files are copied
+	plain  openMode = "plain"  // in place, with SQLite's locks
+	shared openMode = "shared" // with the log and its index, which is only read
+	still  openMode = "still"  // nobody writes: no locks, no log
+	copied openMode = "copied" // the log has no index: both files are copied
 )
 
-// choose reads the head of a file, in the child and before SQLite opens it, and
-// finds the way to open it.
-func choose(path string, immutable bool) (way, error) {
+// choose reads the head of a file, in the child and before SQLite opens it, and returns how to open it.
+func choose(path string, immutable bool) (openMode, error) {
 	head, err := readHead(path)
-	unavailable := func(text string) (way, error) {
+	unavailable := func(text string) (openMode, error) {
 		return "", &footnote.Error{Code: footnote.DatabaseUnavailable, Message: text, Err: err}
 	}
 	switch {
@@ -69,9 +67,8 @@ func readHead(path string) (head [100]byte, err error) {
 	return head, err
 }
 
-// uri is the one place where the name that SQLite opens is built: always a file:
-// URI, escaped, read-only.
-func uri(path string, w way) string {
+// uri builds the name that SQLite opens, and nothing else does: always an escaped, read-only file: URI.
+func uri(path string, w openMode) string {
 	params := "mode=ro"
 	switch w {
 	case shared:
@@ -82,8 +79,8 @@ func uri(path string, w way) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: params}).String()
 }
 
-// copyHere copies a database and its log into the working directory, the child's
-// own, where the index of the log may be made.
+// copyHere copies a database and its log into the child's own working directory, where the index of the log can be
+// created.
 func copyHere(ctx context.Context, path string) (string, error) {
 	size := int64(0)
 	for _, end := range []string{"", "-wal"} {
