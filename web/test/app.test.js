@@ -13,7 +13,12 @@ test("the first load is under 300 kB, from this host alone", async () => {
   let bytes = 0;
   const p = await open(server.url);
   await p.getByRole("textbox", { name: "Your question" }).waitFor();
-  const sizes = await p.evaluate(() => performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).map((e) => [e.name, e.encodedBodySize]));
+  const sizes = await p.evaluate(() =>
+    performance
+      .getEntriesByType("resource")
+      .concat(performance.getEntriesByType("navigation"))
+      .map((e) => [e.name, e.encodedBodySize]),
+  );
   for (const [name, size] of sizes) if (!new URL(name).pathname.startsWith("/api/")) bytes += size;
   assert.ok(bytes > 50_000 && bytes < 300_000, `${bytes} bytes: ${JSON.stringify(sizes)}`);
   // The same in gzip, for browsers that have no Brotli over plain HTTP.

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { open } from "./harness.js";
 
 /** The demo's market is written at its start: it may take a while to be there. */
-export const market = (server) => until(async () => (await fetch(`${server.url}/api/market/symbols`)).status, (s) => s === 200, "the market is there");
+export const market = (server) =>
+  until(
+    async () => (await fetch(`${server.url}/api/market/symbols`)).status,
+    (s) => s === 200,
+    "the market is there",
+  );
 
 /** Opens a chart and waits for its bars. */
 export async function chart(server, symbol, { timeframe = "1h", talk, ...options } = {}) {
@@ -49,22 +54,29 @@ export const tool = (p, name) => p.getByRole("button", { name: new RegExp(`^${na
 export const free = (p) => tool(p, "Magnet: points go to open, high, low and close");
 
 export const read = async (server, path) => (await fetch(`${server.url}${path}`)).json();
-export const saved = async (server, symbol = "EURUSD") => (await read(server, `/api/drawings?symbol=${symbol}`)).drawings;
-export const trail = async (server, symbol = "EURUSD") => (await read(server, `/api/drawings/history?symbol=${symbol}`)).changes;
+export const saved = async (server, symbol = "EURUSD") =>
+  (await read(server, `/api/drawings?symbol=${symbol}`)).drawings;
+export const trail = async (server, symbol = "EURUSD") =>
+  (await read(server, `/api/drawings/history?symbol=${symbol}`)).changes;
 
 /** Puts drawings in the place of all that are there. */
 export async function bring(server, symbol, ...drawings) {
   const res = await fetch(`${server.url}/api/drawings/import`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ format: "footnote-drawings-1", symbol, replace: true, drawings: drawings.map((d) => ({ symbol, timeframe: "1h", ...d })) }),
+    body: JSON.stringify({
+      format: "footnote-drawings-1",
+      symbol,
+      replace: true,
+      drawings: drawings.map((d) => ({ symbol, timeframe: "1h", ...d })),
+    }),
   });
   assert.equal(res.status, 200, await res.text());
 }
 
 /** Waits until something is as a test expects. */
 export async function until(get, ok, what) {
-  for (const end = Date.now() + 60_000; ; ) {
+  for (const end = Date.now() + 60_000; ;) {
     const got = await get();
     if (ok(got)) return got;
     if (Date.now() > end) assert.fail(`${what}: ${JSON.stringify(got)}`);
@@ -75,14 +87,18 @@ export async function until(get, ok, what) {
 /** Whether a colour, as CSS has it, is seen near a place. */
 export async function painted(p, x, y, color, around = 4) {
   const [px, py] = await spot(p, x, y);
-  const png = await p.screenshot({ clip: { x: px - around, y: py - around, width: 2 * around + 1, height: 2 * around + 1 } });
+  const png = await p.screenshot({
+    clip: { x: px - around, y: py - around, width: 2 * around + 1, height: 2 * around + 1 },
+  });
   return p.evaluate(
     async ({ data, color }) => {
       const c = new OffscreenCanvas(1, 1).getContext("2d");
       c.fillStyle = color;
       c.fillRect(0, 0, 1, 1);
       const want = c.getImageData(0, 0, 1, 1).data;
-      const img = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (s) => s.charCodeAt(0))], { type: "image/png" }));
+      const img = await createImageBitmap(
+        new Blob([Uint8Array.from(atob(data), (s) => s.charCodeAt(0))], { type: "image/png" }),
+      );
       const s = new OffscreenCanvas(img.width, img.height).getContext("2d");
       s.drawImage(img, 0, 0);
       const d = s.getImageData(0, 0, img.width, img.height).data;

@@ -2,7 +2,22 @@
 // offers without a model, carried out by the offline planner.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bring, chart as openChart, click, drag, free, painted, plot, read, ready, saved as ofServer, spot, tool, trail, until } from "./chart.js";
+import {
+  bring,
+  chart as openChart,
+  click,
+  drag,
+  free,
+  painted,
+  plot,
+  read,
+  ready,
+  saved as ofServer,
+  spot,
+  tool,
+  trail,
+  until,
+} from "./chart.js";
 import { answered, close, desktop, phone, serve, shot } from "./harness.js";
 import { check } from "./look.js";
 
@@ -22,30 +37,56 @@ test("a trend line in two clicks outlasts a reload; dragged, and taken back", as
   await tool(p, "Trend line");
   await click(p, 200, 200);
   await click(p, 420, 320);
-  const [drawn] = await until(() => saved("EURUSD"), (d) => d.length === 1, "the line is saved");
+  const [drawn] = await until(
+    () => saved("EURUSD"),
+    (d) => d.length === 1,
+    "the line is saved",
+  );
   assert.equal(drawn.type, "trendline");
   assert.equal(drawn.created.by, "human");
   await p.reload();
   await ready(p);
   await p.getByRole("button", { name: "Drawings", exact: true }).click();
-  await p.getByRole("button", { name: /^Trend line/ }).nth(1).waitFor();
+  await p
+    .getByRole("button", { name: /^Trend line/ })
+    .nth(1)
+    .waitFor();
   await p.getByRole("button", { name: "Close", exact: true }).click();
 
   // By its middle: both ends move.
   await drag(p, [310, 260], [310, 200]);
-  const [moved] = await until(() => saved("EURUSD"), (d) => d[0].version > drawn.version, "it has moved");
-  assert.ok(moved.anchors.every((a, i) => a.price > drawn.anchors[i].price && a.time === drawn.anchors[i].time), JSON.stringify({ moved, drawn }));
+  const [moved] = await until(
+    () => saved("EURUSD"),
+    (d) => d[0].version > drawn.version,
+    "it has moved",
+  );
+  assert.ok(
+    moved.anchors.every((a, i) => a.price > drawn.anchors[i].price && a.time === drawn.anchors[i].time),
+    JSON.stringify({ moved, drawn }),
+  );
   // By its first point: the other stays.
   await drag(p, [200, 140], [200, 240]);
-  const [turned] = await until(() => saved("EURUSD"), (d) => d[0].version > moved.version, "its point has moved");
+  const [turned] = await until(
+    () => saved("EURUSD"),
+    (d) => d[0].version > moved.version,
+    "its point has moved",
+  );
   assert.ok(turned.anchors[0].price < moved.anchors[0].price);
   assert.deepEqual(turned.anchors[1], moved.anchors[1]);
 
   await p.keyboard.press("Control+z");
-  const [back] = await until(() => saved("EURUSD"), (d) => d[0]?.version > turned.version, "the drag is undone");
+  const [back] = await until(
+    () => saved("EURUSD"),
+    (d) => d[0]?.version > turned.version,
+    "the drag is undone",
+  );
   assert.deepEqual(back.anchors, moved.anchors);
   await p.keyboard.press("Control+Shift+z");
-  const [again] = await until(() => saved("EURUSD"), (d) => d[0]?.version > back.version, "and done again");
+  const [again] = await until(
+    () => saved("EURUSD"),
+    (d) => d[0]?.version > back.version,
+    "and done again",
+  );
   assert.deepEqual(again.anchors, turned.anchors);
   await p.done();
 });
@@ -65,11 +106,19 @@ test("the magnet takes a price of the bar", async () => {
   let found = false;
   for (let at = 60; at < y * 0.7 && !found; at += 12) {
     await click(p, x, at);
-    const drawn = await until(() => saved("GBPUSD"), (d) => d.length > 0, "the ray is saved");
+    const drawn = await until(
+      () => saved("GBPUSD"),
+      (d) => d.length > 0,
+      "the ray is saved",
+    );
     found = drawn[0].anchors[0].price === high;
     if (found) break;
     await p.keyboard.press("Control+z");
-    await until(() => saved("GBPUSD"), (d) => d.length === 0, "it is taken back");
+    await until(
+      () => saved("GBPUSD"),
+      (d) => d.length === 0,
+      "it is taken back",
+    );
     await tool(p, "Horizontal ray");
   }
   assert.ok(found, "no ray went to the high");
@@ -81,11 +130,19 @@ test("edit words and style, lock, hide, delete", async () => {
   await free(p);
   await tool(p, "Horizontal line");
   await click(p, 300, 220);
-  await until(() => saved("USDJPY"), (d) => d.length === 1, "the line is saved");
+  await until(
+    () => saved("USDJPY"),
+    (d) => d.length === 1,
+    "the line is saved",
+  );
   const bar = p.getByRole("toolbar", { name: "Horizontal line, chosen" });
   await bar.getByRole("button", { name: "Colour" }).click();
   await p.getByRole("button", { name: "Violet", exact: true }).click();
-  const [violet] = await until(() => saved("USDJPY"), (d) => d[0].color, "it is violet");
+  const [violet] = await until(
+    () => saved("USDJPY"),
+    (d) => d[0].color,
+    "it is violet",
+  );
   const seen = () => painted(p, 100, 220, violet.color);
   await until(seen, (is) => is, "the line is violet at its price");
   await bar.getByRole("button", { name: "Line style and width" }).click();
@@ -97,27 +154,47 @@ test("edit words and style, lock, hide, delete", async () => {
   await dialog.getByLabel("Tags, with commas between").fill("resistance, weekly");
   await shot(p, "chart-edit");
   await dialog.getByRole("button", { name: "Save" }).click();
-  const [d] = await until(() => saved("USDJPY"), (d) => d[0].notes, "the words are saved");
+  const [d] = await until(
+    () => saved("USDJPY"),
+    (d) => d[0].notes,
+    "the words are saved",
+  );
   assert.equal(d.label, "Weekly high");
   assert.equal(d.lineStyle, "dashed");
   assert.deepEqual(d.tags, ["resistance", "weekly"]);
 
   await bar.getByRole("button", { name: "Lock" }).click();
-  await until(() => saved("USDJPY"), (d) => d[0].locked, "it is locked");
+  await until(
+    () => saved("USDJPY"),
+    (d) => d[0].locked,
+    "it is locked",
+  );
   await drag(p, [300, 220], [300, 300]); // does nothing
   assert.equal((await saved("USDJPY"))[0].price, d.price);
   await bar.getByRole("button", { name: "Unlock" }).click();
   await bar.getByRole("button", { name: "Hide" }).click();
-  await until(() => saved("USDJPY"), (d) => d[0].hidden, "it is hidden");
+  await until(
+    () => saved("USDJPY"),
+    (d) => d[0].hidden,
+    "it is hidden",
+  );
   await until(seen, (is) => !is, "a hidden line is not painted");
   await p.getByRole("button", { name: "Drawings", exact: true }).click();
   await p.getByRole("button", { name: "Show Weekly high" }).click();
-  await until(() => saved("USDJPY"), (d) => !d[0].hidden, "it is shown");
+  await until(
+    () => saved("USDJPY"),
+    (d) => !d[0].hidden,
+    "it is shown",
+  );
   await p.getByRole("tab", { name: "Trail" }).click();
   await p.getByText("Locked Weekly high", { exact: true }).waitFor();
   await p.getByRole("tab", { name: "Drawings" }).click();
   await p.getByRole("button", { name: "Delete Weekly high" }).click();
-  await until(() => saved("USDJPY"), (d) => d.length === 0, "it is deleted");
+  await until(
+    () => saved("USDJPY"),
+    (d) => d.length === 0,
+    "it is deleted",
+  );
   await p.done();
 });
 
@@ -131,7 +208,11 @@ test("every tool draws", async () => {
     await click(p, 120 + n * 30, 120 + n * 12);
     if (two.includes(name)) await click(p, 200 + n * 30, 200 + n * 12);
     n++;
-    await until(() => saved("XAUUSD"), (d) => d.length === n, name);
+    await until(
+      () => saved("XAUUSD"),
+      (d) => d.length === n,
+      name,
+    );
     await plot(p).press("Escape");
   }
   // Its words are being written when the server gives the text its id.
@@ -145,12 +226,23 @@ test("every tool draws", async () => {
   const given = p.waitForResponse((r) => r.url().endsWith("/api/drawings"));
   answer();
   await given;
-  await until(() => saved("XAUUSD"), (d) => d.some((x) => x.type === "text"), "the text is there");
+  await until(
+    () => saved("XAUUSD"),
+    (d) => d.some((x) => x.type === "text"),
+    "the text is there",
+  );
   assert.equal(await words.inputValue(), "Breakout");
   await p.getByRole("button", { name: "Save", exact: true }).click();
-  const all = await until(() => saved("XAUUSD"), (d) => d.some((x) => x.text === "Breakout"), "the text is saved");
+  const all = await until(
+    () => saved("XAUUSD"),
+    (d) => d.some((x) => x.text === "Breakout"),
+    "the text is saved",
+  );
   const position = all.find((d) => d.type === "short_position");
-  assert.ok(position.takeProfit < position.entry && position.stopLoss > position.entry && position.riskReward > 0, JSON.stringify(position));
+  assert.ok(
+    position.takeProfit < position.entry && position.stopLoss > position.entry && position.riskReward > 0,
+    JSON.stringify(position),
+  );
   await shot(p, "chart-all");
   await p.done();
 });
@@ -163,17 +255,33 @@ test("keys alone draw, choose, move and remove", async () => {
   await p.keyboard.press("Enter"); // the crosshair comes
   for (let i = 0; i < 3; i++) await p.keyboard.press("ArrowUp");
   await p.keyboard.press("Enter");
-  const [line] = (await until(() => saved("XAUUSD"), (d) => d.length === before.length + 1, "it is drawn")).filter((d) => !before.some((b) => b.id === d.id));
+  const [line] = (
+    await until(
+      () => saved("XAUUSD"),
+      (d) => d.length === before.length + 1,
+      "it is drawn",
+    )
+  ).filter((d) => !before.some((b) => b.id === d.id));
   await p.keyboard.press("Escape");
   await p.keyboard.press(","); // the last one
   await p.getByRole("toolbar", { name: "Horizontal line, chosen" }).waitFor();
   await p.keyboard.press("Shift+ArrowUp");
   await p.keyboard.press("ArrowDown");
   const find = (d) => d.find((x) => x.id === line.id);
-  const moved = find(await until(() => saved("XAUUSD"), (d) => find(d).version > line.version, "it has moved"));
+  const moved = find(
+    await until(
+      () => saved("XAUUSD"),
+      (d) => find(d).version > line.version,
+      "it has moved",
+    ),
+  );
   assert.ok(Math.abs(moved.price - line.price - 9 * 0.1) < 1e-6, `${line.price} → ${moved.price}`);
   await p.keyboard.press("Delete");
-  await until(() => saved("XAUUSD"), (d) => d.length === before.length, "it is removed");
+  await until(
+    () => saved("XAUUSD"),
+    (d) => d.length === before.length,
+    "it is removed",
+  );
   // The calendar is pointed at by keys, too, and said.
   await p.keyboard.press("e");
   const title = await p.getByRole("tooltip").locator(".font-medium").first().innerText();
@@ -203,7 +311,11 @@ test("a second device sees what is drawn, and the trail says who", async () => {
   await entry.hover();
   await shot(two, "chart-trail-dark");
   await two.getByRole("button", { name: "take back" }).first().click();
-  await until(() => saved("EURUSD"), (d) => !d.some((x) => x.type === "rectangle"), "it is taken back");
+  await until(
+    () => saved("EURUSD"),
+    (d) => !d.some((x) => x.type === "rectangle"),
+    "it is taken back",
+  );
   await one.done();
   await two.done();
 });
@@ -220,7 +332,11 @@ test("symbols, timeframes, kinds of chart, the readout and the calendar", async 
   await ready(p);
   await p.mouse.move(...(await spot(p, 400, 200)));
   const readout = p.locator("[data-readout]");
-  await until(() => readout.innerText(), (t) => /^O\s*\d+\.\d\d\s*H\s*\d/.test(t), "the readout");
+  await until(
+    () => readout.innerText(),
+    (t) => /^O\s*\d+\.\d\d\s*H\s*\d/.test(t),
+    "the readout",
+  );
   await p.locator('[data-live="on"], [data-live="old"]').waitFor();
   await p.getByText("Synthetic data").waitFor();
   for (const kind of ["Line", "Area", "Candles"]) {
@@ -236,7 +352,14 @@ test("symbols, timeframes, kinds of chart, the readout and the calendar", async 
 /** The time of the bar below a place, as the axis has it. */
 const pointedAt = async (p, x) => {
   await p.mouse.move(...(await spot(p, x, 300)));
-  return p.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(document.querySelector("[data-readout]").innerText)))));
+  return p.evaluate(
+    () =>
+      new Promise((resolve) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => resolve(document.querySelector("[data-readout]").innerText)),
+        ),
+      ),
+  );
 };
 
 test("a range, a date, and the same place in other bars", async () => {
@@ -252,7 +375,11 @@ test("a range, a date, and the same place in other bars", async () => {
   const year = time.filter((t) => t >= time.at(-1) - 365 * 86_400);
   // A year fills the width: its first bars are at the left edge.
   const early = await Promise.all(year.slice(0, 4).map((t) => bar("1D", t)));
-  await until(() => pointedAt(p, 4), (words) => early.some((o) => words.includes(o)), `the year begins at the left: ${early}`);
+  await until(
+    () => pointedAt(p, 4),
+    (words) => early.some((o) => words.includes(o)),
+    `the year begins at the left: ${early}`,
+  );
 
   await p.keyboard.press("Alt+g");
   const dialog = p.getByRole("dialog", { name: "Go to a date" });
@@ -260,13 +387,21 @@ test("a range, a date, and the same place in other bars", async () => {
   await p.keyboard.press("Enter");
   const half = (await plot(p).boundingBox()).width / 2 - 35; // of the bars, without the axis
   const near = await Promise.all([-1, 0, 1].map((d) => bar("1D", Date.UTC(2025, 2, 12 + d) / 1000)));
-  await until(() => pointedAt(p, half), (words) => near.some((o) => words.includes(o)), "the day is in the middle");
+  await until(
+    () => pointedAt(p, half),
+    (words) => near.some((o) => words.includes(o)),
+    "the day is in the middle",
+  );
   await p.getByRole("button", { name: "4h", exact: true }).click();
   await p.waitForURL(/\/chart\/EURUSD\/4h/);
   await ready(p);
   const days = Array.from({ length: 13 }, (_, i) => Date.UTC(2025, 2, 11) / 1000 + i * 4 * 3600);
   const same = await Promise.all(days.map((t) => bar("4h", t)));
-  await until(() => pointedAt(p, half), (words) => same.some((o) => words.includes(o)), "the day is still in the middle");
+  await until(
+    () => pointedAt(p, half),
+    (words) => same.some((o) => words.includes(o)),
+    "the day is still in the middle",
+  );
 
   // Minutes do not go back that far: the page says where they begin.
   await p.getByRole("button", { name: "1m", exact: true }).click();
@@ -282,7 +417,11 @@ test("a logarithmic scale, one in percent, and back to where the height follows"
   const p = await chart("XAUUSD", { timeframe: "1W" });
   const log = p.getByRole("button", { name: "log", exact: true });
   await log.click();
-  await until(() => log.getAttribute("aria-pressed"), (on) => on === "true", "it is logarithmic");
+  await until(
+    () => log.getAttribute("aria-pressed"),
+    (on) => on === "true",
+    "it is logarithmic",
+  );
   await p.reload();
   await ready(p);
   assert.equal(await log.getAttribute("aria-pressed"), "true", "it is kept");
@@ -303,7 +442,11 @@ test("a logarithmic scale, one in percent, and back to where the height follows"
   const auto = p.getByRole("button", { name: "auto", exact: true });
   const box = await plot(p).boundingBox();
   await drag(p, [box.width - 20, 200], [box.width - 20, 300]); // the scale is pulled at
-  await until(() => auto.getAttribute("aria-pressed"), (on) => on === "false", "it follows no more");
+  await until(
+    () => auto.getAttribute("aria-pressed"),
+    (on) => on === "false",
+    "it follows no more",
+  );
   await auto.click();
   assert.equal(await auto.getAttribute("aria-pressed"), "true");
   await bring(server, "XAUUSD");
@@ -316,11 +459,25 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
   await free(p);
   await tool(p, "Long position");
   await click(p, 300, 260);
-  const [one] = await until(() => saved("GBPUSD"), (d) => d.length === 1, "it is saved");
+  const [one] = await until(
+    () => saved("GBPUSD"),
+    (d) => d.length === 1,
+    "it is saved",
+  );
   await p.getByRole("toolbar", { name: "Long position, chosen" }).getByRole("button", { name: "Lock" }).click();
-  await until(() => saved("GBPUSD"), (d) => d[0].locked, "it is locked");
+  await until(
+    () => saved("GBPUSD"),
+    (d) => d[0].locked,
+    "it is locked",
+  );
   await plot(p).press("Control+d");
-  const two = (await until(() => saved("GBPUSD"), (d) => d.length === 2, "there are two")).find((d) => d.id !== one.id);
+  const two = (
+    await until(
+      () => saved("GBPUSD"),
+      (d) => d.length === 2,
+      "there are two",
+    )
+  ).find((d) => d.id !== one.id);
   assert.ok(two.entry < one.entry && two.anchors[0].time > one.anchors[0].time && !two.locked, JSON.stringify(two));
   assert.equal(two.status, "signal");
   assert.ok(Math.abs(two.riskReward - one.riskReward) < 0.05);
@@ -328,17 +485,29 @@ test("a drawing is duplicated, by keys and by the menu of the right button", asy
   await p.keyboard.press("Escape");
   await tool(p, "Vertical line");
   await click(p, 150, 200);
-  await until(() => saved("GBPUSD"), (d) => d.length === 3, "a line, too");
+  await until(
+    () => saved("GBPUSD"),
+    (d) => d.length === 3,
+    "a line, too",
+  );
   await click(p, 150, 350, { button: "right" });
   await p.getByRole("menuitem", { name: "Duplicate" }).waitFor();
   await check(p, "chart-menu-drawing");
   await p.getByRole("menuitem", { name: "Duplicate" }).click();
-  await until(() => saved("GBPUSD"), (d) => d.filter((x) => x.type === "vertical_line").length === 2, "it is there twice");
+  await until(
+    () => saved("GBPUSD"),
+    (d) => d.filter((x) => x.type === "vertical_line").length === 2,
+    "it is there twice",
+  );
   await click(p, 60, 420, { button: "right" });
   await p.getByRole("menuitem", { name: "Draw a line here" }).waitFor();
   await check(p, "chart-menu");
   await p.getByRole("menuitem", { name: "Draw a line here" }).click();
-  await until(() => saved("GBPUSD"), (d) => d.some((x) => x.type === "horizontal_line"), "a line is drawn there");
+  await until(
+    () => saved("GBPUSD"),
+    (d) => d.some((x) => x.type === "horizontal_line"),
+    "a line is drawn there",
+  );
   await bring(server, "GBPUSD");
   await p.done();
 });
@@ -373,7 +542,11 @@ test("on a telephone: a finger draws, and the chat comes over the chart", async 
   const [x, y] = await spot(p, 0, 0);
   await p.touchscreen.tap(x + 80, y + 250);
   await p.touchscreen.tap(x + 220, y + 330);
-  await until(() => saved("GBPUSD"), (d) => d.length === before + 1, "it is drawn");
+  await until(
+    () => saved("GBPUSD"),
+    (d) => d.length === before + 1,
+    "it is drawn",
+  );
   await shot(p, "chart-finger-390");
   await p.getByRole("button", { name: "Show the chat" }).click();
   await p.getByRole("textbox", { name: "Your question" }).waitFor();
@@ -385,7 +558,10 @@ test("on a telephone: a finger draws, and the chat comes over the chart", async 
 
 test("the chart is saved as a picture, with what is drawn", async () => {
   const p = await chart("XAUUSD");
-  const [file] = await Promise.all([p.waitForEvent("download"), p.getByRole("button", { name: "Save as a picture" }).click()]);
+  const [file] = await Promise.all([
+    p.waitForEvent("download"),
+    p.getByRole("button", { name: "Save as a picture" }).click(),
+  ]);
   assert.equal(file.suggestedFilename(), "xauusd-1h.png");
   const stream = await file.createReadStream();
   let bytes = 0;
@@ -410,7 +586,10 @@ test("each offer of the chat is carried out", async () => {
     const turn = await answered(p, offer);
     assert.match(await turn.innerText(), said, offer);
   }
-  assert.deepEqual((await saved("EURUSD")).map((d) => d.type), ["horizontal_line", "horizontal_line", "trendline", "fibonacci"]);
+  assert.deepEqual(
+    (await saved("EURUSD")).map((d) => d.type),
+    ["horizontal_line", "horizontal_line", "trendline", "fibonacci"],
+  );
 
   // The trail has the move with its reason, and what was there before.
   const move = (await trail(server)).find((c) => c.action === "update");

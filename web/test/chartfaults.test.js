@@ -25,13 +25,19 @@ async function feed() {
   });
   const tick = setInterval(() => {
     price += 0.00001;
-    for (const r of readers) r.write(`data: ${JSON.stringify({ symbol: "EURUSD", bid: price, ask: price + 0.0002 })}\n\n`);
+    for (const r of readers)
+      r.write(`data: ${JSON.stringify({ symbol: "EURUSD", bid: price, ask: price + 0.0002 })}\n\n`);
   }, 200);
   const listen = (port) => new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   await listen(0);
   const { port } = server.address();
   const cut = () => new Promise((resolve) => (server.closeAllConnections(), server.close(resolve)));
-  return { url: `http://127.0.0.1:${port}`, cut, mend: () => listen(port), stop: () => (clearInterval(tick), server.listening && cut()) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cut,
+    mend: () => listen(port),
+    stop: () => (clearInterval(tick), server.listening && cut()),
+  };
 }
 
 test("a restart loses no drawing, and no word of the trail", async () => {
@@ -43,9 +49,17 @@ test("a restart loses no drawing, and no word of the trail", async () => {
   await tool(p, "Rectangle");
   await click(p, 400, 300);
   await click(p, 500, 360);
-  await until(() => saved(first), (d) => d.length === 3, "all is saved");
+  await until(
+    () => saved(first),
+    (d) => d.length === 3,
+    "all is saved",
+  );
   await plot(p).press("Control+d");
-  const before = await until(() => saved(first), (d) => d.length === 4, "and a copy");
+  const before = await until(
+    () => saved(first),
+    (d) => d.length === 4,
+    "and a copy",
+  );
   const said = await trail(first);
   const talk = new URL(p.url()).searchParams.get("talk");
   await p.done();
@@ -60,7 +74,11 @@ test("a restart loses no drawing, and no word of the trail", async () => {
     await p.getByRole("region", { name: /^Drew Support at/ }).waitFor();
     await p.getByRole("button", { name: "Drawings", exact: true }).click();
     await p.getByRole("tab", { name: "Trail" }).click();
-    await p.locator("aside li").filter({ hasText: "Drew Support" }).getByText(/^because/).waitFor();
+    await p
+      .locator("aside li")
+      .filter({ hasText: "Drew Support" })
+      .getByText(/^because/)
+      .waitFor();
     assert.equal(await p.locator("aside li").filter({ hasText: "Drew Rectangle" }).count(), 2);
     await p.done();
   } finally {
@@ -81,7 +99,11 @@ test("the server restarts below an open page, which goes on", async () => {
     await click(p, 300, 220);
     await p.getByText(/Not saved yet/).waitFor();
     server = await serve({ data, listen });
-    await until(() => saved(server, "GBPUSD"), (d) => d.length === 1, "it is saved once the server is back");
+    await until(
+      () => saved(server, "GBPUSD"),
+      (d) => d.length === 1,
+      "it is saved once the server is back",
+    );
     await p.getByText(/Not saved yet/).waitFor({ state: "detached" });
     await p.locator('[data-live="on"]').waitFor({ timeout: 60_000 });
     await p.done();
@@ -124,23 +146,37 @@ test("the market's database dies: what is there stays, the chat says what is awa
     await bring(server, "EURUSD", line);
     await copyFile(file, `${file}.kept`);
     await overwrite(file);
-    await until(async () => (await fetch(`${server.url}/api/market/candles?symbol=EURUSD&timeframe=4h`)).status, (s) => s === 503, "the database is dead");
+    await until(
+      async () => (await fetch(`${server.url}/api/market/candles?symbol=EURUSD&timeframe=4h`)).status,
+      (s) => s === 503,
+      "the database is dead",
+    );
     // The bars that are shown stay, and the drawings are the server's own.
     await p.getByRole("button", { name: "Drawings", exact: true }).click();
     await p.locator("aside").getByRole("button", { name: /^Kept/ }).waitFor();
     await p.locator('[data-live="down"]').waitFor({ timeout: 60_000 });
     await ask(p, "Draw support and resistance");
     assert.match(await p.getByRole("article", { name: /Draw support/ }).innerText(), /market database is down/);
-    assert.deepEqual((await saved(server)).map((d) => d.label), ["Kept"]);
+    assert.deepEqual(
+      (await saved(server)).map((d) => d.label),
+      ["Kept"],
+    );
     // Another timeframe has no bars: it is said where they would be, with a way to try again.
     await p.getByRole("button", { name: "4h", exact: true }).click();
     await p.getByRole("alert").filter({ hasText: "market database is down" }).waitFor();
     await shot(p, "chart-no-database");
     await copyFile(`${file}.kept`, file);
-    await until(async () => {
-      await p.getByRole("button", { name: "Try again" }).click({ timeout: 1000 }).catch(() => {});
-      return p.locator("[data-readout]").count();
-    }, (n) => n > 0, "it is back");
+    await until(
+      async () => {
+        await p
+          .getByRole("button", { name: "Try again" })
+          .click({ timeout: 1000 })
+          .catch(() => {});
+        return p.locator("[data-readout]").count();
+      },
+      (n) => n > 0,
+      "it is back",
+    );
     await p.done();
   } finally {
     await server.stop();

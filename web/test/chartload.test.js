@@ -40,7 +40,8 @@ async function wander(p) {
 function history(n) {
   const all = { time: [], open: [], high: [], low: [], close: [], volume: [] };
   const end = Math.floor(Date.now() / 60_000) * 60;
-  let seed = 7, price = 1.1;
+  let seed = 7,
+    price = 1.1;
   const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
   for (let i = 0; i < n; i++) {
     const next = Math.max(0.5, price + (random() - 0.5) * 0.0006);
@@ -86,12 +87,17 @@ test("a hundred thousand bars are scrolled through without a long task", async (
 });
 
 test("ten thousand drawings, and the chart still moves", async () => {
-  const { time, low, high } = await (await fetch(`${server.url}/api/market/candles?symbol=EURUSD&timeframe=1h&limit=3000`)).json();
+  const { time, low, high } = await (
+    await fetch(`${server.url}/api/market/candles?symbol=EURUSD&timeframe=1h&limit=3000`)
+  ).json();
   const types = ["trendline", "rectangle", "horizontal_ray", "marker", "fibonacci"];
   const drawings = Array.from({ length: 10_000 }, (_, i) => {
     const at = (i * 7) % (time.length - 30);
     const type = types[i % types.length];
-    const anchors = [{ time: time[at], price: low[at] }, { time: time[at + 20], price: high[at + 20] }].slice(0, type === "horizontal_ray" || type === "marker" ? 1 : 2);
+    const anchors = [
+      { time: time[at], price: low[at] },
+      { time: time[at + 20], price: high[at + 20] },
+    ].slice(0, type === "horizontal_ray" || type === "marker" ? 1 : 2);
     return { id: `many-${i}`, type, symbol: "EURUSD", timeframe: "1h", anchors };
   });
   const res = await fetch(`${server.url}/api/drawings/import`, {
@@ -104,7 +110,11 @@ test("ten thousand drawings, and the chart still moves", async () => {
   await p.locator("[data-readout]").waitFor();
   await p.getByRole("button", { name: "Drawings", exact: true }).click();
   await p.getByRole("tab", { name: "Drawings" }).waitFor();
-  await p.locator("aside").getByRole("button", { name: /^Trend line/ }).first().waitFor();
+  await p
+    .locator("aside")
+    .getByRole("button", { name: /^Trend line/ })
+    .first()
+    .waitFor();
   const box = await p.locator(".chart-plot").boundingBox();
   const moving = await tasks(p, async () => {
     for (let k = 0; k < 4; k++) {

@@ -4,14 +4,28 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { bring as put, chart as openChart, click, free, painted, read, saved as ofServer, spot, tool, trail, until } from "./chart.js";
+import {
+  bring as put,
+  chart as openChart,
+  click,
+  free,
+  painted,
+  read,
+  saved as ofServer,
+  spot,
+  tool,
+  trail,
+  until,
+} from "./chart.js";
 import { answered, ask, close, open, phone, serveModel, shot, shots } from "./harness.js";
 import { check } from "./look.js";
 
 let server;
 let bars; // of EURUSD, by the hour
 
-const use = (...calls) => ({ blocks: calls.map(([name, input]) => ({ type: "tool_use", name, input: JSON.stringify(input) })) });
+const use = (...calls) => ({
+  blocks: calls.map(([name, input]) => ({ type: "tool_use", name, input: JSON.stringify(input) })),
+});
 const when = (i) => new Date(bars.time[i] * 1000).toISOString();
 const fixed = (p) => Number(p.toFixed(5));
 
@@ -24,33 +38,98 @@ function plan() {
   const high = Math.max(...bars.high.slice(-90));
   const p = (share) => fixed(low + (high - low) * share);
   drawn = [
-    ["draw_horizontal_line", { price: p(0.93), label: "Resistance", color: "#ff00ff", notes: "Three highs stand at it.", tags: ["resistance"] }, [{ price: p(0.93), back: 60 }]],
-    ["draw_horizontal_ray", { anchor: at(80, p(0.1)), color: "#00b7ff", notes: "The low of the move." }, [{ back: 78, price: p(0.1) }]],
+    [
+      "draw_horizontal_line",
+      {
+        price: p(0.93),
+        label: "Resistance",
+        color: "#ff00ff",
+        notes: "Three highs stand at it.",
+        tags: ["resistance"],
+      },
+      [{ price: p(0.93), back: 60 }],
+    ],
+    [
+      "draw_horizontal_ray",
+      { anchor: at(80, p(0.1)), color: "#00b7ff", notes: "The low of the move." },
+      [{ back: 78, price: p(0.1) }],
+    ],
     ["draw_vertical_line", { timestamp: when(n - 84), color: "#ff9900", label: "Open" }, [{ back: 84, price: p(0.4) }]],
-    ["draw_trendline", { anchor1: at(75, p(0.2)), anchor2: at(42, p(0.52)), type: "ray", color: "#00aa00" }, [{ back: 75, price: p(0.2) }, { back: 42, price: p(0.52) }]],
-    ["draw_fibonacci", { anchor1: at(70, p(0.85)), anchor2: at(55, p(0.45)), color: "#aa00ff" }, [{ back: 66, price: p(0.65) }]],
-    ["draw_rectangle", { anchor1: at(50, p(0.3)), anchor2: at(40, p(0.2)), color: "#0000ff" }, [{ back: 50, price: p(0.25) }, { back: 40, price: p(0.25) }]],
+    [
+      "draw_trendline",
+      { anchor1: at(75, p(0.2)), anchor2: at(42, p(0.52)), type: "ray", color: "#00aa00" },
+      [
+        { back: 75, price: p(0.2) },
+        { back: 42, price: p(0.52) },
+      ],
+    ],
+    [
+      "draw_fibonacci",
+      { anchor1: at(70, p(0.85)), anchor2: at(55, p(0.45)), color: "#aa00ff" },
+      [{ back: 66, price: p(0.65) }],
+    ],
+    [
+      "draw_rectangle",
+      { anchor1: at(50, p(0.3)), anchor2: at(40, p(0.2)), color: "#0000ff" },
+      [
+        { back: 50, price: p(0.25) },
+        { back: 40, price: p(0.25) },
+      ],
+    ],
     ["draw_circle", { center: at(30, p(0.3)), edge: at(27, p(0.3)), color: "#ff0066" }, [{ back: 27, price: p(0.3) }]],
     ["draw_text", { anchor: at(48, p(0.8)), text: "Range", color: "#009999" }, []],
-    ["draw_marker", { anchor: at(35, p(0.55)), markerType: "square", size: 1, color: "#996600" }, [{ back: 35, price: p(0.55) }]],
-    ["draw_long_position", { entry: p(0.5), takeProfit: p(0.62), stopLoss: p(0.44), timestamp: when(n - 24), endTimestamp: when(n - 12) }, [{ back: 14, price: p(0.62), token: "--color-up" }]],
-    ["draw_short_position", { entry: p(0.8), takeProfit: p(0.72), stopLoss: p(0.86), timestamp: when(n - 24), endTimestamp: when(n - 12) }, [{ back: 14, price: p(0.72), token: "--color-up" }]],
+    [
+      "draw_marker",
+      { anchor: at(35, p(0.55)), markerType: "square", size: 1, color: "#996600" },
+      [{ back: 35, price: p(0.55) }],
+    ],
+    [
+      "draw_long_position",
+      { entry: p(0.5), takeProfit: p(0.62), stopLoss: p(0.44), timestamp: when(n - 24), endTimestamp: when(n - 12) },
+      [{ back: 14, price: p(0.62), token: "--color-up" }],
+    ],
+    [
+      "draw_short_position",
+      { entry: p(0.8), takeProfit: p(0.72), stopLoss: p(0.86), timestamp: when(n - 24), endTimestamp: when(n - 12) },
+      [{ back: 14, price: p(0.72), token: "--color-up" }],
+    ],
   ];
   const reason = "Price closed below it twice, and the last swing low is lower";
   return [
-    { when: { contains: "everything", results: false, offers: "draw_text" }, reply: use(...drawn.map(([name, input]) => [name, input])) },
+    {
+      when: { contains: "everything", results: false, offers: "draw_text" },
+      reply: use(...drawn.map(([name, input]) => [name, input])),
+    },
     { when: { contains: "everything", results: true }, reply: { text: "All of it is on the chart." } },
-    { when: { contains: "support down", results: false, offers: "update_drawing" }, reply: use(["update_drawing", { drawingId: "support-1", price: p(0.05), reason }]) },
+    {
+      when: { contains: "support down", results: false, offers: "update_drawing" },
+      reply: use(["update_drawing", { drawingId: "support-1", price: p(0.05), reason }]),
+    },
     { when: { contains: "support down", results: true }, reply: { text: "Support is at the last swing low now." } },
-    { when: { contains: "clear it", results: false, offers: "remove_drawing" }, reply: use(["remove_drawing", { drawingId: "support-1", reason: "It broke." }]) },
+    {
+      when: { contains: "clear it", results: false, offers: "remove_drawing" },
+      reply: use(["remove_drawing", { drawingId: "support-1", reason: "It broke." }]),
+    },
     { when: { contains: "clear it", results: true }, reply: { text: "It is gone." } },
-    { when: { contains: "long ago", results: false, offers: "scroll_chart" }, reply: use(["scroll_chart", { timestamp: when(n - 1500) }]) },
+    {
+      when: { contains: "long ago", results: false, offers: "scroll_chart" },
+      reply: use(["scroll_chart", { timestamp: when(n - 1500) }]),
+    },
     { when: { contains: "long ago", results: true }, reply: { text: "There it is." } },
-    { when: { contains: "too early", results: false, offers: "draw_marker" }, reply: use(["draw_marker", { anchor: { timestamp: "1990-01-01T00:00:00Z", price: 1 } }]) },
+    {
+      when: { contains: "too early", results: false, offers: "draw_marker" },
+      reply: use(["draw_marker", { anchor: { timestamp: "1990-01-01T00:00:00Z", price: 1 } }]),
+    },
     { when: { contains: "too early", results: true }, reply: { text: "There are no bars there." } },
-    { when: { contains: "one tab", results: false, offers: "draw_horizontal_line" }, reply: use(["draw_horizontal_line", { price: p(0.02), label: "Once" }]) },
+    {
+      when: { contains: "one tab", results: false, offers: "draw_horizontal_line" },
+      reply: use(["draw_horizontal_line", { price: p(0.02), label: "Once" }]),
+    },
     { when: { contains: "one tab", results: true }, reply: { text: "Drawn once." } },
-    { when: { contains: "forever", offers: "draw_text" }, reply: { blocks: [{ type: "text", text: "and again ", repeat: true, deltas: 2000, gap: "30ms" }] } },
+    {
+      when: { contains: "forever", offers: "draw_text" },
+      reply: { blocks: [{ type: "text", text: "and again ", repeat: true, deltas: 2000, gap: "30ms" }] },
+    },
     { when: {}, reply: { text: "About the chart" } },
   ];
 }
@@ -58,7 +137,11 @@ function plan() {
 before(async () => {
   server = await serveModel({
     scenario: async (url) => {
-      bars = await until(() => read({ url }, "/api/market/candles?symbol=EURUSD&timeframe=1h&limit=2000"), (b) => b.time, "the market is there");
+      bars = await until(
+        () => read({ url }, "/api/market/candles?symbol=EURUSD&timeframe=1h&limit=2000"),
+        (b) => b.time,
+        "the market is there",
+      );
       await mkdir(shots, { recursive: true });
       await writeFile(path.join(shots, "chart.json"), JSON.stringify({ rules: plan() }));
       return "shots/chart.json";
@@ -88,7 +171,8 @@ async function places(p) {
   await free(p);
   const [top, bottom] = [await draw("Horizontal line", 500, 140), await draw("Horizontal line", 500, 540)];
   const [left, right] = [await draw("Vertical line", 300, 300), await draw("Vertical line", 700, 300)];
-  for (const d of [top, bottom, left, right]) await fetch(`${server.url}/api/drawings/${d.id}?symbol=EURUSD`, { method: "DELETE" });
+  for (const d of [top, bottom, left, right])
+    await fetch(`${server.url}/api/drawings/${d.id}?symbol=EURUSD`, { method: "DELETE" });
   const all = await read(server, "/api/market/candles?symbol=EURUSD&timeframe=1h&limit=2000");
   const index = (time) => all.time.findLastIndex((t) => t <= time);
   const [a, b] = [index(left.anchors[0].time), index(right.anchors[0].time)];
@@ -127,7 +211,11 @@ test("each tool that draws is called, and its drawing stands at its place", asyn
     for (const s of spots) {
       const color = input.color ?? (await resolved(p, s.token));
       const at = [x(bars.time[n - s.back]), y(s.price)];
-      await until(() => painted(p, ...at, color), (is) => is, `${name} at ${at}`);
+      await until(
+        () => painted(p, ...at, color),
+        (is) => is,
+        `${name} at ${at}`,
+      );
     }
   }
   await p.getByRole("region", { name: /^Drew Resistance at/ }).waitFor();
@@ -135,14 +223,26 @@ test("each tool that draws is called, and its drawing stands at its place", asyn
 
   // The trail has the same, and a second device and a reload show it.
   const list = await trail(server);
-  assert.ok(list.some((c) => c.action === "create" && c.by === "agent" && c.reason === "Three highs stand at it." && c.conversation));
+  assert.ok(
+    list.some(
+      (c) => c.action === "create" && c.by === "agent" && c.reason === "Three highs stand at it." && c.conversation,
+    ),
+  );
   const two = await chart("EURUSD", { theme: "dark" });
   const line = drawn[0][1];
-  await until(() => painted(two, 600, 250, line.color, 200), (is) => is, "the second device shows the line");
+  await until(
+    () => painted(two, 600, 250, line.color, 200),
+    (is) => is,
+    "the second device shows the line",
+  );
   await two.done();
   await p.reload();
   await p.getByRole("region", { name: /^Drew Resistance at/ }).waitFor();
-  await until(() => painted(p, 600, 250, line.color, 200), (is) => is, "the line is there after a reload");
+  await until(
+    () => painted(p, 600, 250, line.color, 200),
+    (is) => is,
+    "the line is there after a reload",
+  );
   await p.done();
 });
 
@@ -169,7 +269,11 @@ test("a change says why, shows before and after, and is taken back", async () =>
   await card.getByText("taken back").waitFor();
   // Only that change: what came before it can be taken back still, and so can it, made again.
   await entry.getByText("taken back").waitFor();
-  await p.locator("aside li").filter({ hasText: "Imported Support" }).getByRole("button", { name: "take back the import" }).waitFor();
+  await p
+    .locator("aside li")
+    .filter({ hasText: "Imported Support" })
+    .getByRole("button", { name: "take back the import" })
+    .waitFor();
   await p.locator(".chart-plot").focus();
   await p.keyboard.press("Control+Shift+z");
   await until(saved, (d) => d[0].price === now.price, "it is made again");
@@ -184,7 +288,15 @@ test("of several tabs one answers, and all of them show it", async () => {
   await bring();
   const one = await chart("EURUSD");
   const answers = [];
-  const count = (page) => page.on("request", (r) => r.method() === "POST" && /\/turns$/.test(r.url()) && r.postData()?.includes('"answers"') && answers.push(r.url()));
+  const count = (page) =>
+    page.on(
+      "request",
+      (r) =>
+        r.method() === "POST" &&
+        /\/turns$/.test(r.url()) &&
+        r.postData()?.includes('"answers"') &&
+        answers.push(r.url()),
+    );
   count(one);
   await ask(one, "Hello");
   const two = await open(one.url(), { context: one.context() });
@@ -231,9 +343,16 @@ test("the chat: stop, hide, width, and the list of conversations", async () => {
   await chat.waitFor();
   await until(wide, (w) => w > 370, "the width is kept");
 
-  await chat.getByRole("button", { name: "Talk forever" }).or(chat.getByRole("button", { name: "About the chart" })).first().click();
+  await chat
+    .getByRole("button", { name: "Talk forever" })
+    .or(chat.getByRole("button", { name: "About the chart" }))
+    .first()
+    .click();
   const list = p.getByRole("dialog", { name: "Conversations about charts" });
-  await list.getByText(/EURUSD · 1h · \d+ messages? · [\d,]+ tokens/).first().waitFor();
+  await list
+    .getByText(/EURUSD · 1h · \d+ messages? · [\d,]+ tokens/)
+    .first()
+    .waitFor();
   await shot(p, "talk-list");
   await p.keyboard.press("Escape");
   await p.done();
@@ -251,7 +370,10 @@ test("another model is another conversation, and takes along what was being writ
   await p.getByRole("menuitemradio", { name: /^Low/ }).click();
   await p.waitForURL((u) => !u.searchParams.has("talk"));
   assert.equal(await p.getByRole("textbox", { name: "Your question" }).inputValue(), "And in other words?");
-  assert.equal(await p.getByRole("group", { name: "Model" }).getByRole("button", { name: "low" }).getAttribute("aria-pressed"), "true");
+  assert.equal(
+    await p.getByRole("group", { name: "Model" }).getByRole("button", { name: "low" }).getAttribute("aria-pressed"),
+    "true",
+  );
   await p.done();
 });
 
@@ -290,7 +412,11 @@ for (const theme of ["light", "dark"]) {
     // While the chat is not seen its calls are answered all the same.
     await bring();
     const body = JSON.stringify({ text: "Draw for one tab, unseen", context: { symbol: "EURUSD", timeframe: "1h" } });
-    const asked = await fetch(`${server.url}/api/conversations/${new URL(url).searchParams.get("talk")}/turns`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const asked = await fetch(`${server.url}/api/conversations/${new URL(url).searchParams.get("talk")}/turns`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+    });
     assert.ok(asked.ok, await asked.text());
     await small.getByRole("button", { name: "Show the chat: it has answered" }).waitFor({ timeout: 60_000 });
     assert.equal((await saved()).length, 1);

@@ -24,7 +24,11 @@ async function ready(p) {
 }
 
 const post = async (path, body) => {
-  const res = await fetch(server.url + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const res = await fetch(server.url + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
   const text = await res.text();
   assert.equal(res.status, 200, text);
   return JSON.parse(text);
@@ -34,7 +38,7 @@ const saved = async (symbol) => (await (await fetch(`${server.url}/api/drawings?
 
 /** Waits for what the server has; a machine that is busy may take its time. */
 async function until(get, ok, what) {
-  for (const end = Date.now() + 60_000; ; ) {
+  for (const end = Date.now() + 60_000; ;) {
     const got = await get();
     if (ok(got)) return got;
     if (Date.now() > end) assert.fail(`${what}: ${JSON.stringify(got).slice(0, 500)}`);
@@ -42,8 +46,18 @@ async function until(get, ok, what) {
   }
 }
 
-const drawn = (symbol, n) => until(() => saved(symbol), (all) => all.length === n, `not ${n} drawings`);
-const candles = (symbol) => until(async () => (await fetch(`${server.url}/api/market/candles?symbol=${symbol}&timeframe=1h&limit=500`)).json(), (c) => c.time, "candles");
+const drawn = (symbol, n) =>
+  until(
+    () => saved(symbol),
+    (all) => all.length === n,
+    `not ${n} drawings`,
+  );
+const candles = (symbol) =>
+  until(
+    async () => (await fetch(`${server.url}/api/market/candles?symbol=${symbol}&timeframe=1h&limit=500`)).json(),
+    (c) => c.time,
+    "candles",
+  );
 
 const side = async (p, tab) => {
   await p.getByRole("button", { name: "Drawings", exact: true }).click();
@@ -52,7 +66,15 @@ const side = async (p, tab) => {
 
 test("an import of thousands reaches an open page in few renderings, and is taken back from any of its entries", async () => {
   const { time, low } = await candles("XAUUSD");
-  const drawings = Array.from({ length: 3000 }, (_, i) => ({ type: "trendline", symbol: "XAUUSD", timeframe: "1h", anchors: [{ time: time[i % 400], price: low[i % 400] }, { time: time[(i % 400) + 20], price: low[(i % 400) + 20] }] }));
+  const drawings = Array.from({ length: 3000 }, (_, i) => ({
+    type: "trendline",
+    symbol: "XAUUSD",
+    timeframe: "1h",
+    anchors: [
+      { time: time[i % 400], price: low[i % 400] },
+      { time: time[(i % 400) + 20], price: low[(i % 400) + 20] },
+    ],
+  }));
   const p = await chart("XAUUSD");
   await side(p, "Drawings");
   // The list is as high as it has rows: each rendering with more of them is one change.
@@ -62,7 +84,11 @@ test("an import of thousands reaches an open page in few renderings, and is take
     new MutationObserver(() => window.renderings++).observe(el, { attributes: true, attributeFilter: ["style"] });
   });
   await post("/api/drawings/import", { format: "footnote-drawings-1", symbol: "XAUUSD", drawings });
-  await p.waitForFunction(() => parseFloat(document.querySelector("#side-panel ul").style.height) >= 3000 * 44, undefined, { timeout: 60_000 });
+  await p.waitForFunction(
+    () => parseFloat(document.querySelector("#side-panel ul").style.height) >= 3000 * 44,
+    undefined,
+    { timeout: 60_000 },
+  );
   const renderings = await p.evaluate(() => window.renderings);
   assert.ok(renderings < 300, `${renderings} renderings for 3000 changes`);
   await p.getByRole("tab", { name: "Trail" }).click();
@@ -76,7 +102,11 @@ test("an import of thousands reaches an open page in few renderings, and is take
 
 test("a drawing that could not be saved outlasts a reload, which is asked about", async () => {
   const p = await chart("GBPUSD", { allow: [/503/, /Service Unavailable/] });
-  await p.route("**/api/drawings", (r) => (r.request().method() === "POST" ? r.fulfill({ status: 503, json: { error: { code: "unavailable", message: "The store is down." } } }) : r.continue()));
+  await p.route("**/api/drawings", (r) =>
+    r.request().method() === "POST"
+      ? r.fulfill({ status: 503, json: { error: { code: "unavailable", message: "The store is down." } } })
+      : r.continue(),
+  );
   await p.getByRole("button", { name: /^Horizontal line \(/ }).click();
   const box = await p.locator(".chart-plot").boundingBox();
   await p.mouse.click(box.x + 300, box.y + 250);
@@ -96,7 +126,10 @@ test("a drawing that could not be saved outlasts a reload, which is asked about"
 
 test("what is refused stays typed, with the reason", async () => {
   const { close: prices } = await candles("USDJPY");
-  const { drawing } = await post("/api/drawings", { symbol: "USDJPY", drawing: { symbol: "USDJPY", timeframe: "1h", type: "horizontal_line", price: prices.at(-1), label: "Mine" } });
+  const { drawing } = await post("/api/drawings", {
+    symbol: "USDJPY",
+    drawing: { symbol: "USDJPY", timeframe: "1h", type: "horizontal_line", price: prices.at(-1), label: "Mine" },
+  });
   const p = await chart("USDJPY", { allow: [/400/, /409/] });
   await side(p, "Drawings");
   await p.getByRole("button", { name: /^Mine/ }).dblclick();
@@ -115,14 +148,27 @@ test("what is refused stays typed, with the reason", async () => {
   const next = Number((drawing.price + 0.5).toFixed(3));
   await price.fill(String(next));
   const { version: _v, created: _c, changed: _g, ...theirs } = drawing;
-  await post("/api/drawings", { symbol: "USDJPY", drawing: { ...theirs, label: "Theirs", price: Number((drawing.price - 0.5).toFixed(3)) } });
+  await post("/api/drawings", {
+    symbol: "USDJPY",
+    drawing: { ...theirs, label: "Theirs", price: Number((drawing.price - 0.5).toFixed(3)) },
+  });
   await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.getByRole("alert").getByText(/^It was changed elsewhere meanwhile/).waitFor();
-  await until(() => dialog.getByRole("textbox", { name: "Label" }).inputValue(), (label) => label === "Theirs", "what is there now is shown");
+  await dialog
+    .getByRole("alert")
+    .getByText(/^It was changed elsewhere meanwhile/)
+    .waitFor();
+  await until(
+    () => dialog.getByRole("textbox", { name: "Label" }).inputValue(),
+    (label) => label === "Theirs",
+    "what is there now is shown",
+  );
   assert.equal(await price.inputValue(), String(next));
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.waitFor({ state: "detached" });
-  assert.deepEqual((await saved("USDJPY")).map((d) => [d.label, d.price, d.notes]), [["Theirs", next, "Three lows stand at it."]]);
+  assert.deepEqual(
+    (await saved("USDJPY")).map((d) => [d.label, d.price, d.notes]),
+    [["Theirs", next, "Three lows stand at it."]],
+  );
   await p.done();
 });
 
@@ -134,8 +180,14 @@ test("on a phone: to the chart by key, and a change made again", async () => {
   await p.keyboard.press("Enter");
   await p.waitForFunction(() => document.activeElement?.matches(".chart-plot"));
   const { close: prices } = await candles("EURUSD");
-  await post("/api/drawings", { symbol: "EURUSD", drawing: { symbol: "EURUSD", timeframe: "1h", type: "horizontal_line", price: prices.at(-1) } });
-  for (const [what, n] of [["Undo", 0], ["Redo", 1]]) {
+  await post("/api/drawings", {
+    symbol: "EURUSD",
+    drawing: { symbol: "EURUSD", timeframe: "1h", type: "horizontal_line", price: prices.at(-1) },
+  });
+  for (const [what, n] of [
+    ["Undo", 0],
+    ["Redo", 1],
+  ]) {
     await p.getByRole("button", { name: "More", exact: true }).click();
     await p.getByRole("menuitem", { name: what }).click();
     await drawn("EURUSD", n);

@@ -30,7 +30,11 @@ const approval = (page) => page.getByRole("group", { name: "Approval" });
 async function decision(page) {
   const id = /\/c\/([^/?]+)/.exec(page.url())[1];
   const text = await (await fetch(`${server.url}/api/conversations/${id}/events`)).text();
-  return text.split("\n").filter(Boolean).map((l) => JSON.parse(l)).findLast((e) => e.kind === "approval_given")?.body;
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((l) => JSON.parse(l))
+    .findLast((e) => e.kind === "approval_given")?.body;
 }
 
 test("a change shows its difference before it is allowed, by keyboard, and after", async () => {
@@ -39,7 +43,10 @@ test("a change shows its difference before it is allowed, by keyboard, and after
   await send(p, request);
   await approval(p).getByText("Status: final").waitFor();
   const rows = approval(p).getByRole("row");
-  assert.deepEqual((await rows.filter({ hasText: "Status:" }).allInnerTexts()).map((t) => t.replace(/\s+/g, " ").trim()), ["3 − removed: Status: draft", "3 + added: Status: final"]);
+  assert.deepEqual(
+    (await rows.filter({ hasText: "Status:" }).allInnerTexts()).map((t) => t.replace(/\s+/g, " ").trim()),
+    ["3 − removed: Status: draft", "3 + added: Status: final"],
+  );
   await shot(p, "approval");
   // In the empty question field the upward arrow leads to the card, where A allows.
   await p.getByRole("textbox", { name: "Your question" }).press("ArrowUp");
@@ -138,7 +145,10 @@ test("the files of the workspace, their lines and versions, and a change that is
   await p.getByRole("log").getByRole("region", { name: "Changes of README.md" }).waitFor();
   await p.getByRole("button", { name: "Undo this change" }).click();
   await p.getByText("Undone: README.md is as it was before.").waitFor();
-  await p.getByRole("list", { name: "Versions, the newest first" }).getByRole("button", { name: /^v3 ?Reverted by a person/ }).waitFor();
+  await p
+    .getByRole("list", { name: "Versions, the newest first" })
+    .getByRole("button", { name: /^v3 ?Reverted by a person/ })
+    .waitFor();
   await p.getByRole("tab", { name: "Content" }).click();
   await p.getByRole("region", { name: "Content of README.md" }).getByText("Status: draft").waitFor();
 
@@ -149,7 +159,10 @@ test("the files of the workspace, their lines and versions, and a change that is
 });
 
 test("a coder without a folder for its work is greyed, with what is missing", async () => {
-  const bare = await serve({ args: ["serve"], env: { FOOTNOTE_SOURCES: `shop=${path.join(server.folder, "shop.db")}` } });
+  const bare = await serve({
+    args: ["serve"],
+    env: { FOOTNOTE_SOURCES: `shop=${path.join(server.folder, "shop.db")}` },
+  });
   try {
     const p = await open(bare.url);
     await p.getByRole("button", { name: "Analyst" }).click();

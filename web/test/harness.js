@@ -20,7 +20,10 @@ export const binary = process.env.FOOTNOTE_BIN ?? path.join(root, "bin/footnote"
 export async function serve({ args = ["demo"], env = {}, data, listen = "127.0.0.1:0" } = {}) {
   const folder = data ?? (await mkdtemp(path.join(tmpdir(), "footnote-web-")));
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
-  const child = spawn(binary, [...args, "--data", folder, "--listen", listen], { env: { ...clean, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(binary, [...args, "--data", folder, "--listen", listen], {
+    env: { ...clean, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let err = "";
   child.stderr.on("data", (d) => (err = (err + d).slice(-20_000)));
   const url = await new Promise((resolve, reject) => {
@@ -57,11 +60,21 @@ let browser;
 
 /** The one browser of a test process. */
 export async function launch() {
-  const found = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => existsSync(p));
+  const found =
+    process.env.CHROMIUM ??
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => existsSync(p));
   if (!found) throw new Error("No Chromium: run scripts/setup.sh test, or name one in CHROMIUM.");
   browser ??= await chromium.launch({
     executablePath: found,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
   });
   return browser;
 }
@@ -76,15 +89,31 @@ export const phone = { width: 390, height: 844 };
 
 /** A page that is watched. `page.faults()` lists what it did wrong; `allow` are
  *  patterns of console messages that a test provokes. */
-export async function open(url, { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", ...options } = {}) {
+export async function open(
+  url,
+  { viewport = desktop, theme = "light", context: given, allow = [], motion = "reduce", ...options } = {},
+) {
   const b = await launch();
-  const context = given ?? (await b.newContext({ viewport, colorScheme: theme, reducedMotion: motion, locale: "en-US", timezoneId: "UTC", ...options }));
+  const context =
+    given ??
+    (await b.newContext({
+      viewport,
+      colorScheme: theme,
+      reducedMotion: motion,
+      locale: "en-US",
+      timezoneId: "UTC",
+      ...options,
+    }));
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const faults = [];
   const origin = new URL(url).origin;
   page.on("console", (m) => {
-    if ((m.type() === "error" || m.type() === "warning") && !allow.some((p) => p.test(m.text()) || p.test(m.location().url))) faults.push(`console: ${m.text()} (${m.location().url})`);
+    if (
+      (m.type() === "error" || m.type() === "warning") &&
+      !allow.some((p) => p.test(m.text()) || p.test(m.location().url))
+    )
+      faults.push(`console: ${m.text()} (${m.location().url})`);
   });
   page.on("pageerror", (e) => faults.push(`error: ${e.stack ?? e.message}`));
   page.on("request", (r) => {
@@ -114,7 +143,10 @@ export async function ask(page, question) {
 /** Waits until the turn of a question has ended. */
 export async function answered(page, question) {
   const turn = page.getByRole("article", { name: `Question: ${question}` }).last();
-  await turn.getByRole("button", { name: /Copy the answer|Answer again/ }).first().waitFor({ timeout: 60_000 }); // on a busy machine, too
+  await turn
+    .getByRole("button", { name: /Copy the answer|Answer again/ })
+    .first()
+    .waitFor({ timeout: 60_000 }); // on a busy machine, too
   return turn;
 }
 
@@ -142,7 +174,14 @@ export async function serveModel({ env = {}, scenario = "scenario.yaml", request
   };
   try {
     const upstream = late ? between.url : await begin(scenario);
-    const server = await serve({ env: { ANTHROPIC_BASE_URL: upstream, ANTHROPIC_API_KEY: "test-key-of-nobody", FOOTNOTE_MODEL: "claude-sonnet-5-5", ...env } });
+    const server = await serve({
+      env: {
+        ANTHROPIC_BASE_URL: upstream,
+        ANTHROPIC_API_KEY: "test-key-of-nobody",
+        FOOTNOTE_MODEL: "claude-sonnet-5-5",
+        ...env,
+      },
+    });
     stops.push(server.stop);
     if (late) await begin(await scenario(server.url));
     return { ...server, stop };
@@ -156,13 +195,18 @@ export async function serveModel({ env = {}, scenario = "scenario.yaml", request
 async function fakeModel(scenario) {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([k]) => !/^(ANTHROPIC|FOOTNOTE)_/.test(k)));
   const folder = await mkdtemp(path.join(tmpdir(), "footnote-web-"));
-  const model = spawn(binary, ["fake-model", "--scenario", path.join(import.meta.dirname, scenario), "--listen", "127.0.0.1:0", "--data", folder], {
-    env: clean,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const model = spawn(
+    binary,
+    ["fake-model", "--scenario", path.join(import.meta.dirname, scenario), "--listen", "127.0.0.1:0", "--data", folder],
+    {
+      env: clean,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const ended = new Promise((resolve) => model.on("exit", resolve));
   const address = await new Promise((resolve, reject) => {
-    let out = "", err = "";
+    let out = "",
+      err = "";
     model.stderr.on("data", (d) => (err += d));
     model.stdout.on("data", (d) => {
       out += d;
@@ -190,10 +234,14 @@ async function relay(requests) {
     req.on("end", () => {
       const body = Buffer.concat(chunks);
       requests.push(body.toString());
-      const up = http.request(new URL(req.url, target), { method: req.method, headers: { ...req.headers, host: new URL(target).host } }, (back) => {
-        res.writeHead(back.statusCode, back.headers);
-        back.pipe(res);
-      });
+      const up = http.request(
+        new URL(req.url, target),
+        { method: req.method, headers: { ...req.headers, host: new URL(target).host } },
+        (back) => {
+          res.writeHead(back.statusCode, back.headers);
+          back.pipe(res);
+        },
+      );
       up.on("error", () => res.destroy());
       res.on("close", () => up.destroy());
       up.end(body);
@@ -216,7 +264,10 @@ export async function line(target) {
     if (cut) return a.destroy();
     const b = net.connect(Number(port), hostname);
     open.add(a);
-    for (const [x, y] of [[a, b], [b, a]]) {
+    for (const [x, y] of [
+      [a, b],
+      [b, a],
+    ]) {
       x.pipe(y);
       x.on("error", () => y.destroy());
       x.on("close", () => (open.delete(a), y.destroy()));

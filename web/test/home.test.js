@@ -11,8 +11,17 @@ import { inBoth } from "./look.js";
 let server, folder;
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "footnote-home-"));
-  for (const name of ["shop", "depot"]) execFileSync(binary, ["seed-demo", path.join(folder, `${name}.db`), "--data", folder]);
-  server = await serve({ args: ["serve", "--source", `shop=${path.join(folder, "shop.db")}`, "--source", `depot=${path.join(folder, "depot.db")}`] });
+  for (const name of ["shop", "depot"])
+    execFileSync(binary, ["seed-demo", path.join(folder, `${name}.db`), "--data", folder]);
+  server = await serve({
+    args: [
+      "serve",
+      "--source",
+      `shop=${path.join(folder, "shop.db")}`,
+      "--source",
+      `depot=${path.join(folder, "depot.db")}`,
+    ],
+  });
 });
 after(async () => {
   await close();
@@ -71,7 +80,9 @@ test("while the server is away the page keeps what it showed, and recovers by it
       const p = await open(wire.url, { viewport, allow: away });
       await ask(p, "Share of orders by status");
       const wide = width === "1440";
-      const listed = p.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: "Share of orders by status" });
+      const listed = p
+        .getByRole("navigation", { name: "Conversations" })
+        .getByRole("link", { name: "Share of orders by status" });
       await p.goto(wire.url);
       // All of it has to be there before the line is cut: what was not loaded yet is the next test's.
       const begin = p.getByRole("region", { name: "Questions to begin with" }).getByRole("button");
@@ -87,7 +98,10 @@ test("while the server is away the page keeps what it showed, and recovers by it
       await p.getByRole("textbox", { name: "Your question" }).fill("Revenue by category");
       await inBoth(p, "home-away", Number(width));
       wire.mend();
-      await p.getByRole("status").getByText("The server does not answer.").waitFor({ state: "detached", timeout: 60_000 });
+      await p
+        .getByRole("status")
+        .getByText("The server does not answer.")
+        .waitFor({ state: "detached", timeout: 60_000 });
       await p.getByRole("button", { name: "Send", exact: true }).click();
       await p.getByRole("log").getByText("Revenue by category").first().waitFor();
       await p.done();

@@ -16,7 +16,10 @@ after(async () => {
   await server?.stop();
 });
 
-for (const [viewport, theme] of [[desktop, "light"], [phone, "dark"]]) {
+for (const [viewport, theme] of [
+  [desktop, "light"],
+  [phone, "dark"],
+]) {
   test(`a link shows its host and asks before it opens, ${theme}`, async () => {
     const page = await open(server.url, { viewport, theme });
     const opened = [];
@@ -27,7 +30,13 @@ for (const [viewport, theme] of [[desktop, "light"], [phone, "dark"]]) {
     await ask(page, "Give me links");
     const turn = page.getByRole("article", { name: "Question: Give me links" });
     const hosts = await turn.locator(".link-host").allInnerTexts();
-    assert.deepEqual(hosts.slice(0, 5), ["reports.example.org", "evil.test", "xn--80ak6aa92e.com", "plain.example.net", "someone@example.org"]);
+    assert.deepEqual(hosts.slice(0, 5), [
+      "reports.example.org",
+      "evil.test",
+      "xn--80ak6aa92e.com",
+      "plain.example.net",
+      "someone@example.org",
+    ]);
     assert.match(hosts[5], /^….{40}$/);
     assert.match(hosts[5], /\.belongs\.to\.evil\.test$/);
     assert.equal(await turn.getByRole("link").count(), 0, "an answer has a link that opens by itself");
@@ -43,7 +52,9 @@ for (const [viewport, theme] of [[desktop, "light"], [phone, "dark"]]) {
     await dialog.getByText("https://reports.example.org/2025?d=42", { exact: true }).waitFor();
     await shot(page, `links-asks-${theme}`);
     await page.evaluate(axe);
-    const faults = await page.evaluate(async () => (await globalThis.axe.run("dialog[open]")).violations.map((v) => `${v.id}: ${v.nodes[0].html}`));
+    const faults = await page.evaluate(async () =>
+      (await globalThis.axe.run("dialog[open]")).violations.map((v) => `${v.id}: ${v.nodes[0].html}`),
+    );
     assert.deepEqual(faults, []);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "hidden" });

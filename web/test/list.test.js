@@ -82,7 +82,10 @@ test("an address leads to a result, and back leads back", async () => {
   assert.equal(await p.getByRole("button", { name: "Send: this conversation cannot be reached" }).isDisabled(), true);
   await p.goBack();
   await p.getByRole("tab", { name: "SQL", selected: true }).waitFor();
-  assert.deepEqual(p.faults().filter((f) => !/404/.test(f)), []);
+  assert.deepEqual(
+    p.faults().filter((f) => !/404/.test(f)),
+    [],
+  );
   await p.context().close();
 });
 

@@ -17,13 +17,19 @@ function csv() {
   const lines = ["id,region,customer,amount,sold at"];
   for (let i = 0; i < rows; i++) {
     const day = new Date(Date.UTC(2025, 0, 1 + (i % 365)));
-    lines.push(`${i + 1},${regions[i % 4]},${canary(i)},${((i % 1000) / 4).toFixed(2)},${day.toISOString().slice(0, 10)}`);
+    lines.push(
+      `${i + 1},${regions[i % 4]},${canary(i)},${((i % 1000) / 4).toFixed(2)},${day.toISOString().slice(0, 10)}`,
+    );
   }
   return Buffer.from(lines.join("\n"));
 }
 
 const sales = { name: "sales.csv", mimeType: "text/csv", buffer: csv() };
-const few = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from("id,region,customer,amount\n1,North,Kanarie1x,2.5\n2,South,Kanarie2x,3.5\n") };
+const few = {
+  name: "sales.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from("id,region,customer,amount\n1,North,Kanarie1x,2.5\n2,South,Kanarie2x,3.5\n"),
+};
 const requests = [];
 let server;
 before(async () => {
@@ -37,7 +43,10 @@ after(async () => {
 async function openFile(page, file) {
   const chosen = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "File", exact: true }).click();
-  await page.getByRole("menuitem", { name: /Open in this browser/ }).or(page.getByRole("menuitemradio", { name: /Open in this browser/ })).click();
+  await page
+    .getByRole("menuitem", { name: /Open in this browser/ })
+    .or(page.getByRole("menuitemradio", { name: /Open in this browser/ }))
+    .click();
   await (await chosen).setFiles(file, { timeout: 60_000 });
 }
 
@@ -58,9 +67,14 @@ async function askAnd(page, question, button) {
     await asked(page).or(end).first().waitFor({ timeout: 60_000 });
     if (!(await asked(page).isVisible())) return shown;
     const title = await asked(page).innerText();
-    shown.push(...(await asked(page).getByRole("cell").allInnerTexts()), ...(await asked(page).getByRole("columnheader").allInnerTexts()));
+    shown.push(
+      ...(await asked(page).getByRole("cell").allInnerTexts()),
+      ...(await asked(page).getByRole("columnheader").allInnerTexts()),
+    );
     await asked(page).getByRole("button", { name: button }).click({ timeout: 60_000 });
-    await page.waitForFunction((t) => document.querySelector("[aria-label='Cells to send']")?.innerText !== t, title, { timeout: 60_000 });
+    await page.waitForFunction((t) => document.querySelector("[aria-label='Cells to send']")?.innerText !== t, title, {
+      timeout: 60_000,
+    });
   }
 }
 
@@ -77,7 +91,10 @@ async function kept() {
 async function audited(question) {
   for (;;) {
     const text = await readFile(path.join(server.folder, "audit.jsonl"), "utf8").catch(() => "");
-    const lines = text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+    const lines = text
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
     const line = lines.find((l) => l.user_question === question);
     if (line) return line.sql_queries_executed.map((sql, i) => [sql, line.query_results_summary[i].outcome]);
     await setTimeout(100); // the audit is written a moment after the answer
@@ -101,12 +118,19 @@ test("200,000 rows are asked and charted, and the answer survives a reload", asy
   await askAnd(page, "Sales by region", /^Send \d+ cells$/);
   const table = page.getByRole("tab", { name: "Table" });
   await table.click();
-  await page.getByRole("gridcell", { name: "North" }).or(page.getByRole("cell", { name: "North" })).first().waitFor();
+  await page
+    .getByRole("gridcell", { name: "North" })
+    .or(page.getByRole("cell", { name: "North" }))
+    .first()
+    .waitFor();
   await page.getByRole("tab", { name: "Chart" }).click();
   await page.locator("canvas, svg[aria-label], [role=graphics-document]").first().waitFor();
   await shot(page, "local-answer");
   await page.getByRole("button", { name: "What the model saw" }).click();
-  await page.getByRole("dialog", { name: "What the model saw" }).getByText(/"row_count":4/).waitFor();
+  await page
+    .getByRole("dialog", { name: "What the model saw" })
+    .getByText(/"row_count":4/)
+    .waitFor();
   await shot(page, "local-seen");
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).first().click();
   await page.reload();
@@ -148,7 +172,10 @@ test("with no cells allowed nothing of a row leaves the browser, however it is a
   assert.deepEqual(outcome("WITH x AS (SELECT 1) DELETE"), ["failed"]); // DuckDB cannot describe it
   assert.deepEqual(outcome("FROM read_csv"), ["refused"]); // DuckDB may not open files
   assert.equal(tried.length, 8, JSON.stringify(tried)); // transforms try no statement
-  await page.getByRole("button", { name: /queries|steps|transform/ }).first().click();
+  await page
+    .getByRole("button", { name: /queries|steps|transform/ })
+    .first()
+    .click();
   await shot(page, "local-no-cells");
   await page.done();
 });
@@ -168,7 +195,11 @@ test("exactly the cells that were shown are sent, and no more", async () => {
   assert.ok(seen > 0 && seen <= 10 + 10 + 2 + 3 + 3, `the model saw ${seen} customers`);
   const stored = canaries(await kept());
   assert.ok(stored > 0 && stored <= seen, `the search finds ${stored} of the ${seen} customers that were allowed`);
-  assert.match(sent, /\{\\*"result\\*":\\*"r\d+\\*",\\*"columns\\*":\[\\*"out\\*"\],\\*"rows\\*":\[\[0\]\]/, "the sandbox let a request out");
+  assert.match(
+    sent,
+    /\{\\*"result\\*":\\*"r\d+\\*",\\*"columns\\*":\[\\*"out\\*"\],\\*"rows\\*":\[\[0\]\]/,
+    "the sandbox let a request out",
+  );
   await page.done();
 });
 
@@ -180,7 +211,10 @@ test("a query that is stopped ends, and the next one works", async () => {
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByRole("button", { name: "Stop" }).click();
   const turn = page.getByRole("article", { name: "Question: A slow one" });
-  await turn.getByText(/[Ss]topped/).first().waitFor();
+  await turn
+    .getByText(/[Ss]topped/)
+    .first()
+    .waitFor();
   await askAnd(page, "Sales by region", "Send none");
   await page.getByText("The regions are compared in the chart.").first().waitFor();
   await page.done();
@@ -239,7 +273,13 @@ test("the sandbox reaches nothing", async () => {
         const w = new Worker(`/assets/${script}`, { type: "module" });
         w.onmessage = (e) => e.data.ready || resolve(e.data);
         w.postMessage({ code: "return data.map((r) => ({ twice: r.a * 2, all: allSteps.length }))" });
-        w.postMessage({ source: 1, steps: [{ columns: ["a"], rows: [] }, { columns: ["a"], rows: [[21]] }] });
+        w.postMessage({
+          source: 1,
+          steps: [
+            { columns: ["a"], rows: [] },
+            { columns: ["a"], rows: [[21]] },
+          ],
+        });
       }),
     script,
   );
@@ -248,10 +288,18 @@ test("the sandbox reaches nothing", async () => {
 });
 
 const odd = {
-  "umsätze.csv": Buffer.from("\ufeffPLZ;Ort;Umsatz;Datum\r\n01067;Dresden;1.234,50;31.01.2025\r\n80331;\"München; Mitte\";12,25;01.02.2025\r\n", "utf8"),
+  "umsätze.csv": Buffer.from(
+    '\ufeffPLZ;Ort;Umsatz;Datum\r\n01067;Dresden;1.234,50;31.01.2025\r\n80331;"München; Mitte";12,25;01.02.2025\r\n',
+    "utf8",
+  ),
   "latin.csv": Buffer.from("Stadt;Wert\nK\xf6ln;1,5\nBonn;2,5\n", "latin1"),
   "tabs.tsv": Buffer.from("a\tb\n1\tx\n2\ty\n"),
-  "records.json": Buffer.from(JSON.stringify([{ id: 1, at: "2025-01-02T03:04:05Z", who: { name: "A", tags: ["x"] } }, { id: 2, at: null, who: { name: "B" } }])),
+  "records.json": Buffer.from(
+    JSON.stringify([
+      { id: 1, at: "2025-01-02T03:04:05Z", who: { name: "A", tags: ["x"] } },
+      { id: 2, at: null, who: { name: "B" } },
+    ]),
+  ),
   "lines.jsonl": Buffer.from('{"n":1}\n{"n":2.5}\n'),
 };
 
@@ -260,9 +308,12 @@ async function workbook() {
   const { zipSync, strToU8 } = await import("../ui/node_modules/fflate/esm/index.mjs");
   const files = {
     "xl/workbook.xml": '<workbook><sheets><sheet name="One" sheetId="1" r:id="rId1"/></sheets></workbook>',
-    "xl/_rels/workbook.xml.rels": '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
-    "xl/sharedStrings.xml": "<sst><si><t>Sales &amp; more</t></si><si><t>Name</t></si><si><t>Day</t></si><si><t>Amount</t></si><si><t>Paid</t></si><si><r><t>A</t></r><r><t>nna</t></r></si></sst>",
-    "xl/styles.xml": '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="dd/mm/yyyy"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>',
+    "xl/_rels/workbook.xml.rels":
+      '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
+    "xl/sharedStrings.xml":
+      "<sst><si><t>Sales &amp; more</t></si><si><t>Name</t></si><si><t>Day</t></si><si><t>Amount</t></si><si><t>Paid</t></si><si><r><t>A</t></r><r><t>nna</t></r></si></sst>",
+    "xl/styles.xml":
+      '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="dd/mm/yyyy"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>',
     "xl/worksheets/sheet1.xml": `<worksheet><sheetData>
       <row r="1"><c r="A1" t="s"><v>0</v></c></row>
       <row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="s"><v>2</v></c><c r="D3" t="s"><v>3</v></c><c r="E3" t="s"><v>4</v></c></row>
@@ -278,7 +329,11 @@ test("files of all kinds", async () => {
   const chosen = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "File", exact: true }).click();
   await page.getByRole("menuitem", { name: /Open in this browser/ }).click();
-  const all = { ...odd, "book.xlsx": await workbook(), "snappy.parquet": await readFile(path.join(import.meta.dirname, "files/snappy.parquet")) };
+  const all = {
+    ...odd,
+    "book.xlsx": await workbook(),
+    "snappy.parquet": await readFile(path.join(import.meta.dirname, "files/snappy.parquet")),
+  };
   await (await chosen).setFiles(Object.entries(all).map(([name, buffer]) => ({ name, mimeType: "", buffer })));
   const columns = async (name) => {
     await files(page).getByRole("button", { name, exact: true }).click();
@@ -293,7 +348,12 @@ test("files of all kinds", async () => {
   assert.deepEqual(await columns("umsätze.csv"), ["PLZ varchar", "Ort varchar", "Umsatz double", "Datum date"]);
   assert.deepEqual(await columns("latin.csv"), ["Stadt varchar", "Wert double"]);
   assert.deepEqual(await columns("tabs.tsv"), ["a bigint", "b varchar"]);
-  assert.deepEqual(await columns("records.json"), ["id bigint", "at timestamp", "who.name varchar", "who.tags varchar"]);
+  assert.deepEqual(await columns("records.json"), [
+    "id bigint",
+    "at timestamp",
+    "who.name varchar",
+    "who.tags varchar",
+  ]);
   assert.deepEqual(await columns("lines.jsonl"), ["n double"]);
   assert.deepEqual(await columns("book.xlsx"), ["Name varchar", "Day date", "Amount double", "Paid boolean"]);
   assert.deepEqual(await columns("snappy.parquet"), ["id bigint", "name varchar", "day date", "amount double"]);
@@ -322,7 +382,9 @@ test("a question waits for its file, and a reload keeps asking the file", async 
   await answered(page, "Sales by region");
   // A closed file is asked no more.
   await page.goto(server.url);
-  await files(page).getByRole("button", { name: `Close ${few.name}` }).click();
+  await files(page)
+    .getByRole("button", { name: `Close ${few.name}` })
+    .click();
   await page.reload();
   await page.getByRole("button", { name: /^(shop|All data)$/ }).waitFor();
   await page.done();
@@ -332,7 +394,9 @@ test("a choice holds for its conversation, can be changed, and is asked anew in 
   const page = await open(server.url);
   await openFile(page, sales);
   await ready(page, "200,000 rows");
-  await files(page).getByText(/id, region, customer, amount, sold at. No cells/).waitFor();
+  await files(page)
+    .getByText(/id, region, customer, amount, sold at. No cells/)
+    .waitFor();
   await page.getByRole("textbox", { name: "Your question" }).fill("Sales by region");
   await page.getByRole("button", { name: "Send" }).click();
   // By keyboard alone, and after a reload: the question is still there.

@@ -5,7 +5,9 @@ import { ask, close, open, serve, shot } from "./harness.js";
 
 const lines = ["order id,region,customer,amount,sold at"];
 for (let i = 0; i < 5000; i++) {
-  lines.push(`${i + 1},${["North", "South", "East"][i % 3]},customer ${i % 700},${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`);
+  lines.push(
+    `${i + 1},${["North", "South", "East"][i % 3]},customer ${i % 700},${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`,
+  );
 }
 const sales = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) };
 
@@ -52,17 +54,37 @@ test("honest questions over a local file, whose answers are made in the page", a
   assert.doesNotMatch(leaves(), /North|customer \d|49\.5/);
   // Each figure has its footnote, which is a cell of this browser.
   const total = page.getByRole("article", { name: "Question: total amount by region" });
-  await total.getByRole("table").getByRole("button", { name: /footnote/ }).first().click();
-  await page.getByRole("dialog", { name: /Footnote of/ }).getByText(/North/).first().waitFor();
+  await total
+    .getByRole("table")
+    .getByRole("button", { name: /footnote/ })
+    .first()
+    .click();
+  await page
+    .getByRole("dialog", { name: /Footnote of/ })
+    .getByText(/North/)
+    .first()
+    .waitFor();
   await shot(page, "local-offline");
   await page.keyboard.press("Escape");
   await page.reload();
-  await page.getByRole("article", { name: "Question: total amount by region" }).getByText("North").first().waitFor({ timeout: 60_000 });
+  await page
+    .getByRole("article", { name: "Question: total amount by region" })
+    .getByText("North")
+    .first()
+    .waitFor({ timeout: 60_000 });
   await page.done();
 });
 
-const people = Array.from({ length: 40 }, (_, i) => ({ name: `Zanzibar${i}q Okonkwo${i}q`, city: `Ouagadougou${i % 4}q`, salary: 7_310_011 + i * 1_009 }));
-const salaries = { name: "staff.csv", mimeType: "text/csv", buffer: Buffer.from(["name,city,salary", ...people.map((p) => `${p.name},${p.city},${p.salary}`)].join("\n")) };
+const people = Array.from({ length: 40 }, (_, i) => ({
+  name: `Zanzibar${i}q Okonkwo${i}q`,
+  city: `Ouagadougou${i % 4}q`,
+  salary: 7_310_011 + i * 1_009,
+}));
+const salaries = {
+  name: "staff.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from(["name,city,salary", ...people.map((p) => `${p.name},${p.city},${p.salary}`)].join("\n")),
+};
 
 test("no cell of a file leaves the browser, whatever is asked and done", async () => {
   const page = await open(server.url, { allow: [/Failed to load resource/] });
@@ -92,19 +114,30 @@ test("no cell of a file leaves the browser, whatever is asked and done", async (
   await turn.getByText("Zanzibar").first().waitFor();
   await turn.getByRole("button", { name: "Good answer" }).click();
   await page.keyboard.press("Escape");
-  await turn.getByRole("button", { name: /^(salary by name|r1)/ }).first().click();
+  await turn
+    .getByRole("button", { name: /^(salary by name|r1)/ })
+    .first()
+    .click();
   await page.getByRole("tab", { name: "Table" }).click();
-  await page.getByRole("gridcell", { name: /Zanzibar/ }).first().waitFor();
+  await page
+    .getByRole("gridcell", { name: /Zanzibar/ })
+    .first()
+    .waitFor();
   const saved = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download" }).click();
   await page.getByRole("menuitem", { name: /CSV/ }).first().click();
   await saved;
   await page.reload();
-  await page.getByRole("article", { name: "Question: salary by name" }).getByText("Zanzibar").first().waitFor({ timeout: 60_000 });
+  await page
+    .getByRole("article", { name: "Question: salary by name" })
+    .getByText("Zanzibar")
+    .first()
+    .waitFor({ timeout: 60_000 });
   const sent = leaves();
   assert.match(sent, /"rows":\[\]/, "no result was sent at all");
   for (const p of people) {
-    for (const secret of [p.name.split(" ")[0], p.name.split(" ")[1], p.city, String(p.salary)]) assert.ok(!sent.includes(secret), `${secret} left the browser`);
+    for (const secret of [p.name.split(" ")[0], p.name.split(" ")[1], p.city, String(p.salary)])
+      assert.ok(!sent.includes(secret), `${secret} left the browser`);
   }
   await page.done();
 });

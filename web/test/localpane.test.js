@@ -9,7 +9,10 @@ import { answered, ask, close, desktop, open, phone, serve } from "./harness.js"
 import { check, inBoth } from "./look.js";
 
 const lines = ["region,customer,amount,sold at"];
-for (let i = 0; i < 600; i++) lines.push(`${["North", "South", "=1+1"][i % 3]},Kanarie${i}x,${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`);
+for (let i = 0; i < 600; i++)
+  lines.push(
+    `${["North", "South", "=1+1"][i % 3]},Kanarie${i}x,${i % 100},2025-${String(1 + (i % 12)).padStart(2, "0")}-15`,
+  );
 const sales = { name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) };
 
 let server;
@@ -44,7 +47,12 @@ async function kept() {
 /** The first file of an archive whose name matches. */
 function unzipped(data, name) {
   for (let at = 0; (at = data.indexOf(Buffer.from("PK\x01\x02", "latin1"), at)) >= 0; at += 46) {
-    const [method, size, nameLength, offset] = [data.readUInt16LE(at + 10), data.readUInt32LE(at + 20), data.readUInt16LE(at + 28), data.readUInt32LE(at + 42)];
+    const [method, size, nameLength, offset] = [
+      data.readUInt16LE(at + 10),
+      data.readUInt32LE(at + 20),
+      data.readUInt16LE(at + 28),
+      data.readUInt32LE(at + 42),
+    ];
     if (!name.test(data.toString("utf8", at + 46, at + 46 + nameLength))) continue;
     const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
     const packed = data.subarray(start, start + size);
@@ -61,7 +69,10 @@ test("a local statement is edited and run again in the browser; its rows are wri
   await write(page, "SELECT nothing FROM sales");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("alert").getByText(/nothing/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/nothing/)
+    .waitFor();
   await check(page, "local-sql-error");
   await write(page, "SELECT customer, region, amount FROM sales ORDER BY amount, customer");
   await page.keyboard.press("ControlOrMeta+Enter");
@@ -89,12 +100,18 @@ test("a local statement is edited and run again in the browser; its rows are wri
   // It is in the log without its rows, and is worked out again after a reload.
   assert.doesNotMatch(await kept(), /Kanarie\d+x/);
   await page.reload();
-  await page.getByText(/v2, by you/).first().waitFor();
+  await page
+    .getByText(/v2, by you/)
+    .first()
+    .waitFor();
   await cell.waitFor({ timeout: 60_000 });
   // Without the file it says where the rows are.
   await files(page).getByRole("button", { name: "Close sales.csv" }).click();
   await page.reload();
-  await page.getByRole("note").getByText(/The 600 rows of this result are in a file that is not open/).waitFor();
+  await page
+    .getByRole("note")
+    .getByText(/The 600 rows of this result are in a file that is not open/)
+    .waitFor();
   await page.getByRole("tab", { name: "SQL" }).click();
   await page.getByText("Open the file again to run it.").waitFor();
   await check(page, "local-hidden");
@@ -134,10 +151,18 @@ test("a query that waits goes on after a reload, in the page or once its file is
 
 test("a table of a file is named with @", async () => {
   const page = await open(server.url);
-  await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "returns.csv", mimeType: "text/csv", buffer: Buffer.from("region,amount\nNorth,3\nSouth,4\n") }]);
+  await page
+    .locator('input[aria-label="File to open"]')
+    .setInputFiles([
+      sales,
+      { name: "returns.csv", mimeType: "text/csv", buffer: Buffer.from("region,amount\nNorth,3\nSouth,4\n") },
+    ]);
   await files(page).getByText("2 rows").waitFor({ timeout: 60_000 });
   const field = page.getByRole("textbox", { name: "Your question" });
-  for (const [name, figure] of [["returns", "7"], ["sales", "29,700"]]) {
+  for (const [name, figure] of [
+    ["returns", "7"],
+    ["sales", "29,700"],
+  ]) {
     await field.pressSequentially(`total amount @${name.slice(0, 3)}`);
     await page.getByRole("option", { name: new RegExp(`^${name}`), selected: true }).waitFor();
     await page.keyboard.press("Enter");
@@ -145,7 +170,9 @@ test("a table of a file is named with @", async () => {
     const turn = await answered(page, `total amount ${name}`);
     await turn.getByText(figure, { exact: true }).first().waitFor();
   }
-  const log = await (await fetch(`${server.url}/api/conversations/${/\/c\/([^/?]+)/.exec(page.url())[1]}/events`)).text();
+  const log = await (
+    await fetch(`${server.url}/api/conversations/${/\/c\/([^/?]+)/.exec(page.url())[1]}/events`)
+  ).text();
   assert.match(log, /The user means this table: returns\./);
   assert.match(log, /The user means this table: sales\./);
   await page.done();
@@ -162,7 +189,9 @@ test("a file that is dropped on a conversation about other data does not end it"
     page.evaluate((name) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File(["region,amount\nNorth,3\n"], name));
-      const events = ["dragover", "drop"].map((type) => new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      const events = ["dragover", "drop"].map(
+        (type) => new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }),
+      );
       return events.map((e) => !document.body.dispatchEvent(e));
     }, name);
   assert.deepEqual(await taken("picture.gif"), [true, true]);
@@ -185,15 +214,29 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
   test(`local files, at ${width}`, async () => {
     const page = await open(server.url, { viewport });
     const see = (name) => inBoth(page, name, width);
-    const wide = [Array.from({ length: 80 }, (_, i) => `measurement number ${i} of the station`).join(","), Array.from({ length: 80 }, (_, i) => i).join(",")].join("\n");
-    await page.locator('input[aria-label="File to open"]').setInputFiles([sales, { name: "wide.csv", mimeType: "", buffer: Buffer.from(wide) }, { name: "broken.xlsx", mimeType: "", buffer: Buffer.from("not one") }]);
-    await files(page).getByRole("alert").getByText("broken.xlsx: This is no XLSX workbook").waitFor({ timeout: 60_000 });
+    const wide = [
+      Array.from({ length: 80 }, (_, i) => `measurement number ${i} of the station`).join(","),
+      Array.from({ length: 80 }, (_, i) => i).join(","),
+    ].join("\n");
+    await page
+      .locator('input[aria-label="File to open"]')
+      .setInputFiles([
+        sales,
+        { name: "wide.csv", mimeType: "", buffer: Buffer.from(wide) },
+        { name: "broken.xlsx", mimeType: "", buffer: Buffer.from("not one") },
+      ]);
+    await files(page)
+      .getByRole("alert")
+      .getByText("broken.xlsx: This is no XLSX workbook")
+      .waitFor({ timeout: 60_000 });
     await see("local-home");
     await files(page).getByRole("button", { name: "wide.csv", exact: true }).click();
     await page.getByRole("dialog").getByText("measurement number 79 of the station").waitFor();
     await see("local-about");
     await page.keyboard.press("Escape");
-    await files(page).getByRole("button", { name: /^Cells|No cells leave/ }).click();
+    await files(page)
+      .getByRole("button", { name: /^Cells|No cells leave/ })
+      .click();
     await see("local-allowance");
     await page.keyboard.press("Escape");
     await files(page).getByRole("button", { name: "Close wide.csv" }).click();
@@ -205,7 +248,12 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await see("local-seen");
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
-    if (viewport === phone) await page.getByRole("log").getByRole("button", { name: /^total amount by region|r\d+ .*rows/ }).first().click();
+    if (viewport === phone)
+      await page
+        .getByRole("log")
+        .getByRole("button", { name: /^total amount by region|r\d+ .*rows/ })
+        .first()
+        .click();
     for (const tab of ["Chart", "Table", "SQL"]) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByRole("tabpanel").locator(".chart[data-drawn], [role=grid]").first().waitFor();

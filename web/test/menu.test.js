@@ -77,7 +77,10 @@ test("equal titles are told apart by their time, and a question mark lists the k
     await ask(p, "Average order value");
   }
   const list = p.getByRole("navigation", { name: "Conversations" });
-  await list.getByRole("link", { name: /^Average order value \d\d:\d\d$/ }).nth(1).waitFor();
+  await list
+    .getByRole("link", { name: /^Average order value \d\d:\d\d$/ })
+    .nth(1)
+    .waitFor();
   await p.getByRole("button", { name: "Copy the answer" }).focus();
   await p.keyboard.press("?");
   await p.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
@@ -94,7 +97,12 @@ test("the rows that an answer leaves out are one click away", async () => {
     assert.equal(await table.getByRole("row").count(), 13);
     await all.click();
     await p.waitForURL(/\/r\d+\?view=table$/);
-    await p.getByRole("tabpanel").getByText("5,783", { exact: false }).or(p.getByRole("tabpanel").getByText("2025-05")).first().waitFor();
+    await p
+      .getByRole("tabpanel")
+      .getByText("5,783", { exact: false })
+      .or(p.getByRole("tabpanel").getByText("2025-05"))
+      .first()
+      .waitFor();
     await p.done();
   }
 });

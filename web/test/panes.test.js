@@ -7,7 +7,10 @@ import { ask, close, desktop, open, phone, serve, serveModel, shot } from "./har
 import { assertShort, tasks, yardstick } from "./tasks.js";
 
 let server;
-before(async () => (server = await serve({ env: { FOOTNOTE_LIMITS_QUERY_ROWS: "200000", FOOTNOTE_LIMITS_QUERY_BYTES: "67108864" } })));
+before(
+  async () =>
+    (server = await serve({ env: { FOOTNOTE_LIMITS_QUERY_ROWS: "200000", FOOTNOTE_LIMITS_QUERY_BYTES: "67108864" } })),
+);
 after(async () => {
   await server?.stop();
   await close();
@@ -34,7 +37,14 @@ function unzip(data) {
   const count = data.readUInt16LE(at + 10);
   at = data.readUInt32LE(at + 16);
   for (let i = 0; i < count; i++) {
-    const [method, size, nameLength, extra, comment, offset] = [data.readUInt16LE(at + 10), data.readUInt32LE(at + 20), data.readUInt16LE(at + 28), data.readUInt16LE(at + 30), data.readUInt16LE(at + 32), data.readUInt32LE(at + 42)];
+    const [method, size, nameLength, extra, comment, offset] = [
+      data.readUInt16LE(at + 10),
+      data.readUInt32LE(at + 20),
+      data.readUInt16LE(at + 28),
+      data.readUInt16LE(at + 30),
+      data.readUInt16LE(at + 32),
+      data.readUInt32LE(at + 42),
+    ];
     const name = data.toString("utf8", at + 46, at + 46 + nameLength);
     const start = offset + 30 + data.readUInt16LE(offset + 26) + data.readUInt16LE(offset + 28);
     const packed = data.subarray(start, start + size);
@@ -49,9 +59,16 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     test(`a series over months is a line, its kind can be changed, ${theme} at ${width}`, async () => {
       const p = await open(server.url, { viewport, theme });
       await ask(p, "Revenue by month");
-      if (viewport === phone) await p.getByRole("log").getByRole("button", { name: /^Revenue by month/ }).click();
+      if (viewport === phone)
+        await p
+          .getByRole("log")
+          .getByRole("button", { name: /^Revenue by month/ })
+          .click();
       const chart = await drawn(p);
-      assert.match(await chart.getAttribute("aria-label"), /Line chart of revenue by month; 18 values from May 2025 to Oct 2026/);
+      assert.match(
+        await chart.getAttribute("aria-label"),
+        /Line chart of revenue by month; 18 values from May 2025 to Oct 2026/,
+      );
       assert.equal(await p.getByRole("radio", { name: "Line" }).getAttribute("aria-checked"), "true");
       await chart.getByText("Jan 2026", { exact: true }).waitFor();
       await shot(p, `chart-line-${theme}-${width}`);
@@ -69,9 +86,16 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
       await p.keyboard.press("End");
       await p.getByRole("tabpanel").getByRole("status").getByText("16,682.20").waitFor();
       // The labels of the months do not touch.
-      const boxes = await p.locator(".chart .role-axis-label text").evaluateAll((all) => all.filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(",")).map((t) => t.getBoundingClientRect()).map((r) => [r.left, r.right]));
+      const boxes = await p.locator(".chart .role-axis-label text").evaluateAll((all) =>
+        all
+          .filter((t) => /\d{4}$/.test(t.textContent) && !t.textContent.includes(","))
+          .map((t) => t.getBoundingClientRect())
+          .map((r) => [r.left, r.right]),
+      );
       assert.ok(boxes.length >= 2, `${boxes.length} labels`);
-      boxes.sort((a, b) => a[0] - b[0]).reduce((before, now) => (assert.ok(now[0] > before[1], `${before} touches ${now}`), now));
+      boxes
+        .sort((a, b) => a[0] - b[0])
+        .reduce((before, now) => (assert.ok(now[0] > before[1], `${before} touches ${now}`), now));
       await p.done();
     });
   }
@@ -106,7 +130,10 @@ test("a statement is edited, run again, and what quotes the first version says s
   // An error says where it is.
   await write(p, sql.replace("GROUP BY", "GROUPED BY"));
   await p.getByRole("button", { name: "Run", exact: true }).click();
-  await p.getByRole("alert").getByText(/Line \d+, column \d+:/).waitFor();
+  await p
+    .getByRole("alert")
+    .getByText(/Line \d+, column \d+:/)
+    .waitFor();
   await shot(p, "sql-error");
   // What can be completed comes from the schema.
   await write(p, "SELECT orders.sta");
@@ -125,7 +152,10 @@ test("a statement is edited, run again, and what quotes the first version says s
   await note.getByText("The text above quotes v1").waitFor();
   assert.ok((await p.locator(".note-stale").count()) > 2);
   await p.locator(".note-stale").first().click();
-  await p.getByRole("dialog").getByText(/newer version/).waitFor();
+  await p
+    .getByRole("dialog")
+    .getByText(/newer version/)
+    .waitFor();
   await shot(p, "stale");
   await p.keyboard.press("Escape");
   // All of it is in the log: it survives a reload.
@@ -155,7 +185,10 @@ test("100,000 rows are scrolled, sorted and copied", async () => {
   await ask(p, "How many orders are there?");
   await p.getByRole("tab", { name: "SQL" }).click();
   await p.getByRole("textbox", { name: "SQL" }).getByText("SELECT").waitFor();
-  await write(p, "SELECT a.id * 1000 + b.id AS n, a.status, CASE WHEN b.id % 7 = 0 THEN NULL ELSE a.total END AS total FROM orders a CROSS JOIN orders b LIMIT 100000");
+  await write(
+    p,
+    "SELECT a.id * 1000 + b.id AS n, a.status, CASE WHEN b.id % 7 = 0 THEN NULL ELSE a.total END AS total FROM orders a CROSS JOIN orders b LIMIT 100000",
+  );
   await p.getByRole("button", { name: "Run", exact: true }).click();
   await p.getByRole("button", { name: "v2, by you", exact: true }).waitFor();
   await p.getByRole("tab", { name: "Table" }).click();
@@ -198,14 +231,20 @@ test("XLSX and CSV hold the rows", async () => {
   await ask(p, "Revenue by month");
   await p.getByRole("tab", { name: "Table" }).click();
   for (const [name, check] of [
-    ["Excel (XLSX)", (data) => {
-      const files = unzip(data);
-      const sheet = Object.entries(files).find(([n]) => n.startsWith("xl/worksheets/"))[1];
-      assert.match(sheet, /<v>16682\.2<\/v>/);
-      assert.equal(sheet.match(/<row /g).length, 19);
-      assert.ok(files["[Content_Types].xml"]);
-    }],
-    ["CSV", (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue\r?\n2025-05,5769\.38\r?\n/)],
+    [
+      "Excel (XLSX)",
+      (data) => {
+        const files = unzip(data);
+        const sheet = Object.entries(files).find(([n]) => n.startsWith("xl/worksheets/"))[1];
+        assert.match(sheet, /<v>16682\.2<\/v>/);
+        assert.equal(sheet.match(/<row /g).length, 19);
+        assert.ok(files["[Content_Types].xml"]);
+      },
+    ],
+    [
+      "CSV",
+      (data) => assert.match(data.toString("utf8").replace(/^\ufeff/, ""), /^month,revenue\r?\n2025-05,5769\.38\r?\n/),
+    ],
   ]) {
     await p.getByRole("button", { name: "Download" }).click();
     const [saved] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name }).click()]);
@@ -225,12 +264,18 @@ test("a footnote that was worked out shows its cells and its arithmetic", async 
     const popover = p.getByRole("dialog", { name: "Footnote of 12.7%" });
     await popover.getByText(/71 ÷ 63 − 1 = 12.6984%/).waitFor();
     const cells = popover.getByRole("table", { name: "Cells that were used" });
-    assert.deepEqual((await cells.getByRole("row").allTextContents()).map((t) => t.replace(/\s+/g, " ")), ["orders, 2026-10 of r171", "orders, 2026-09 of r163"]);
+    assert.deepEqual(
+      (await cells.getByRole("row").allTextContents()).map((t) => t.replace(/\s+/g, " ")),
+      ["orders, 2026-10 of r171", "orders, 2026-09 of r163"],
+    );
     await popover.getByText("GROUP BY").waitFor();
     await shot(p, "footnote-formula");
     // P goes back, to a cell; Escape closes, and the focus is on its number.
     await p.keyboard.press("p");
-    await p.getByRole("dialog", { name: /^Footnote of/ }).getByRole("cell", { name: "63" }).waitFor();
+    await p
+      .getByRole("dialog", { name: /^Footnote of/ })
+      .getByRole("cell", { name: "63" })
+      .waitFor();
     await p.keyboard.press("n");
     await popover.waitFor();
     await p.keyboard.press("Escape");
@@ -241,7 +286,10 @@ test("a footnote that was worked out shows its cells and its arithmetic", async 
     await p.getByRole("button", { name: "In the table" }).click();
     await p.waitForURL(/view=table&at=1%2Corders/);
     assert.equal(await p.locator('[role=gridcell][aria-current="true"]').textContent(), "71");
-    await log.getByTitle(/No cell was found|no cell/i).getByText("4711").waitFor();
+    await log
+      .getByTitle(/No cell was found|no cell/i)
+      .getByText("4711")
+      .waitFor();
     await p.done();
   } finally {
     await thinking.stop();
@@ -258,7 +306,10 @@ test("tables are looked through before asking", async () => {
   await values.getByText("delivered").waitFor();
   await values.getByText("762").waitFor();
   await p.getByRole("button", { name: "Sample rows" }).click();
-  await p.getByRole("table", { name: "Sample rows of orders" }).getByRole("columnheader", { name: "customer_id" }).waitFor();
+  await p
+    .getByRole("table", { name: "Sample rows of orders" })
+    .getByRole("columnheader", { name: "customer_id" })
+    .waitFor();
   await shot(p, "data-orders");
   await p.getByRole("button", { name: /^customer_id/ }).click();
   await p.getByRole("button", { name: "refers to customers.id" }).click();

@@ -64,7 +64,10 @@ test("a question of the model is answered by a click, after a reload too", async
 test("a table is named with @, by keyboard", async () => {
   const p = await open(server.url);
   const field = p.getByRole("textbox", { name: "Your question" });
-  await p.getByRole("button", { name: /shop|data/i }).first().waitFor();
+  await p
+    .getByRole("button", { name: /shop|data/i })
+    .first()
+    .waitFor();
   await field.pressSequentially("How many @ord");
   await p.getByRole("option", { name: /^order_items/ }).waitFor();
   await p.keyboard.press("ArrowDown");
@@ -87,7 +90,10 @@ test("what it cost is seen below the answer, beside the composer, and in the set
   await send(p, "quick, please");
   const turn = await answered(p, "quick, please");
   await turn.getByText(/tokens · \$0\.\d+/).waitFor();
-  await p.getByTitle("What this conversation cost, and what is left").getByText(/^\$0\.\d+/).waitFor();
+  await p
+    .getByTitle("What this conversation cost, and what is left")
+    .getByText(/^\$0\.\d+/)
+    .waitFor();
   await p.getByRole("button", { name: /machine/ }).click();
   await p.getByRole("menuitem", { name: "Usage and settings" }).click();
   const dialog = p.getByRole("dialog", { name: "Usage and settings" });
@@ -102,7 +108,10 @@ test("an export opens by itself, with its footnotes, and asks nobody for anythin
   await send(p, "Revenue by month");
   await answered(p, "Revenue by month");
   await p.getByRole("button", { name: "This conversation" }).click();
-  const [download] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name: /^Export/ }).click()]);
+  const [download] = await Promise.all([
+    p.waitForEvent("download"),
+    p.getByRole("menuitem", { name: /^Export/ }).click(),
+  ]);
   assert.match(download.suggestedFilename(), /\.html$/);
   const copy = await p.context().newPage();
   const asked = [];
@@ -126,7 +135,10 @@ test("a table is taken away as a workbook", async () => {
   await send(p, "Revenue by month");
   await answered(p, "Revenue by month");
   await p.getByRole("button", { name: "Download" }).click();
-  const [download] = await Promise.all([p.waitForEvent("download"), p.getByRole("menuitem", { name: "Excel (XLSX)" }).click()]);
+  const [download] = await Promise.all([
+    p.waitForEvent("download"),
+    p.getByRole("menuitem", { name: "Excel (XLSX)" }).click(),
+  ]);
   assert.match(download.suggestedFilename(), /\.xlsx$/);
   const bytes = await readFile(await download.path());
   assert.equal(bytes.subarray(0, 2).toString(), "PK");

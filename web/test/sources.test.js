@@ -13,7 +13,12 @@ after(async () => {
 });
 
 const csv = (name, rows) => ({ name, mimeType: "text/csv", buffer: Buffer.from(rows.join("\n")) });
-const sales = csv("sales.csv", ["region,product,units,revenue", "North,Lamp,4,80", "South,Lamp,1,20", "South,Desk,2,300"]);
+const sales = csv("sales.csv", [
+  "region,product,units,revenue",
+  "North,Lamp,4,80",
+  "South,Lamp,1,20",
+  "South,Desk,2,300",
+]);
 const visits = csv("visits.csv", ["page,visitors", "home,5", "about,2"]);
 
 async function upload(p, file) {
@@ -31,7 +36,10 @@ test("an uploaded file is asked, also after a reload and until it is deleted", a
   await picker(p, "market").or(picker(p, "shop")).or(picker(p, "All data")).first().waitFor();
   await upload(p, sales);
   await picker(p, "sales").waitFor();
-  await p.getByRole("button", { name: /units|revenue|region/i }).first().waitFor(); // suggestions of the file
+  await p
+    .getByRole("button", { name: /units|revenue|region/i })
+    .first()
+    .waitFor(); // suggestions of the file
   let turn = await ask(p, "total units by product").then(() => p.getByRole("article").last());
   await turn.getByText("from sales", { exact: true }).waitFor();
   await home(p);

@@ -20,7 +20,9 @@ const watch = (page) =>
   page.addInitScript(() => {
     window.shifts = [];
     new PerformanceObserver((l) => {
-      for (const e of l.getEntries()) if (!e.hadRecentInput) window.shifts.push([e.value, ...e.sources.map((s) => s.node?.className ?? s.node?.nodeName)]);
+      for (const e of l.getEntries())
+        if (!e.hadRecentInput)
+          window.shifts.push([e.value, ...e.sources.map((s) => s.node?.className ?? s.node?.nodeName)]);
     }).observe({ type: "layout-shift", buffered: true });
   });
 
@@ -42,7 +44,11 @@ test("an answer forms without moving what is there", async () => {
 
 // A shift within half a second of a click is the click's; so everything here comes later
 // than that, as it does over a slow line.
-const slow = (page) => page.route("**/*", async (r) => (await new Promise((resolve) => setTimeout(resolve, 700)), await r.continue().catch(() => {})));
+const slow = (page) =>
+  page.route(
+    "**/*",
+    async (r) => (await new Promise((resolve) => setTimeout(resolve, 700)), await r.continue().catch(() => {})),
+  );
 
 /** What the layout moved by since the last time it was asked. */
 async function moved(page, what) {
@@ -57,7 +63,8 @@ test("the first page, a conversation and its panes come without moving what is t
     const wide = viewport === desktop;
     const at = (what) => `${what} at ${viewport.width}`;
     const p = await open(server.url, { viewport });
-    for (const question of ["quick, to begin with", "quick, again", "Tell me the story of the orders"]) await ask(p, question);
+    for (const question of ["quick, to begin with", "quick, again", "Tell me the story of the orders"])
+      await ask(p, question);
     const conversation = p.url();
     const listed = p.getByRole("navigation", { name: "Conversations" }).locator('a[href^="/c/"]').first();
     await watch(p);
@@ -102,13 +109,17 @@ test("what is said before a query is no answer: it stays as a quiet line, and mo
     window.seen = [];
     new MutationObserver(() => {
       const prose = document.querySelector("article .prose")?.textContent ?? "";
-      if (/^I count the orders/.test(prose)) window.seen.push(document.querySelector("article button")?.textContent ?? "");
+      if (/^I count the orders/.test(prose))
+        window.seen.push(document.querySelector("article button")?.textContent ?? "");
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
   await send(p, "Tell me the story of the orders");
   const turn = await answered(p, "Tell me the story of the orders");
   // While it was shown as prose, no query had begun.
-  assert.deepEqual((await p.evaluate(() => window.seen)).filter((s) => /query/i.test(s)), []);
+  assert.deepEqual(
+    (await p.evaluate(() => window.seen)).filter((s) => /query/i.test(s)),
+    [],
+  );
   await turn.getByText("I count the orders by month.").waitFor({ state: "hidden" });
   const sum = (await p.evaluate(() => window.shifts)).reduce((a, [v]) => a + v, 0);
   assert.ok(sum < 0.05, `layout moved by ${sum}`);
@@ -184,7 +195,10 @@ test("stop ends an answer within a second, from another tab too", async () => {
     // From when the request left to what the log says, on one clock: how soon a busy
     // machine paints it is not asked. One of three tries may be late for the same reason.
     const id = /\/c\/([^/?]+)/.exec(p.url())[1];
-    const events = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text()).trim().split("\n").map((l) => JSON.parse(l));
+    const events = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text())
+      .trim()
+      .split("\n")
+      .map((l) => JSON.parse(l));
     tries.push(Date.parse(events.find((e) => e.kind === "run_stopped").time) - request.timing().startTime);
     if (tries.at(-1) < 1000) break;
     assert.ok(!last, `it took ${tries} ms`);

@@ -25,11 +25,17 @@ test("the trace shows every event, unfolds it, filters, and is a file", async ()
   await ask(p, "A quick question");
   await openTrace(p);
   const stored = await (await fetch(`${model.url}/api/conversations/${idOf(p)}/events`)).text();
-  const events = stored.trim().split("\n").map((l) => JSON.parse(l));
+  const events = stored
+    .trim()
+    .split("\n")
+    .map((l) => JSON.parse(l));
   const list = p.getByRole("list", { name: "Events" });
   await p.getByText(new RegExp(`^${events.length} events · .* tokens in, .* out`)).waitFor();
   assert.equal(await list.getByRole("listitem").count(), events.length);
-  await list.getByRole("button", { name: /assistant message.* in .* out.*\$/ }).first().waitFor();
+  await list
+    .getByRole("button", { name: /assistant message.* in .* out.*\$/ })
+    .first()
+    .waitFor();
   await shot(p, "trace-model");
 
   // By keyboard: down to the second, unfold, up to the first, to the end.
@@ -56,7 +62,13 @@ test("the trace shows every event, unfolds it, filters, and is a file", async ()
   await p.getByRole("button", { name: "JSON lines" }).click();
   const file = await readFile(await (await saved).path(), "utf8");
   assert.match((await saved).suggestedFilename(), /\.jsonl$/);
-  assert.deepEqual(file.trim().split("\n").map((l) => JSON.parse(l).seq), events.map((e) => e.seq));
+  assert.deepEqual(
+    file
+      .trim()
+      .split("\n")
+      .map((l) => JSON.parse(l).seq),
+    events.map((e) => e.seq),
+  );
   await p.done();
 });
 
@@ -64,7 +76,11 @@ test("a thousand events are a list of those that can be seen, and new ones come 
   const p = await open(server.url);
   await ask(p, "Top five customers by revenue");
   const id = idOf(p);
-  const answer = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text()).split("\n").filter(Boolean).map((l) => JSON.parse(l)).find((e) => e.kind === "answered");
+  const answer = (await (await fetch(`${server.url}/api/conversations/${id}/events`)).text())
+    .split("\n")
+    .filter(Boolean)
+    .map((l) => JSON.parse(l))
+    .find((e) => e.kind === "answered");
   const rate = async (n) => {
     for (let i = 0; i < n; i++) {
       const res = await fetch(`${server.url}/api/feedback`, {

@@ -6,11 +6,19 @@ import { after, before, test } from "node:test";
 import { close, desktop, open, phone, serve } from "./harness.js";
 import { inBoth } from "./look.js";
 
-const keys = { ada: "key-of-ada-0123456789", bob: "key-of-bob-0123456789", "Grace Hopper-Murray": "key-of-grace-01234567" };
+const keys = {
+  ada: "key-of-ada-0123456789",
+  bob: "key-of-bob-0123456789",
+  "Grace Hopper-Murray": "key-of-grace-01234567",
+};
 let server;
 
 const post = async (key, path, body) => {
-  const res = await fetch(server.url + path, { method: "POST", headers: { authorization: `Bearer ${key}`, "content-type": "application/json" }, body: JSON.stringify(body) });
+  const res = await fetch(server.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
   assert.equal(res.status, 200, await res.clone().text());
   return res.json();
 };
@@ -23,9 +31,14 @@ before(async () => {
   const file = path.join(await mkdtemp(path.join(tmpdir(), "footnote-web-")), "footnote.yaml");
   await writeFile(file, JSON.stringify({ api_keys: [key("ada", ["admin"]), key("bob"), key("Grace Hopper-Murray")] }));
   server = await serve({ args: ["demo", "--config", file] });
-  const questions = { ada: ["How many orders are there?"], bob: ["revenue by category", "revenue by category", "Top five customers by revenue"], "Grace Hopper-Murray": ["orders by country", "average order value by month"] };
+  const questions = {
+    ada: ["How many orders are there?"],
+    bob: ["revenue by category", "revenue by category", "Top five customers by revenue"],
+    "Grace Hopper-Murray": ["orders by country", "average order value by month"],
+  };
   for (const [user, texts] of Object.entries(questions))
-    for (const text of texts) await post(keys[user], "/v1/chat/completions", { model: "analyst", messages: [{ role: "user", content: text }] });
+    for (const text of texts)
+      await post(keys[user], "/v1/chat/completions", { model: "analyst", messages: [{ role: "user", content: text }] });
 });
 after(async () => {
   await server?.stop();
@@ -51,7 +64,11 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await table.getByRole("row", { name: /^bob 3/ }).waitFor();
     await p.getByText("Top five customers by revenue").waitFor();
     await inBoth(p, "usage", width);
-    assert.equal(await p.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "the page is wider than the screen");
+    assert.equal(
+      await p.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+      false,
+      "the page is wider than the screen",
+    );
 
     // By the keyboard: one person, then everybody again.
     const bob = table.getByRole("button", { name: "bob" });
@@ -85,25 +102,71 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const p = await open(server.url, { viewport, allow: [/401/] });
     await signIn(p, "ada");
     await p.getByRole("heading", { name: "What do you want to know?" }).waitFor();
-    const names = ["ada", "bob", "Grace Hopper-Murray", "warehouse-night-shift-terminal-04@operations.example", "Łukasz", "דנה", "chen", "dan", "eve", "finn", "gina", "hal", "ines", "jo", "kim"];
+    const names = [
+      "ada",
+      "bob",
+      "Grace Hopper-Murray",
+      "warehouse-night-shift-terminal-04@operations.example",
+      "Łukasz",
+      "דנה",
+      "chen",
+      "dan",
+      "eve",
+      "finn",
+      "gina",
+      "hal",
+      "ines",
+      "jo",
+      "kim",
+    ];
     const rows = [];
     for (let d = 0; d < 90; d++) {
       const at = new Date(Date.now() - d * 86_400_000);
       names.forEach((user, i) => {
         const questions = at.getUTCDay() % 6 === 0 ? 0 : (d * 7 + i * 5) % (16 - i);
-        if (questions) rows.push({ day: at.toISOString().slice(0, 10), user, questions, runs: questions, failed: (d + i) % 9 ? 0 : 1, tool_calls: 3 * questions, cache_hits: questions, input_tokens: 21_000 * questions, cached_tokens: 0, output_tokens: 700 * questions, cost_usd: 0.031 * questions, cost_is_upper_bound: i === 3 });
+        if (questions)
+          rows.push({
+            day: at.toISOString().slice(0, 10),
+            user,
+            questions,
+            runs: questions,
+            failed: (d + i) % 9 ? 0 : 1,
+            tool_calls: 3 * questions,
+            cache_hits: questions,
+            input_tokens: 21_000 * questions,
+            cached_tokens: 0,
+            output_tokens: 700 * questions,
+            cost_usd: 0.031 * questions,
+            cost_is_upper_bound: i === 3,
+          });
       });
     }
     await p.route("**/api/usage/people?*", (r) => {
       const q = new URL(r.request().url()).searchParams;
-      return r.fulfill({ json: { from: q.get("from"), to: q.get("to"), rows: rows.filter((x) => x.day >= q.get("from")) } });
+      return r.fulfill({
+        json: { from: q.get("from"), to: q.get("to"), rows: rows.filter((x) => x.day >= q.get("from")) },
+      });
     });
     await p.route("**/api/usage/questions?*", (r) => {
       const begin = new URL(r.request().url()).searchParams.get("before") ? 50 : 0;
       const questions = Array.from({ length: 50 }, (_, i) => ({
-        run: `run_${begin + i}`, conversation: "conv_1", user: names[i % names.length], time: new Date(Date.now() - (begin + i) * 3_600_000).toISOString(), tokens: 21_700, cost_usd: 0.031, ms: 8400,
-        ...(i % 7 === 3 ? {} : { question: i % 5 === 1 ? `Compare ${"the revenue of each region with that of the year before, and ".repeat(5)}say why` : "Which customers have not ordered since March?" }),
-        outcome: i % 6 === 2 ? "failed" : i === 0 ? "running" : "finished", ...(i % 6 === 2 ? { code: "model_unavailable" } : {}),
+        run: `run_${begin + i}`,
+        conversation: "conv_1",
+        user: names[i % names.length],
+        time: new Date(Date.now() - (begin + i) * 3_600_000).toISOString(),
+        tokens: 21_700,
+        cost_usd: 0.031,
+        ms: 8400,
+        ...(i % 7 === 3
+          ? {}
+          : {
+              question:
+                i % 5 === 1
+                  ? `Compare ${"the revenue of each region with that of the year before, and ".repeat(5)}say why`
+                  : "Which customers have not ordered since March?",
+            }),
+        outcome: i % 6 === 2 ? "failed" : i === 0 ? "running" : "finished",
+        ...(i % 6 === 2 ? { code: "model_unavailable" } : {}),
       }));
       return r.fulfill({ json: { questions, ...(begin ? {} : { next: "run_49" }) } });
     });
@@ -115,7 +178,11 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await inBoth(p, "usage-many", width);
     await p.getByRole("heading", { name: "Questions" }).scrollIntoViewIfNeeded();
     await inBoth(p, "usage-many-questions", width);
-    assert.equal(await p.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "the page is wider than the screen");
+    assert.equal(
+      await p.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+      false,
+      "the page is wider than the screen",
+    );
     await p.getByRole("button", { name: "Older" }).click();
     await p.getByRole("button", { name: "Older" }).waitFor({ state: "detached" });
     assert.equal(await p.getByText("model unavailable").count(), 16);

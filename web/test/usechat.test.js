@@ -35,7 +35,11 @@ async function ask(p, question) {
   await p.keyboard.press("Enter");
 }
 
-const answered = (p) => p.getByText(/tokens · /).last().waitFor();
+const answered = (p) =>
+  p
+    .getByText(/tokens · /)
+    .last()
+    .waitFor();
 
 test("ask, see the query behind the number, reload", async () => {
   const p = await open(url);
@@ -50,11 +54,18 @@ test("ask, see the query behind the number, reload", async () => {
   await answered(p);
   assert.equal(await p.getByRole("article").count(), 2);
   await ask(p, "only those of 2024");
-  await p.getByRole("article").nth(3).getByText(/tokens · /).waitFor();
+  await p
+    .getByRole("article")
+    .nth(3)
+    .getByText(/tokens · /)
+    .waitFor();
   await p.done();
 });
 
-for (const [button, words] of [["Approve", /sales\.csv/], ["Deny", /not approved/]]) {
+for (const [button, words] of [
+  ["Approve", /sales\.csv/],
+  ["Deny", /not approved/],
+]) {
   test(`an approval, ${button}, after a reload`, async () => {
     const p = await open(`${url}?assistant=coder`);
     await ask(p, "run ls");

@@ -27,7 +27,10 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await p.getByRole("button", { name: /^1 query/ }).click();
     await p.getByRole("button", { name: /^Running a query/ }).click();
     await see("steps");
-    await p.getByRole("log").getByRole("button", { name: /^Revenue by month/ }).click();
+    await p
+      .getByRole("log")
+      .getByRole("button", { name: /^Revenue by month/ })
+      .click();
     for (const tab of ["Chart", "Table", "SQL"]) {
       await p.getByRole("tab", { name: tab }).click();
       await p.getByRole("tabpanel").locator("*").first().waitFor();

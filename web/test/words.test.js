@@ -20,7 +20,10 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     const p = await open(model.url, { viewport });
     const question = "כמה הזמנות יש? <img src=x onerror=alert(1)> **b** [x](javascript:alert(1))";
     await p.getByRole("textbox", { name: "Your question" }).fill(question);
-    assert.equal(await p.getByRole("textbox", { name: "Your question" }).evaluate((el) => getComputedStyle(el).direction), "rtl");
+    assert.equal(
+      await p.getByRole("textbox", { name: "Your question" }).evaluate((el) => getComputedStyle(el).direction),
+      "rtl",
+    );
     await p.getByRole("button", { name: "Send" }).click();
     const turn = await answered(p, question);
     await turn.getByText("יש 846").waitFor();
@@ -29,7 +32,11 @@ for (const [width, viewport] of Object.entries({ 1440: desktop, 390: phone })) {
     await p.getByRole("button", { name: /^1 query/ }).click();
     await p.getByRole("button", { name: /^Running a query/ }).click();
     // Inside their boxes, every one of them, however long its words.
-    const over = await turn.evaluate((el) => [...el.querySelectorAll("pre, h2, p, li")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow !== "ellipsis").map((e) => e.textContent.slice(0, 40)));
+    const over = await turn.evaluate((el) =>
+      [...el.querySelectorAll("pre, h2, p, li")]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow !== "ellipsis")
+        .map((e) => e.textContent.slice(0, 40)),
+    );
     assert.deepEqual(over, []);
     assert.equal(await wide(p), 0);
     assert.equal(await turn.locator("img, script, a[href^=javascript]").count(), 0);
@@ -58,14 +65,23 @@ test("a long question is folded, and its answer is in view", async () => {
 
 test("a reload leaves the reader where they were, and a new question is shown", async () => {
   const p = await open(server.url, { viewport: { width: 1000, height: 600 } });
-  for (const q of ["Revenue by month", "How many orders are there?", "Share of orders by status", "How many customers are there?"]) await ask(p, q);
+  for (const q of [
+    "Revenue by month",
+    "How many orders are there?",
+    "Share of orders by status",
+    "How many customers are there?",
+  ])
+    await ask(p, q);
   const scroller = p.getByRole("log").locator("..");
   const table = p.getByRole("article", { name: "Question: Revenue by month" }).getByRole("table");
   await scroller.evaluate((el) => (el.scrollTop = 210));
   const before = (await table.boundingBox()).y;
   await p.reload();
   await answered(p, "How many customers are there?");
-  await p.waitForFunction((y) => Math.abs(document.querySelector("article table")?.getBoundingClientRect().y - y) < 2, before);
+  await p.waitForFunction(
+    (y) => Math.abs(document.querySelector("article table")?.getBoundingClientRect().y - y) < 2,
+    before,
+  );
   await ask(p, "How many products are there?");
   const newest = await p.getByRole("article", { name: "Question: How many products are there?" }).boundingBox();
   assert.ok(newest.y >= 0 && newest.y < 200, `the new question stands at ${newest.y}`);
@@ -79,7 +95,15 @@ test("on paper there is the whole conversation, and nothing to press", async () 
   await p.getByRole("textbox", { name: "Your question" }).waitFor({ state: "hidden" });
   await p.getByRole("navigation", { name: "Conversations" }).waitFor({ state: "hidden" });
   const paper = await p.evaluate(() => ({
-    cut: [...document.querySelectorAll("article")].some((el) => { for (let e = el; e; e = e.parentElement) if (e.scrollHeight > e.clientHeight + 1 && getComputedStyle(e).overflowY !== "visible" && e !== document.documentElement) return true; }),
+    cut: [...document.querySelectorAll("article")].some((el) => {
+      for (let e = el; e; e = e.parentElement)
+        if (
+          e.scrollHeight > e.clientHeight + 1 &&
+          getComputedStyle(e).overflowY !== "visible" &&
+          e !== document.documentElement
+        )
+          return true;
+    }),
     dark: getComputedStyle(document.documentElement).colorScheme,
   }));
   assert.deepEqual(paper, { cut: false, dark: "light" });

@@ -6,11 +6,19 @@ import path from "node:path";
 const src = path.join(import.meta.dirname, "src");
 
 const rules = [
-  { what: "a raw colour", files: /\.(tsx?|css)$/, find: /#[0-9a-f]{3,8}\b|\b(rgb|rgba|hsl|hsla|oklch|oklab|lab|lch)\(/i },
+  {
+    what: "a raw colour",
+    files: /\.(tsx?|css)$/,
+    find: /#[0-9a-f]{3,8}\b|\b(rgb|rgba|hsl|hsla|oklch|oklab|lab|lch)\(/i,
+  },
   { what: "a length in px", files: /\.css$/, find: /\b\d*\.?\d+px\b/ },
   { what: "a length in px", files: /\.tsx?$/, find: /(["'`\s:[])\d*\.?\d+px\b/ },
   { what: "an arbitrary colour or length in a class", files: /\.tsx?$/, find: /-\[(#|\d*\.?\d+(px|rem|em)\b|rgb|hsl)/ },
-  { what: "HTML as text", files: /\.tsx?$/, find: /dangerouslySetInnerHTML|\.innerHTML\s*=|\.outerHTML\s*=|insertAdjacentHTML/ },
+  {
+    what: "HTML as text",
+    files: /\.tsx?$/,
+    find: /dangerouslySetInnerHTML|\.innerHTML\s*=|\.outerHTML\s*=|insertAdjacentHTML/,
+  },
   { what: "an emoji", files: /\.(tsx?|css)$/, find: /\p{Extended_Pictographic}/u },
 ];
 
@@ -22,7 +30,10 @@ for (const name of await readdir(src, { recursive: true })) {
   if (!/\.(tsx?|css)$/.test(name) || name === "tokens.css" || /\.test\.tsx?$/.test(name)) continue;
   const lines = (await readFile(path.join(src, name), "utf8")).split("\n");
   lines.forEach((line, i) => {
-    for (const { what, files, find } of [...rules, { what: "a size of text that is no token", files: /\.tsx?$/, find: sizes }]) {
+    for (const { what, files, find } of [
+      ...rules,
+      { what: "a size of text that is no token", files: /\.tsx?$/, find: sizes },
+    ]) {
       if (!files.test(name) || !find.test(line)) continue;
       console.error(`src/${name}:${i + 1}: ${what}: ${line.trim()}`);
       found++;

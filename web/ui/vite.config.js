@@ -23,7 +23,15 @@ function precompress() {
     await writeFile(`${file}.gz`, await gzip(data, { level: 9 }));
     if (data.length <= huge) {
       const quality = data.length <= large ? 11 : 9;
-      await writeFile(`${file}.br`, await brotli(data, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: quality, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: data.length } }));
+      await writeFile(
+        `${file}.br`,
+        await brotli(data, {
+          params: {
+            [zlib.constants.BROTLI_PARAM_QUALITY]: quality,
+            [zlib.constants.BROTLI_PARAM_SIZE_HINT]: data.length,
+          },
+        }),
+      );
     }
     await rm(file);
   }

@@ -28,7 +28,13 @@ export interface ConversationHead {
 
 /** What the log of a conversation tells beyond its head. */
 export interface ConversationDetails extends ConversationHead {
-  usage: { input_tokens: number; output_tokens: number; cache_read_tokens: number; cache_write_tokens: number; cost_usd: number };
+  usage: {
+    input_tokens: number;
+    output_tokens: number;
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    cost_usd: number;
+  };
   messages: number;
   where?: { symbol?: string; timeframe?: string };
 }
@@ -250,7 +256,10 @@ export interface Call {
 }
 
 /** Makes a call and returns the response, or throws an ApiError. */
-export async function request(path: string, { method = "GET", body, signal, timeout = 60_000 }: Call = {}): Promise<Response> {
+export async function request(
+  path: string,
+  { method = "GET", body, signal, timeout = 60_000 }: Call = {},
+): Promise<Response> {
   const limit = AbortSignal.timeout(timeout);
   const form = body instanceof FormData;
   let res: Response;
@@ -273,7 +282,8 @@ export async function request(path: string, { method = "GET", body, signal, time
 
 /** Reads the envelope of an error. */
 export async function refusal(res: Response): Promise<ApiError> {
-  let code = "", message = "";
+  let code = "",
+    message = "";
   try {
     const data = (await res.json()) as { error?: { code?: string; message?: string } };
     code = data.error?.code ?? "";
@@ -283,7 +293,12 @@ export async function refusal(res: Response): Promise<ApiError> {
   }
   if (res.status === 401) onUnauthorized();
   const wait = Number(res.headers.get("Retry-After"));
-  return new ApiError(res.status, code, message || `The server answered with ${res.status}.`, wait > 0 ? wait : undefined);
+  return new ApiError(
+    res.status,
+    code,
+    message || `The server answered with ${res.status}.`,
+    wait > 0 ? wait : undefined,
+  );
 }
 
 async function json<T>(path: string, call?: Call): Promise<T> {
@@ -314,8 +329,10 @@ export const api = {
 
   workspace: (id: string) => json<{ files: WorkspaceFile[]; changes: WorkspaceChange[] }>(`${at(id)}/workspace`),
   /** A file of the workspace as it is now, or as a change left it. */
-  workspaceFileUrl: (id: string, path: string, digest = "") => `${at(id)}/workspace/file?path=${enc(path)}${digest ? `&digest=${enc(digest)}` : ""}`,
-  workspaceText: async (id: string, path: string, digest = "") => (await request(api.workspaceFileUrl(id, path, digest))).text(),
+  workspaceFileUrl: (id: string, path: string, digest = "") =>
+    `${at(id)}/workspace/file?path=${enc(path)}${digest ? `&digest=${enc(digest)}` : ""}`,
+  workspaceText: async (id: string, path: string, digest = "") =>
+    (await request(api.workspaceFileUrl(id, path, digest))).text(),
   /** The same with whether it is a text at all. */
   workspaceContent: async (id: string, path: string) => {
     const res = await request(api.workspaceFileUrl(id, path));
@@ -323,15 +340,21 @@ export const api = {
     return { binary, text: binary ? "" : await res.text() };
   },
   /** Gives a file a content of its history again; without a digest it is removed. */
-  revertFile: (id: string, path: string, digest?: string) => request(`${at(id)}/workspace/revert`, { method: "POST", body: { path, ...(digest ? { digest } : {}) } }),
+  revertFile: (id: string, path: string, digest?: string) =>
+    request(`${at(id)}/workspace/revert`, { method: "POST", body: { path, ...(digest ? { digest } : {}) } }),
 
   assistants: () => json<{ assistants: Assistant[] }>("/api/assistants"),
   sources: (signal?: AbortSignal) => json<{ sources: Source[] }>("/api/sources", { signal }),
   schema: (source: string, signal?: AbortSignal) => json<Schema>(`/api/sources/${enc(source)}/schema`, { signal }),
   samples: (source: string, table: string, limit = 20, signal?: AbortSignal) =>
-    json<{ columns: Column[]; rows: Cell[][] }>(`/api/sources/${enc(source)}/samples?table=${enc(table)}&limit=${limit}`, { signal }),
+    json<{ columns: Column[]; rows: Cell[][] }>(
+      `/api/sources/${enc(source)}/samples?table=${enc(table)}&limit=${limit}`,
+      { signal },
+    ),
   distribution: (source: string, table: string, column: string, signal?: AbortSignal) =>
-    json<Distribution>(`/api/sources/${enc(source)}/distribution?table=${enc(table)}&column=${enc(column)}&limit=10`, { signal }),
+    json<Distribution>(`/api/sources/${enc(source)}/distribution?table=${enc(table)}&column=${enc(column)}&limit=10`, {
+      signal,
+    }),
   upload: (file: File) => {
     const form = new FormData();
     form.set("file", file, file.name);
@@ -339,8 +362,16 @@ export const api = {
   },
   query: (source: string, body: { sql: string; conversation?: string; replaces?: string }, signal?: AbortSignal) =>
     json<QueryAnswer>(`/api/sources/${enc(source)}/query`, { method: "POST", body, signal }),
-  ranHere: (conversation: string, body: { sql: string; replaces: string; columns: Column[]; row_count: number; ms: number }, signal?: AbortSignal) =>
-    json<{ id: string; seq: number }>(`/api/conversations/${enc(conversation)}/queries`, { method: "POST", body, signal }),
+  ranHere: (
+    conversation: string,
+    body: { sql: string; replaces: string; columns: Column[]; row_count: number; ms: number },
+    signal?: AbortSignal,
+  ) =>
+    json<{ id: string; seq: number }>(`/api/conversations/${enc(conversation)}/queries`, {
+      method: "POST",
+      body,
+      signal,
+    }),
   suggestions: (source = "", signal?: AbortSignal) =>
     json<{ suggestions: Suggestion[] }>(`/api/suggestions${source ? `?source=${enc(source)}` : ""}`, { signal }),
 
@@ -352,9 +383,16 @@ export const api = {
   feedback: (conversation: string, seq: number, good: boolean, words?: string) =>
     request("/api/feedback", { method: "POST", body: { conversation, seq, good, ...(words ? { words } : {}) } }),
   usage: () => json<Budget>("/api/usage"),
-  people: (from: string, to: string) => json<{ from: string; to: string; rows: PersonDay[]; incomplete?: boolean }>(`/api/usage/people?from=${from}&to=${to}`),
-  peopleUrl: (from: string, to: string, user = "") => `/api/usage/people?format=csv&from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}`,
+  people: (from: string, to: string) =>
+    json<{ from: string; to: string; rows: PersonDay[]; incomplete?: boolean }>(
+      `/api/usage/people?from=${from}&to=${to}`,
+    ),
+  peopleUrl: (from: string, to: string, user = "") =>
+    `/api/usage/people?format=csv&from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}`,
   questions: (from: string, to: string, user = "", before = "") =>
-    json<{ questions: AskedQuestion[]; next?: string }>(`/api/usage/questions?from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}${before ? `&before=${enc(before)}` : ""}`),
-  generateSQL: (question: string, source: string) => json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),
+    json<{ questions: AskedQuestion[]; next?: string }>(
+      `/api/usage/questions?from=${from}&to=${to}${user ? `&user=${enc(user)}` : ""}${before ? `&before=${enc(before)}` : ""}`,
+    ),
+  generateSQL: (question: string, source: string) =>
+    json<{ sql: string; dialect: string }>("/api/generate-sql", { method: "POST", body: { question, source } }),
 };

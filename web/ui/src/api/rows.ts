@@ -31,7 +31,13 @@ const keyOf = (r: ResultRef) => `${r.conversation}.${r.id}`;
 
 /** Keeps the whole rows of a result in this page; the server has at most a few. */
 export function keepLocalRows(ref: ResultRef, rows: LocalRows): void {
-  const first = { id: ref.id, columns: rows.columns, row_count: rows.rowCount ?? rows.rows.length, offset: 0, rows: rows.rows.slice(0, mostFirst) };
+  const first = {
+    id: ref.id,
+    columns: rows.columns,
+    row_count: rows.rowCount ?? rows.rows.length,
+    offset: 0,
+    rows: rows.rows.slice(0, mostFirst),
+  };
   local.set(keyOf(ref), { ...rows, first });
   if (local.size > mostLocal) local.delete(local.keys().next().value!);
   for (const f of listeners) f();
@@ -58,7 +64,13 @@ export function useFirstRows(ref: ResultRef | undefined): Loaded<ResultPage> {
 export async function page(ref: ResultRef, offset: number, limit: number, signal?: AbortSignal): Promise<ResultPage> {
   const here = local.get(keyOf(ref));
   if (here) {
-    return { id: ref.id, columns: here.columns, row_count: here.rowCount ?? here.rows.length, offset, rows: here.rows.slice(offset, offset + limit) };
+    return {
+      id: ref.id,
+      columns: here.columns,
+      row_count: here.rowCount ?? here.rows.length,
+      offset,
+      rows: here.rows.slice(offset, offset + limit),
+    };
   }
   return api.result(ref.conversation, ref.id, offset, limit, signal);
 }

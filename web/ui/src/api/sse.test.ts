@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { Parser } from "./sse";
 
-const stream = 'id: 1\nevent: opened\ndata: {"seq":1}\n\n: ping\n\nevent: delta\ndata: {"text":"äö"}\n\r\nid: 2\r\ndata: a\r\ndata: b\r\n\r\n';
+const stream =
+  'id: 1\nevent: opened\ndata: {"seq":1}\n\n: ping\n\nevent: delta\ndata: {"text":"äö"}\n\r\nid: 2\r\ndata: a\r\ndata: b\r\n\r\n';
 const want = [
   { id: "1", event: "opened", data: '{"seq":1}' },
   { id: undefined, event: "delta", data: '{"text":"äö"}' },

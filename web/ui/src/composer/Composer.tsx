@@ -43,7 +43,20 @@ const none: readonly string[] = [];
 const longest = 10_000;
 
 /** Where questions are written. Enter sends, Shift and Enter breaks the line. */
-export function Composer({ name, placeholder, running, onSend, onStop, choice, fixed, tools, sources = none, tables: given, autoFocus, off }: Props) {
+export function Composer({
+  name,
+  placeholder,
+  running,
+  onSend,
+  onStop,
+  choice,
+  fixed,
+  tools,
+  sources = none,
+  tables: given,
+  autoFocus,
+  off,
+}: Props) {
   const [text, setText] = useState(() => draft(name));
   const [error, setError] = useState("");
   const [sending, setSending] = useState(false);
@@ -71,7 +84,9 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
   useEffect(
     () =>
       whenNamed(field.current!, (t) => {
-        setText((old) => (old.split(/\s+/).includes(t.table) ? old : `${old.trimEnd()}${old.trim() ? " " : ""}${t.table} `));
+        setText((old) =>
+          old.split(/\s+/).includes(t.table) ? old : `${old.trimEnd()}${old.trim() ? " " : ""}${t.table} `,
+        );
         setPins((old) => withTable(old, t));
       }),
     [],
@@ -169,7 +184,12 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
         </p>
       )}
       {offers.length > 0 && (
-        <ul id="composer-tables" role="listbox" aria-label="Tables" className="absolute bottom-full left-3 z-10 mb-1 max-w-popover min-w-48 rounded-lg border bg-raised p-1 shadow-over">
+        <ul
+          id="composer-tables"
+          role="listbox"
+          aria-label="Tables"
+          className="absolute bottom-full left-3 z-10 mb-1 max-w-popover min-w-48 rounded-lg border bg-raised p-1 shadow-over"
+        >
           {offers.map((t, i) => (
             <li
               key={`${t.source}.${t.table}`}
@@ -192,9 +212,18 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
       {pins.length > 0 && (
         <div className="flex flex-wrap gap-1 px-3 pt-1">
           {pins.map((t) => (
-            <span key={`${t.source}.${t.table}`} className="inline-flex h-8 items-center gap-1 rounded-full bg-accent-soft pr-1 pl-2.5 text-sm text-accent">
+            <span
+              key={`${t.source}.${t.table}`}
+              className="inline-flex h-8 items-center gap-1 rounded-full bg-accent-soft pr-1 pl-2.5 text-sm text-accent"
+            >
               {t.table}
-              <IconButton icon="close" small round label={`Leave out ${t.table}`} onClick={() => setPins((old) => old.filter((o) => o !== t))} />
+              <IconButton
+                icon="close"
+                small
+                round
+                label={`Leave out ${t.table}`}
+                onClick={() => setPins((old) => old.filter((o) => o !== t))}
+              />
             </span>
           ))}
         </div>
@@ -207,7 +236,14 @@ export function Composer({ name, placeholder, running, onSend, onStop, choice, f
         {running && !text ? (
           <IconButton icon="stop" label="Stop" look="primary" round onClick={() => void stop()} />
         ) : (
-          <IconButton icon="send" label={off ? `Send: ${off}` : "Send"} look="primary" type="submit" round disabled={!text.trim() || sending || off !== undefined} />
+          <IconButton
+            icon="send"
+            label={off ? `Send: ${off}` : "Send"}
+            look="primary"
+            type="submit"
+            round
+            disabled={!text.trim() || sending || off !== undefined}
+          />
         )}
       </div>
     </form>
@@ -221,7 +257,8 @@ export function asksSources(a: Assistant | undefined): boolean {
 
 export const capital = (s: string) => s.charAt(0).toUpperCase() + s.slice(1);
 
-export const chip = "inline-flex h-8 min-w-0 items-center gap-1.5 rounded-full border px-2.5 text-sm text-ink-soft hover:bg-hover hover:text-ink";
+export const chip =
+  "inline-flex h-8 min-w-0 items-center gap-1.5 rounded-full border px-2.5 text-sm text-ink-soft hover:bg-hover hover:text-ink";
 
 function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>) {
   const assistant = assistants.find((a) => a.name === now.assistant) ?? assistants.find((a) => a.available);
@@ -238,7 +275,15 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
             {
               title: "Ask about",
               items: [
-                ...(sources.length > 1 ? [{ label: "All data", checked: some.length === 0, onSelect: () => set({ ...now, sources: undefined }) }] : []),
+                ...(sources.length > 1
+                  ? [
+                      {
+                        label: "All data",
+                        checked: some.length === 0,
+                        onSelect: () => set({ ...now, sources: undefined }),
+                      },
+                    ]
+                  : []),
                 ...sources.map((s) => ({
                   label: s.name,
                   hint: s.ok ? `${s.engine}, ${s.tables === 1 ? "1 table" : `${s.tables} tables`}` : undefined,
@@ -252,7 +297,9 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
           button={(p) => (
             <button type="button" {...p} className={chip}>
               <Icon name="database" small />
-              <span className="truncate">{some.length ? some.join(", ") : sources.length === 1 ? sources[0]!.name : "All data"}</span>
+              <span className="truncate">
+                {some.length ? some.join(", ") : sources.length === 1 ? sources[0]!.name : "All data"}
+              </span>
             </button>
           )}
         />
@@ -277,8 +324,17 @@ function Choices({ now, set, assistants, sources }: NonNullable<Props["choice"]>
                   {
                     title: "Effort",
                     items: [
-                      { label: "As the assistant is set up", checked: tier === undefined, onSelect: () => set({ ...now, tier: undefined }) },
-                      ...tiers.map((t) => ({ label: capital(t.name), checked: t.name === tier, hint: t.multiplier === 1 ? undefined : `Counts ${t.multiplier} times`, onSelect: () => set({ ...now, tier: t.name }) })),
+                      {
+                        label: "As the assistant is set up",
+                        checked: tier === undefined,
+                        onSelect: () => set({ ...now, tier: undefined }),
+                      },
+                      ...tiers.map((t) => ({
+                        label: capital(t.name),
+                        checked: t.name === tier,
+                        hint: t.multiplier === 1 ? undefined : `Counts ${t.multiplier} times`,
+                        onSelect: () => set({ ...now, tier: t.name }),
+                      })),
                     ],
                   },
                 ]

@@ -27,10 +27,13 @@ export function fitting(tables: readonly TableName[], word: string): readonly Ta
 
 /** All tables of some sources, once somebody wants to name one. */
 export function useTables(sources: readonly string[], wanted: boolean): readonly TableName[] {
-  const { data } = useLoad<readonly TableName[]>(wanted && sources.length ? `tables:${sources.join("\n")}` : "", async () => {
-    const schemas: Schema[] = await Promise.all(sources.map((s) => api.schema(s)));
-    return schemas.flatMap((s) => s.tables.map((t) => ({ source: s.name, table: t.name })));
-  });
+  const { data } = useLoad<readonly TableName[]>(
+    wanted && sources.length ? `tables:${sources.join("\n")}` : "",
+    async () => {
+      const schemas: Schema[] = await Promise.all(sources.map((s) => api.schema(s)));
+      return schemas.flatMap((s) => s.tables.map((t) => ({ source: s.name, table: t.name })));
+    },
+  );
   return data ?? none;
 }
 

@@ -15,6 +15,10 @@ export function save(data: Blob, name: string): void {
 
 /** A name for a file, from a title. */
 export function fileName(title: string, extension: string): string {
-  const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+  const words = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 60);
   return `${words || "result"}.${extension}`;
 }

@@ -20,13 +20,17 @@ const texts = (v: Cell) => (v === null ? "" : inert(String(v)));
 export function csv({ columns, rows }: Sheet): Blob {
   const field = (s: string) => (/[",\r\n]|^ | $/.test(s) ? `"${s.replaceAll('"', '""')}"` : s);
   const line = (cells: readonly string[]) => `${cells.map(field).join(",")}\r\n`;
-  return new Blob([line(columns.map((c) => inert(c.name))), ...rows.map((r) => line(r.map(texts)))], { type: "text/csv;charset=utf-8" });
+  return new Blob([line(columns.map((c) => inert(c.name))), ...rows.map((r) => line(r.map(texts)))], {
+    type: "text/csv;charset=utf-8",
+  });
 }
 
 /** An array of objects. Of columns with the same name the later ones get a number. */
 export function json({ columns, rows }: Sheet): Blob {
   const names = distinct(columns.map((c) => c.name));
-  const lines = rows.map((r, i) => `${i ? "," : ""}\n${JSON.stringify(Object.fromEntries(names.map((n, j) => [n, r[j] ?? null])))}`);
+  const lines = rows.map(
+    (r, i) => `${i ? "," : ""}\n${JSON.stringify(Object.fromEntries(names.map((n, j) => [n, r[j] ?? null])))}`,
+  );
   return new Blob(["[", ...lines, "\n]\n"], { type: "application/json" });
 }
 
@@ -40,15 +44,20 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
-const mostRows = 1_048_575, mostLetters = 32_767; // what a sheet and a cell hold
+const mostRows = 1_048_575,
+  mostLetters = 32_767; // what a sheet and a cell hold
 
 const escaped = (s: string) =>
   s
     .slice(0, mostLetters)
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
+    .replace(
+      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+      "\ufffd",
+    )
     .replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c]!);
 
-const text = (s: string, style = "") => `<c t="inlineStr"${style}><is><t xml:space="preserve">${escaped(s)}</t></is></c>`;
+const text = (s: string, style = "") =>
+  `<c t="inlineStr"${style}><is><t xml:space="preserve">${escaped(s)}</t></is></c>`;
 
 /** The number of a day, as spreadsheets count them; none before March 1900, where
  *  they disagree. */
@@ -91,6 +100,14 @@ export function xlsx({ columns, rows }: Sheet): Promise<Blob> {
   const files: Record<string, Uint8Array> = { "xl/worksheets/sheet1.xml": strToU8(head + sheet.join("")) };
   for (const [name, xml] of Object.entries(parts)) files[name] = strToU8(head + xml);
   return new Promise((resolve, reject) =>
-    zip(files, { level: 6 }, (err, data) => (err ? reject(err) : resolve(new Blob([data as Uint8Array<ArrayBuffer>], { type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" })))),
+    zip(files, { level: 6 }, (err, data) =>
+      err
+        ? reject(err)
+        : resolve(
+            new Blob([data as Uint8Array<ArrayBuffer>], {
+              type: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            }),
+          ),
+    ),
   );
 }

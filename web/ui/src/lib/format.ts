@@ -69,7 +69,11 @@ export function clock(time: string): string {
 /** A cell as text: numbers grouped where they are counts of something. */
 export function cell(v: unknown, kind?: string): string {
   if (v === null || v === undefined) return "";
-  if (typeof v === "number") return Number.isInteger(v) && Math.abs(v) < 10_000 ? String(v) : v.toLocaleString("en-US", { maximumFractionDigits: 6 });
-  if (kind === "decimal" && typeof v === "string" && /^-?\d{4,}(\.\d+)?$/.test(v)) return v.replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, ",");
+  if (typeof v === "number")
+    return Number.isInteger(v) && Math.abs(v) < 10_000
+      ? String(v)
+      : v.toLocaleString("en-US", { maximumFractionDigits: 6 });
+  if (kind === "decimal" && typeof v === "string" && /^-?\d{4,}(\.\d+)?$/.test(v))
+    return v.replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, ",");
   return String(v);
 }

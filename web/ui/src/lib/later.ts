@@ -16,7 +16,9 @@ export async function patiently<T>(get: () => Promise<T>): Promise<T> {
 
 /** A component of a module that is loaded when it is first drawn, within Suspense and a
  *  Boundary. What is there already is drawn at once, without what stands in for it. */
-export function later<P extends object>(get: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> & { preload: () => void } {
+export function later<P extends object>(
+  get: () => Promise<{ default: ComponentType<P> }>,
+): ComponentType<P> & { preload: () => void } {
   let there: ComponentType<P> | undefined;
   const load = async () => {
     const m = await patiently(get);

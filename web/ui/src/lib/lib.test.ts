@@ -17,7 +17,14 @@ test("bytes of UTF-8 to indices", () => {
 });
 
 test("addresses go there and back", () => {
-  for (const r of [{}, { conversation: "conv_1" }, { conversation: "conv_1", result: "r3", view: "sql" }, { view: "data", at: "shop.orders" }, { chart: { symbol: "EURUSD", timeframe: "1h" } }, { chart: { symbol: "EURUSD", timeframe: "4h" }, conversation: "conv_1" }] as const) {
+  for (const r of [
+    {},
+    { conversation: "conv_1" },
+    { conversation: "conv_1", result: "r3", view: "sql" },
+    { view: "data", at: "shop.orders" },
+    { chart: { symbol: "EURUSD", timeframe: "1h" } },
+    { chart: { symbol: "EURUSD", timeframe: "4h" }, conversation: "conv_1" },
+  ] as const) {
     expect(parse(href(r))).toEqual(r);
   }
   expect(parse("/c/conv_1/r2?view=nonsense")).toEqual({ conversation: "conv_1", result: "r2" });
@@ -26,18 +33,37 @@ test("addresses go there and back", () => {
 });
 
 test("figures as people read them", () => {
-  expect([0, 12.4, 99, 840, 3210, 64_000].map(duration)).toEqual(["0 ms", "12 ms", "99 ms", "0.8 s", "3.2 s", "1 min 4 s"]);
-  expect([-5, NaN, 999, 1000, 59_999, 125_000, 7_300_000].map(ago)).toEqual(["just now", "just now", "just now", "1 s ago", "59 s ago", "2 min ago", "2 h ago"]);
-  expect([0, 1200, 120_000, 1_500_000].map(money)).toEqual(["$0", "$0.0012", "$0.12", "$1.50"]);
-  expect([plural(1, "row"), plural(1200, "row"), plural(2, "query", "queries")]).toEqual(["1 row", "1,200 rows", "2 queries"]);
-  expect([cell(2026), cell(16682.2), cell("12345678901234567890.10", "decimal"), cell(null), cell(true), cell("2025-01", "text")]).toEqual([
-    "2026",
-    "16,682.2",
-    "12,345,678,901,234,567,890.10",
-    "",
-    "true",
-    "2025-01",
+  expect([0, 12.4, 99, 840, 3210, 64_000].map(duration)).toEqual([
+    "0 ms",
+    "12 ms",
+    "99 ms",
+    "0.8 s",
+    "3.2 s",
+    "1 min 4 s",
   ]);
+  expect([-5, NaN, 999, 1000, 59_999, 125_000, 7_300_000].map(ago)).toEqual([
+    "just now",
+    "just now",
+    "just now",
+    "1 s ago",
+    "59 s ago",
+    "2 min ago",
+    "2 h ago",
+  ]);
+  expect([0, 1200, 120_000, 1_500_000].map(money)).toEqual(["$0", "$0.0012", "$0.12", "$1.50"]);
+  expect([plural(1, "row"), plural(1200, "row"), plural(2, "query", "queries")]).toEqual([
+    "1 row",
+    "1,200 rows",
+    "2 queries",
+  ]);
+  expect([
+    cell(2026),
+    cell(16682.2),
+    cell("12345678901234567890.10", "decimal"),
+    cell(null),
+    cell(true),
+    cell("2025-01", "text"),
+  ]).toEqual(["2026", "16,682.2", "12,345,678,901,234,567,890.10", "", "true", "2025-01"]);
 });
 
 test("lists are grouped by day", () => {

@@ -5,7 +5,7 @@ export function fromBytes(text: string): (byte: number) => number {
   if (/^[\x00-\x7f]*$/.test(text)) return (b) => Math.min(b, text.length);
   const starts = new Map<number, number>();
   let bytes = 0;
-  for (let i = 0; i < text.length; ) {
+  for (let i = 0; i < text.length;) {
     starts.set(bytes, i);
     const c = text.codePointAt(i)!;
     bytes += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;

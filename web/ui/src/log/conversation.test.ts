@@ -7,14 +7,26 @@ const play = (events: LogEvent[], from: Conversation = empty("conv_1")) => event
 
 /** Events from kinds and bodies, numbered after what is there. */
 function log<K extends Kind>(...said: [K, Partial<Bodies[K]>][]): LogEvent[] {
-  return said.map(([kind, body], i) => ({ seq: i + 1, time: "2026-01-01T00:00:00Z", kind, run: "run_1", body }) as unknown as LogEvent);
+  return said.map(
+    ([kind, body], i) =>
+      ({ seq: i + 1, time: "2026-01-01T00:00:00Z", kind, run: "run_1", body }) as unknown as LogEvent,
+  );
 }
 
 const usage = { input: 0, output: 0 };
 const cost = { micro_usd: 0 };
-const says = (step: number, ...blocks: object[]) => ["assistant_message", { step, blocks, usage, cost }] as ["assistant_message", never];
+const says = (step: number, ...blocks: object[]) =>
+  ["assistant_message", { step, blocks, usage, cost }] as ["assistant_message", never];
 const call = (id: string, name = "run_query", input: object = {}) => ({ type: "tool_use", id, name, input });
-const delta = (d: Partial<Delta>): Delta => ({ run: "run_1", step: 1, attempt: 1, index: 0, kind: "text", op: "grow", ...d });
+const delta = (d: Partial<Delta>): Delta => ({
+  run: "run_1",
+  step: 1,
+  attempt: 1,
+  index: 0,
+  kind: "text",
+  op: "grow",
+  ...d,
+});
 
 describe("recorded logs", () => {
   test.each([
@@ -76,7 +88,8 @@ describe("growing messages", () => {
 
   test("begin again after a reconnect", () => {
     let c = empty("c");
-    for (const d of [{ op: "start" }, { text: "Hel" }, { op: "start" }, { text: "Hello" }] as const) c = applyDelta(c, delta(d));
+    for (const d of [{ op: "start" }, { text: "Hel" }, { op: "start" }, { text: "Hello" }] as const)
+      c = applyDelta(c, delta(d));
     expect(c.live?.blocks[0]?.text).toBe("Hello");
   });
 
@@ -97,7 +110,10 @@ describe("growing messages", () => {
   test("that broke leave their text", () => {
     let c = play(log(["user_message", { text: "q" }], ["run_started", { door: "app" }]));
     c = applyDelta(c, delta({ op: "start" }));
-    c = applyEvent(c, { ...log(["step_failed", { step: 1, attempt: 1, partial: "Half", code: "model_unavailable", usage, cost }])[0]!, seq: 3 } as LogEvent);
+    c = applyEvent(c, {
+      ...log(["step_failed", { step: 1, attempt: 1, partial: "Half", code: "model_unavailable", usage, cost }])[0]!,
+      seq: 3,
+    } as LogEvent);
     expect(c.live).toBeUndefined();
     expect(c.turns[0]!.parts).toMatchObject([{ kind: "text", text: "Half", broken: "model_unavailable" }]);
     expect(answerText(c.turns[0]!)).toBe("");
@@ -113,12 +129,25 @@ describe("tool calls", () => {
         says(1, { type: "thinking", thinking: "Hm." }, { type: "text", text: "Let me look." }, call("t1")),
         ["tool_result", { call_id: "t1", name: "run_query", content: "no such table", is_error: true, millis: 3 }],
         says(2, call("t2")),
-        ["tool_result", { call_id: "t2", name: "run_query", content: "42", result: { id: "r1", columns: [{ name: "n" }], row_count: 1 } }],
+        [
+          "tool_result",
+          {
+            call_id: "t2",
+            name: "run_query",
+            content: "42",
+            result: { id: "r1", columns: [{ name: "n" }], row_count: 1 },
+          },
+        ],
         says(3, { type: "text", text: "It is 42." }),
       ),
     );
     const t = c.turns[0]!;
-    expect(steps(t).map((p) => (p.kind === "tool" ? `${p.key} ${p.state}` : p.kind))).toEqual(["thinking", "text", "t1 failed", "t2 done"]);
+    expect(steps(t).map((p) => (p.kind === "tool" ? `${p.key} ${p.state}` : p.kind))).toEqual([
+      "thinking",
+      "text",
+      "t1 failed",
+      "t2 done",
+    ]);
     expect(answerText(t)).toBe("It is 42.");
     expect(mainResult(c, t)).toBe("r1");
     expect(c.results.r1).toMatchObject({ turn: 1, version: 1, by: "server" });
@@ -147,7 +176,12 @@ describe("tool calls", () => {
   });
 
   test("that nobody answered have failed when the run ends", () => {
-    const c = play(log<Kind>(["user_message", { text: "q" }], ["run_started", { door: "app" }], says(1, call("t1")), ["run_stopped", { by: "user", millis: 5 }]));
+    const c = play(
+      log<Kind>(["user_message", { text: "q" }], ["run_started", { door: "app" }], says(1, call("t1")), [
+        "run_stopped",
+        { by: "user", millis: 5 },
+      ]),
+    );
     expect(c.turns[0]).toMatchObject({ state: "stopped", stoppedBy: "user" });
     expect(c.turns[0]!.parts[0]).toMatchObject({ state: "failed" });
   });
@@ -166,12 +200,23 @@ describe("going back", () => {
     ["answered", { text: "Two.", footnotes: [] }],
     ["run_finished", { reason: "end_turn", steps: 1, usage, cost, millis: 1 }],
   );
-  const next = (c: Conversation, ...more: LogEvent[]) => play(more.map((e, i) => ({ ...e, seq: c.last + 1 + i }) as LogEvent), c);
+  const next = (c: Conversation, ...more: LogEvent[]) =>
+    play(
+      more.map((e, i) => ({ ...e, seq: c.last + 1 + i }) as LogEvent),
+      c,
+    );
 
   test("an edited question takes the place of the old one", () => {
     const c = play(said);
     const first = c.turns[0];
-    const edited = next(c, ...log<Kind>(["rewound", { to_seq: 5 }], ["user_message", { text: "second, better" }], ["run_started", { door: "app" }]));
+    const edited = next(
+      c,
+      ...log<Kind>(
+        ["rewound", { to_seq: 5 }],
+        ["user_message", { text: "second, better" }],
+        ["run_started", { door: "app" }],
+      ),
+    );
     expect(edited.turns.map((t) => t.text)).toEqual(["first", "second, better"]);
     expect(edited.turns[0]).toBe(first);
     expect(edited.turns[1]).toMatchObject({ state: "running", parts: [] });
@@ -185,7 +230,10 @@ describe("going back", () => {
   });
 
   test("asked again with the question said once more, it is there once", () => {
-    const c = next(play(said), ...log<Kind>(["rewound", { to_seq: 6 }], ["user_message", { text: "second" }], ["run_started", { door: "app" }]));
+    const c = next(
+      play(said),
+      ...log<Kind>(["rewound", { to_seq: 6 }], ["user_message", { text: "second" }], ["run_started", { door: "app" }]),
+    );
     expect(c.turns.map((t) => t.text)).toEqual(["first", "second"]);
     expect(c.turns[1]!.seq).toBe(12);
   });
@@ -209,7 +257,10 @@ test("a person's own run is a new version of a result", () => {
 
 test("a hit of the cache says how old its rows were", () => {
   const c = play(
-    log<Kind>(["user_message", { text: "q" }], says(1, call("t1")), ["tool_result", { call_id: "t1", name: "run_query", content: "", cache_hit: true, ran_at: "1970-01-01T00:00:00Z" }]),
+    log<Kind>(["user_message", { text: "q" }], says(1, call("t1")), [
+      "tool_result",
+      { call_id: "t1", name: "run_query", content: "", cache_hit: true, ran_at: "1970-01-01T00:00:00Z" },
+    ]),
   );
   const part = c.turns[0]!.parts.find((p) => p.kind === "tool");
   expect(part).toMatchObject({ cached: true });
@@ -217,7 +268,18 @@ test("a hit of the cache says how old its rows were", () => {
 });
 
 test("what a client had said before it came is shown as turns", () => {
-  const c = play(log(["imported", { turns: [{ role: "user", text: "a" }, { role: "assistant", text: "b" }, { role: "user", text: "c" }] }]));
+  const c = play(
+    log([
+      "imported",
+      {
+        turns: [
+          { role: "user", text: "a" },
+          { role: "assistant", text: "b" },
+          { role: "user", text: "c" },
+        ],
+      },
+    ]),
+  );
   expect(c.turns.map((t) => [t.text, answerText(t)])).toEqual([
     ["a", "b"],
     ["c", ""],
@@ -230,6 +292,14 @@ test("an unknown kind of event is passed over, and counted", () => {
 });
 
 test("thumbs are kept with their answer", () => {
-  const c = play([...recorded("count"), { seq: 100, time: "", kind: "feedback", body: { seq: recorded("count").find((e) => e.kind === "answered")!.seq, good: false, words: "no" } }]);
+  const c = play([
+    ...recorded("count"),
+    {
+      seq: 100,
+      time: "",
+      kind: "feedback",
+      body: { seq: recorded("count").find((e) => e.kind === "answered")!.seq, good: false, words: "no" },
+    },
+  ]);
   expect(c.turns[0]!.feedback).toEqual({ good: false, words: "no" });
 });

@@ -133,7 +133,13 @@ export function applyEvent(c: Conversation, ev: LogEvent): Conversation {
 function reduce(c: Conversation, ev: LogEvent): Conversation {
   switch (ev.kind) {
     case "opened":
-      return { ...c, assistant: ev.body.assistant, model: ev.body.model, tier: ev.body.tier, sources: ev.body.sources ?? [] };
+      return {
+        ...c,
+        assistant: ev.body.assistant,
+        model: ev.body.model,
+        tier: ev.body.tier,
+        sources: ev.body.sources ?? [],
+      };
     case "titled":
       return { ...c, title: ev.body.title };
     case "imported":
@@ -144,11 +150,25 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
       return withLast(c, (t) => ({ ...t, run: ev.run, state: "running" }));
     case "assistant_message": {
       const parts = ev.body.blocks.flatMap((b, i) => part(b, ev.seq, `${ev.run}.${ev.body.step}.${i}`));
-      return spoke(withLast(c, (t) => ({ ...t, model: ev.body.model, parts: [...t.parts, ...parts] })), ev.run, ev.body.step);
+      return spoke(
+        withLast(c, (t) => ({ ...t, model: ev.body.model, parts: [...t.parts, ...parts] })),
+        ev.run,
+        ev.body.step,
+      );
     }
     case "step_failed": {
-      const broken: TextPart = { kind: "text", key: `${ev.seq}`, seq: ev.seq, text: ev.body.partial ?? "", broken: ev.body.code };
-      return spoke(withLast(c, (t) => ({ ...t, parts: [...t.parts, broken] })), ev.run, ev.body.step);
+      const broken: TextPart = {
+        kind: "text",
+        key: `${ev.seq}`,
+        seq: ev.seq,
+        text: ev.body.partial ?? "",
+        broken: ev.body.code,
+      };
+      return spoke(
+        withLast(c, (t) => ({ ...t, parts: [...t.parts, broken] })),
+        ev.run,
+        ev.body.step,
+      );
     }
     case "tool_result":
       return returned(c, ev);
@@ -166,7 +186,9 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
         ...t,
         state: "parked",
         deadline: ev.body.deadline,
-        parts: t.parts.map((p) => (p.kind === "tool" && calls.has(p.key) && p.state !== "done" ? { ...p, state: "waiting", parked: true } : p)),
+        parts: t.parts.map((p) =>
+          p.kind === "tool" && calls.has(p.key) && p.state !== "done" ? { ...p, state: "waiting", parked: true } : p,
+        ),
       }));
     }
     case "run_resumed":
@@ -176,7 +198,13 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
       // Where there is no data to ask, a number cannot have a footnote, and needs none:
       // the coder's are sizes and lines of files.
       const data = (c.sources.length > 0 && c.assistant !== "coder") || Object.keys(c.results).length > 0;
-      const answer: Answer = { seq: ev.seq, text, cites: footnotes ?? [], unresolved: data ? (unresolved ?? []) : [], chart };
+      const answer: Answer = {
+        seq: ev.seq,
+        text,
+        cites: footnotes ?? [],
+        unresolved: data ? (unresolved ?? []) : [],
+        chart,
+      };
       return withLast(c, (t) => ({ ...t, answer }));
     }
     case "run_finished":
@@ -192,7 +220,9 @@ function reduce(c: Conversation, ev: LogEvent): Conversation {
     case "feedback":
       return {
         ...c,
-        turns: c.turns.map((t) => (t.answer?.seq === ev.body.seq ? { ...t, feedback: { good: ev.body.good, words: ev.body.words } } : t)),
+        turns: c.turns.map((t) =>
+          t.answer?.seq === ev.body.seq ? { ...t, feedback: { good: ev.body.good, words: ev.body.words } } : t,
+        ),
       };
     case "query_run": {
       const { result, replaces, by, millis } = ev.body;
@@ -287,10 +317,20 @@ function returned(c: Conversation, ev: Extract<LogEvent, { kind: "tool_result" }
   return next;
 }
 
-function withResult(c: Conversation, r: StoredResult, from: Pick<ShownResult, "seq" | "by" | "author" | "millis" | "replaces">): Conversation {
+function withResult(
+  c: Conversation,
+  r: StoredResult,
+  from: Pick<ShownResult, "seq" | "by" | "author" | "millis" | "replaces">,
+): Conversation {
   const { replaces } = from;
   const old = replaces ? c.results[replaces] : undefined;
-  const shown: ShownResult = { ...r, ...from, turn: old?.turn ?? c.turns.at(-1)?.seq ?? 0, version: (old?.version ?? 0) + 1, chart: old?.chart };
+  const shown: ShownResult = {
+    ...r,
+    ...from,
+    turn: old?.turn ?? c.turns.at(-1)?.seq ?? 0,
+    version: (old?.version ?? 0) + 1,
+    chart: old?.chart,
+  };
   const results = { ...c.results, [r.id]: shown };
   // Every earlier version points to the newest, so that what quotes it can say so.
   for (let id = replaces; id && results[id]; id = results[id]?.replaces) {
@@ -299,7 +339,11 @@ function withResult(c: Conversation, r: StoredResult, from: Pick<ShownResult, "s
   return { ...c, results };
 }
 
-function ended(c: Conversation, change: Partial<Turn>, e: { usage?: Usage; cost?: Cost; millis: number }): Conversation {
+function ended(
+  c: Conversation,
+  change: Partial<Turn>,
+  e: { usage?: Usage; cost?: Cost; millis: number },
+): Conversation {
   const next = withLast(c, (t) => ({
     ...t,
     ...change,
@@ -308,7 +352,11 @@ function ended(c: Conversation, change: Partial<Turn>, e: { usage?: Usage; cost?
     cost: e.cost,
     millis: e.millis,
     // Calls that nobody answered: their result is written by whoever ended the run.
-    parts: t.parts.map((p) => (p.kind === "tool" && (p.state === "running" || p.state === "waiting") ? { ...p, state: "failed", parked: false } : p)),
+    parts: t.parts.map((p) =>
+      p.kind === "tool" && (p.state === "running" || p.state === "waiting")
+        ? { ...p, state: "failed", parked: false }
+        : p,
+    ),
   }));
   return { ...next, live: undefined };
 }
@@ -330,7 +378,8 @@ function rewound(c: Conversation, toSeq: number): Conversation {
 /** Adds a piece of the growing message. */
 export function applyDelta(c: Conversation, d: Delta): Conversation {
   const live = c.live;
-  if (live && live.run === d.run && (d.step < live.step || (d.step === live.step && d.attempt < live.attempt))) return c;
+  if (live && live.run === d.run && (d.step < live.step || (d.step === live.step && d.attempt < live.attempt)))
+    return c;
   const same = live && live.run === d.run && live.step === d.step && live.attempt === d.attempt;
   const now: Live = same ? live : { run: d.run, step: d.step, attempt: d.attempt, blocks: [] };
   switch (d.op) {
@@ -349,7 +398,8 @@ function grown(blocks: readonly LiveBlock[], d: Delta): readonly LiveBlock[] {
   const old = blocks[at];
   const fresh: LiveBlock = { index, kind: d.kind ?? "text", id: d.id, name: d.name, text: "", ended: false };
   let next: LiveBlock;
-  if (d.op === "start") next = fresh; // said again after a reconnect: from the beginning
+  if (d.op === "start")
+    next = fresh; // said again after a reconnect: from the beginning
   else if (d.op === "end") next = { ...(old ?? fresh), ended: true };
   else next = { ...(old ?? fresh), text: (old?.text ?? "") + (d.text ?? "") };
   return old ? blocks.with(at, next) : [...blocks, next];
@@ -393,7 +443,9 @@ function answerFrom(t: Turn): number {
 
 /** The result a turn is about: the one its chart draws, or the last one. */
 export function mainResult(c: Conversation, t: Turn): string | undefined {
-  const chart = t.answer?.chart?.result ?? t.parts.findLast((p) => p.kind === "tool" && p.chart !== undefined && p.state === "done");
+  const chart =
+    t.answer?.chart?.result ??
+    t.parts.findLast((p) => p.kind === "tool" && p.chart !== undefined && p.state === "done");
   if (typeof chart === "string") return chart;
   if (chart?.kind === "tool" && chart.chart) return chart.chart.result;
   const last = t.parts.findLast((p) => p.kind === "tool" && p.result !== undefined);

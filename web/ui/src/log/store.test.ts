@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { recorded } from "./fixtures/read";
 import { Log } from "./store";
 
-const sse = (events: { seq: number; kind: string }[]) => events.map((e) => `id: ${e.seq}\nevent: ${e.kind}\ndata: ${JSON.stringify(e)}\n\n`).join("");
+const sse = (events: { seq: number; kind: string }[]) =>
+  events.map((e) => `id: ${e.seq}\nevent: ${e.kind}\ndata: ${JSON.stringify(e)}\n\n`).join("");
 
 /** A server that gives the log from a place on, and breaks off where it is told. */
 function server(cuts: number[]) {
@@ -13,17 +14,21 @@ function server(cuts: number[]) {
     const after = Number(new URL(url, "http://x").searchParams.get("after"));
     const cut = cuts.shift();
     if (cut === -1) throw new TypeError("network");
-    if (cut === -2) return new Response('{"error":{"code":"not_found","message":"There is no such conversation."}}', { status: 404 });
+    if (cut === -2)
+      return new Response('{"error":{"code":"not_found","message":"There is no such conversation."}}', { status: 404 });
     const some = events.filter((e) => e.seq > after && (cut === undefined || e.seq <= cut));
-    const body = new ReadableStream<Uint8Array>({
-      start(c) {
-        c.enqueue(new TextEncoder().encode(sse(some)));
-        init.signal.addEventListener("abort", () => c.error(new DOMException("", "AbortError")));
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start(c) {
+          c.enqueue(new TextEncoder().encode(sse(some)));
+          init.signal.addEventListener("abort", () => c.error(new DOMException("", "AbortError")));
+        },
+        pull(c) {
+          if (cut !== undefined) c.error(new TypeError("cut off"));
+        },
       },
-      pull(c) {
-        if (cut !== undefined) c.error(new TypeError("cut off"));
-      },
-    }, { highWaterMark: 1 });
+      { highWaterMark: 1 },
+    );
     return new Response(body, { status: 200 });
   });
   vi.stubGlobal("fetch", fetch);
@@ -87,7 +92,10 @@ test("a log that was restored from a backup is read anew", async () => {
   const events = recorded("months");
   vi.stubGlobal("fetch", async (url: string) => {
     asked.push(new URL(url, "http://x").searchParams.get("after")!);
-    const text = asked.length === 2 ? 'id: 4\nevent: reset\ndata: {"last":4,"asked":9}\n\n' : sse(events.slice(0, asked.length === 1 ? 9 : 4));
+    const text =
+      asked.length === 2
+        ? 'id: 4\nevent: reset\ndata: {"last":4,"asked":9}\n\n'
+        : sse(events.slice(0, asked.length === 1 ? 9 : 4));
     return new Response(text, { status: 200 });
   });
   const log = new Log("conv_1");

@@ -107,7 +107,13 @@ export class Log {
           this.now = empty(this.id);
           continue;
         }
-        if (err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 429 && err.status !== 408) {
+        if (
+          err instanceof ApiError &&
+          err.status >= 400 &&
+          err.status < 500 &&
+          err.status !== 429 &&
+          err.status !== 408
+        ) {
           this.set({ state: "refused", status: err.status, why: sentence(err) });
           return;
         }

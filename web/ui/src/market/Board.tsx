@@ -43,7 +43,12 @@ export function Board({ info, symbols, timeframe, at }: Props) {
   const { chosen } = held;
   const place = usePlace(info, timeframe, at);
   const el = useRef<HTMLDivElement>(null);
-  const parts = useBoard(el, info, timeframe, doc, chosen, { onChoose: held.choose, onEdit: held.edit, onDone: () => held.take(undefined), wanted: place.wanted });
+  const parts = useBoard(el, info, timeframe, doc, chosen, {
+    onChoose: held.choose,
+    onEdit: held.edit,
+    onDone: () => held.take(undefined),
+    wanted: place.wanted,
+  });
   const talk = useTalk(at.conversation, parts);
   const [said, say] = useState("");
   const does = doing({ info, timeframe, doc, parts, held, talk, say });
@@ -55,28 +60,78 @@ export function Board({ info, symbols, timeframe, at }: Props) {
   const chat = (
     <Boundary>
       <Suspense fallback={null}>
-        <Talk at={at} symbol={info.symbol} timeframe={timeframe} digits={info.digits} doc={doc} onLight={held.light} onSee={see} onClose={() => talk.show(false)} />
+        <Talk
+          at={at}
+          symbol={info.symbol}
+          timeframe={timeframe}
+          digits={info.digits}
+          doc={doc}
+          onLight={held.light}
+          onSee={see}
+          onClose={() => talk.show(false)}
+        />
       </Suspense>
     </Boundary>
   );
-  const list = side && <Side doc={doc} state={state} info={info} timeframe={timeframe} view={side} chosen={chosen.id} onChoose={see} onLight={held.light} onEdit={held.edit} onTalk={(c) => (openTalk(), go({ ...at, conversation: c }))} />;
+  const list = side && (
+    <Side
+      doc={doc}
+      state={state}
+      info={info}
+      timeframe={timeframe}
+      view={side}
+      chosen={chosen.id}
+      onChoose={see}
+      onLight={held.light}
+      onEdit={held.edit}
+      onTalk={(c) => (openTalk(), go({ ...at, conversation: c }))}
+    />
+  );
   return (
     <>
       <Frame
-        top={<TopBar info={info} symbols={symbols} timeframe={timeframe} doc={doc} state={state} talk={talk} onGo={(s, tf) => place.goTo(parts, s, tf)} does={does} />}
+        top={
+          <TopBar
+            info={info}
+            symbols={symbols}
+            timeframe={timeframe}
+            doc={doc}
+            state={state}
+            talk={talk}
+            onGo={(s, tf) => place.goTo(parts, s, tf)}
+            does={does}
+          />
+        }
         chat={talk.on ? { children: chat, onClose: () => talk.show(false) } : undefined}
         list={list ? { children: list, onClose: () => setPrefs({ side: null }) } : undefined}
       >
         <Rail tool={chosen.tool} onTake={held.take} />
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-          <Stage el={el} info={info} timeframe={timeframe} doc={doc} state={state} parts={parts} held={held} place={place} does={does} onKey={onKey} />
+          <Stage
+            el={el}
+            info={info}
+            timeframe={timeframe}
+            doc={doc}
+            state={state}
+            parts={parts}
+            held={held}
+            place={place}
+            does={does}
+            onKey={onKey}
+          />
           <RangeBar info={info} parts={parts} onShow={(w, tf) => void place.show(parts, w, tf)} onDate={does.date} />
         </div>
       </Frame>
       <div role="status" aria-live="polite" className="sr-only">
         {said}
       </div>
-      <Dialogs info={info} doc={doc} held={held} now={parts?.plot.middle()} onDate={(around) => void place.show(parts, { around }, timeframe)} />
+      <Dialogs
+        info={info}
+        doc={doc}
+        held={held}
+        now={parts?.plot.middle()}
+        onDate={(around) => void place.show(parts, { around }, timeframe)}
+      />
     </>
   );
 }
@@ -114,5 +169,7 @@ function Dialogs({ info, doc, held: { over, open }, now, onDate }: DialogsProps)
   if (!over || !("edit" in over)) return null;
   const drawing = doc.find(over.edit);
   // Keyed by the id it was opened with: what is typed outlasts the id that the server gives.
-  return drawing ? <Edit key={over.edit} drawing={drawing} digits={info.digits} onSave={doc.offer} onClose={close} /> : null;
+  return drawing ? (
+    <Edit key={over.edit} drawing={drawing} digits={info.digits} onSave={doc.offer} onClose={close} />
+  ) : null;
 }

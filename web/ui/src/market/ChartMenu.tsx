@@ -60,22 +60,42 @@ function ofDrawing(d: Drawing, does: MenuDoes): MenuGroup[] {
     },
     {
       items: [
-        { label: d.locked ? "Unlock" : "Lock", icon: inMenu(d.locked ? "unlock" : "lock"), onSelect: () => does.save({ ...d, locked: !d.locked }) },
+        {
+          label: d.locked ? "Unlock" : "Lock",
+          icon: inMenu(d.locked ? "unlock" : "lock"),
+          onSelect: () => does.save({ ...d, locked: !d.locked }),
+        },
         { label: "Hide", icon: inMenu("eyeOff"), onSelect: () => does.save({ ...d, hidden: true }) },
-        { label: "Delete", icon: "trash", keys: "Del", danger: true, disabled: d.locked ? "It is locked." : undefined, onSelect: () => does.remove(d.id) },
+        {
+          label: "Delete",
+          icon: "trash",
+          keys: "Del",
+          danger: true,
+          disabled: d.locked ? "It is locked." : undefined,
+          onSelect: () => does.remove(d.id),
+        },
       ],
     },
   ];
 }
 
-function ofChart(price: string | undefined, shown: boolean, onShown: (on: boolean) => void, does: MenuDoes): MenuGroup[] {
+function ofChart(
+  price: string | undefined,
+  shown: boolean,
+  onShown: (on: boolean) => void,
+  does: MenuDoes,
+): MenuGroup[] {
   const here: MenuGroup[] = price
     ? [
         {
           title: price,
           items: [
             { label: "Draw a line here", icon: "plus", onSelect: () => does.level(Number(price)) },
-            { label: "Copy the price", icon: "copy", onSelect: () => void navigator.clipboard.writeText(price).catch(() => {}) },
+            {
+              label: "Copy the price",
+              icon: "copy",
+              onSelect: () => void navigator.clipboard.writeText(price).catch(() => {}),
+            },
           ],
         },
       ]
@@ -87,7 +107,11 @@ function ofChart(price: string | undefined, shown: boolean, onShown: (on: boolea
       items: [
         { label: "To the newest bar", icon: inMenu("toEnd"), keys: "End", onSelect: does.newest },
         { label: "Go to a date", icon: inMenu("calendar"), keys: "Alt G", onSelect: does.date },
-        { label: shown ? "Hide all drawings" : "Show the drawings", icon: inMenu(shown ? "eyeOff" : "eye"), onSelect: () => onShown(!shown) },
+        {
+          label: shown ? "Hide all drawings" : "Show the drawings",
+          icon: inMenu(shown ? "eyeOff" : "eye"),
+          onSelect: () => onShown(!shown),
+        },
         { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
       ],
     },

@@ -35,10 +35,25 @@ export default function ChartPage({ at }: { at: Route }) {
     document.title = info ? `${info.symbol} ${timeframe} · Footnote` : "Chart · Footnote";
     return () => void (document.title = "Footnote");
   }, [info, timeframe]);
-  if (symbols && wrong(symbols, at)) return <Nothing words={`There is no chart of ${at.chart?.symbol ?? ""} ${at.chart?.timeframe ?? ""} here.`} act="To the first chart" onAct={() => go({ chart: {} })} />;
-  if (info && timeframe) return <Board key={info.symbol} info={info} symbols={symbols!} timeframe={timeframe} at={at} />;
+  if (symbols && wrong(symbols, at))
+    return (
+      <Nothing
+        words={`There is no chart of ${at.chart?.symbol ?? ""} ${at.chart?.timeframe ?? ""} here.`}
+        act="To the first chart"
+        onAct={() => go({ chart: {} })}
+      />
+    );
+  if (info && timeframe)
+    return <Board key={info.symbol} info={info} symbols={symbols!} timeframe={timeframe} at={at} />;
   if (loading && !error) return <main className="flex-1" aria-busy="true" aria-label="Chart" />;
-  if (symbols) return <Nothing words="No market data is loaded. footnote market import loads candles, a calendar and more from CSV files." act="To the questions" onAct={() => go({})} />;
+  if (symbols)
+    return (
+      <Nothing
+        words="No market data is loaded. footnote market import loads candles, a calendar and more from CSV files."
+        act="To the questions"
+        onAct={() => go({})}
+      />
+    );
   return <Nothing words={`${error ?? ""} The chart comes as soon as it can be had.`} act="Try again" onAct={reload} />;
 }
 

@@ -42,13 +42,22 @@ export function DrawingCard({ part, doc, digits, onLight, onSee }: Props) {
             <Mark name={glyphOf(look)} small className="mt-0.5" />
           </span>
         )}
-        <button type="button" disabled={!there} onClick={() => onSee(c.drawing)} className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline">
+        <button
+          type="button"
+          disabled={!there}
+          onClick={() => onSee(c.drawing)}
+          className="min-w-0 flex-1 rounded-sm py-1 text-left font-medium wrap-anywhere enabled:hover:underline"
+        >
           {headline(c, digits)}
         </button>
         {undone ? (
           <span className="py-1 pr-1.5 text-xs text-ink-quiet">taken back</span>
         ) : (
-          <button type="button" onClick={() => void doc.revert(c)} className="inline-flex h-7 shrink-0 items-center gap-1 rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover">
+          <button
+            type="button"
+            onClick={() => void doc.revert(c)}
+            className="inline-flex h-7 shrink-0 items-center gap-1 rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover"
+          >
             <Mark name="undo" small />
             Undo
           </button>

@@ -62,20 +62,47 @@ export function Edit({ drawing, digits, onSave, onClose }: Props) {
           void save();
         }}
       >
-        {d.type === "text" && <Field label="Text" wide><input className={box} maxLength={1000} value={d.text ?? ""} onChange={(e) => set({ text: e.target.value })} /></Field>}
+        {d.type === "text" && (
+          <Field label="Text" wide>
+            <input
+              className={box}
+              maxLength={1000}
+              value={d.text ?? ""}
+              onChange={(e) => set({ text: e.target.value })}
+            />
+          </Field>
+        )}
         <Field label="Label" wide>
-          <input className={box} maxLength={200} value={d.label ?? ""} onChange={(e) => set({ label: e.target.value })} />
+          <input
+            className={box}
+            maxLength={200}
+            value={d.label ?? ""}
+            onChange={(e) => set({ label: e.target.value })}
+          />
         </Field>
         <Prices d={d} digits={digits} set={set} />
         <OfType d={d} set={set} />
         <Field label="Why it matters" wide>
-          <textarea className="min-h-20 w-full rounded-md border bg-surface px-2 py-1 text-sm" maxLength={4000} value={d.notes ?? ""} onChange={(e) => set({ notes: e.target.value })} />
+          <textarea
+            className="min-h-20 w-full rounded-md border bg-surface px-2 py-1 text-sm"
+            maxLength={4000}
+            value={d.notes ?? ""}
+            onChange={(e) => set({ notes: e.target.value })}
+          />
         </Field>
         <Field label="Tags, with commas between">
-          <input className={box} value={(d.tags ?? []).join(", ")} onChange={(e) => set({ tags: e.target.value.split(",").map((t) => t.trimStart()) })} />
+          <input
+            className={box}
+            value={(d.tags ?? []).join(", ")}
+            onChange={(e) => set({ tags: e.target.value.split(",").map((t) => t.trimStart()) })}
+          />
         </Field>
         <Field label="Importance">
-          <select className={box} value={d.importance ?? ""} onChange={(e) => set({ importance: (e.target.value || undefined) as Drawing["importance"] })}>
+          <select
+            className={box}
+            value={d.importance ?? ""}
+            onChange={(e) => set({ importance: (e.target.value || undefined) as Drawing["importance"] })}
+          >
             <option value="">none</option>
             <option>low</option>
             <option>medium</option>
@@ -122,7 +149,8 @@ function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
     </Field>
   );
   const anchors = d.anchors ?? [];
-  const put = (i: number, c: { time?: number; price?: number }) => set({ anchors: anchors.map((a, j) => (j === i ? { ...a, ...c } : a)) });
+  const put = (i: number, c: { time?: number; price?: number }) =>
+    set({ anchors: anchors.map((a, j) => (j === i ? { ...a, ...c } : a)) });
   if (d.type === "horizontal_line") return number("Price", d.price, (price) => set({ price }));
   const rr = riskReward(d);
   return (
@@ -132,14 +160,32 @@ function Prices({ d, digits, set }: { d: Drawing; digits: number; set: Set }) {
           {number("Entry", d.entry, (entry) => set({ entry }))}
           {number("Target", d.takeProfit, (takeProfit) => set({ takeProfit }))}
           {number("Stop", d.stopLoss, (stopLoss) => set({ stopLoss }))}
-          <p className="self-end pb-2 text-sm text-ink-soft">{rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`}</p>
+          <p className="self-end pb-2 text-sm text-ink-soft">
+            {rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`}
+          </p>
         </>
       )}
-      {anchors.map((a, i) => (
-        <Field key={`time${i}`} label={anchors.length > 1 ? `${["From", "To"][i]}, time in UTC` : "Time in UTC"}>
-          <Typed type="datetime-local" value={new Date(a.time * 1000).toISOString().slice(0, 16)} read={(text) => Date.parse(`${text}Z`) / 1000} onRead={(time) => put(i, { time })} />
-        </Field>
-      )).flatMap((field, i) => (isPosition(d) || d.type === "vertical_line" ? [field] : [field, number(anchors.length > 1 ? `${["From", "To"][i]}, price` : "Price", anchors[i]!.price, (price) => put(i, { price }))]))}
+      {anchors
+        .map((a, i) => (
+          <Field key={`time${i}`} label={anchors.length > 1 ? `${["From", "To"][i]}, time in UTC` : "Time in UTC"}>
+            <Typed
+              type="datetime-local"
+              value={new Date(a.time * 1000).toISOString().slice(0, 16)}
+              read={(text) => Date.parse(`${text}Z`) / 1000}
+              onRead={(time) => put(i, { time })}
+            />
+          </Field>
+        ))
+        .flatMap((field, i) =>
+          isPosition(d) || d.type === "vertical_line"
+            ? [field]
+            : [
+                field,
+                number(anchors.length > 1 ? `${["From", "To"][i]}, price` : "Price", anchors[i]!.price, (price) =>
+                  put(i, { price }),
+                ),
+              ],
+        )}
     </>
   );
 }
@@ -161,7 +207,16 @@ function Typed({ type, step, value, read, onRead }: TypedProps) {
     const n = read(next);
     if (Number.isFinite(n)) onRead(n);
   };
-  return <input type={type} step={step} className={`${box} tabular`} value={text ?? value} onChange={(e) => typed(e.target.value)} onBlur={() => setText(undefined)} />;
+  return (
+    <input
+      type={type}
+      step={step}
+      className={`${box} tabular`}
+      value={text ?? value}
+      onChange={(e) => typed(e.target.value)}
+      onBlur={() => setText(undefined)}
+    />
+  );
 }
 
 function OfType({ d, set }: { d: Drawing; set: Set }) {
@@ -169,7 +224,11 @@ function OfType({ d, set }: { d: Drawing; set: Set }) {
     case "trendline":
       return (
         <Field label="Goes on">
-          <select className={box} value={d.extend ?? "none"} onChange={(e) => set({ extend: e.target.value as Extend })}>
+          <select
+            className={box}
+            value={d.extend ?? "none"}
+            onChange={(e) => set({ extend: e.target.value as Extend })}
+          >
             {extends_.map((x) => (
               <option key={x}>{x}</option>
             ))}
@@ -179,7 +238,11 @@ function OfType({ d, set }: { d: Drawing; set: Set }) {
     case "marker":
       return (
         <Field label="Mark">
-          <select className={box} value={d.markerType ?? "circle"} onChange={(e) => set({ markerType: e.target.value as MarkerType })}>
+          <select
+            className={box}
+            value={d.markerType ?? "circle"}
+            onChange={(e) => set({ markerType: e.target.value as MarkerType })}
+          >
             {marks.map((x) => (
               <option key={x} value={x}>
                 {x.replace("_", " ")}
@@ -194,7 +257,11 @@ function OfType({ d, set }: { d: Drawing; set: Set }) {
     case "short_position":
       return (
         <Field label="State">
-          <select className={box} value={d.status ?? "signal"} onChange={(e) => set({ status: e.target.value as Status })}>
+          <select
+            className={box}
+            value={d.status ?? "signal"}
+            onChange={(e) => set({ status: e.target.value as Status })}
+          >
             {states.map((x) => (
               <option key={x}>{x}</option>
             ))}
@@ -215,7 +282,10 @@ function Levels({ d, set }: { d: Drawing; set: Set }) {
         value={text}
         onChange={(e) => {
           setText(e.target.value);
-          const levels = e.target.value.split(",").map((l) => Number.parseFloat(l)).filter(Number.isFinite);
+          const levels = e.target.value
+            .split(",")
+            .map((l) => Number.parseFloat(l))
+            .filter(Number.isFinite);
           set({ levels: levels.length ? levels : undefined });
         }}
       />

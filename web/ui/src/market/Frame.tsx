@@ -60,7 +60,12 @@ function Sheet({ label, onClose, children }: Panel & { label: string }) {
       tabIndex={-1}
       className="fixed inset-0 z-20 flex flex-col bg-surface outline-none"
       onKeyDown={(e) => {
-        if (e.key === "Escape" && !(e.target as Element).matches(writing) && !document.querySelector(":popover-open, dialog[open]")) onClose();
+        if (
+          e.key === "Escape" &&
+          !(e.target as Element).matches(writing) &&
+          !document.querySelector(":popover-open, dialog[open]")
+        )
+          onClose();
       }}
     >
       {children}

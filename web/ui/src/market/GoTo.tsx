@@ -46,7 +46,14 @@ export function GoTo({ info, now, onGo, onClose }: Props) {
       >
         <label className="block text-xs text-ink-quiet">
           Date and time in UTC
-          <input type="datetime-local" className="tabular mt-0.5 block h-9 w-full rounded-md border bg-surface px-2 text-sm text-ink" min={field(from)} max={field(to)} value={text} onChange={(e) => setText(e.target.value)} />
+          <input
+            type="datetime-local"
+            className="tabular mt-0.5 block h-9 w-full rounded-md border bg-surface px-2 text-sm text-ink"
+            min={field(from)}
+            max={field(to)}
+            value={text}
+            onChange={(e) => setText(e.target.value)}
+          />
         </label>
         {Number.isFinite(to - from) && (
           <p className="mt-2 text-sm text-ink-soft">

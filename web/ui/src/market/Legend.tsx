@@ -20,7 +20,9 @@ export function Legend({ parts, info, timeframe }: { parts: Parts; info: SymbolI
           <h1 className="font-semibold">
             {info.name || info.symbol} <span className="font-normal text-ink-quiet">· {timeframe}</span>
           </h1>
-          {(synthetic || info.synthetic) && <span className="rounded-sm bg-warn-soft px-1.5 text-xs text-warn">Synthetic data</span>}
+          {(synthetic || info.synthetic) && (
+            <span className="rounded-sm bg-warn-soft px-1.5 text-xs text-warn">Synthetic data</span>
+          )}
           {older && <span className="text-xs text-ink-quiet">Loading older bars</span>}
           {behind && !older && <span className="text-xs text-warn">No older bars: {behind}</span>}
         </div>
@@ -52,7 +54,13 @@ export function Legend({ parts, info, timeframe }: { parts: Parts; info: SymbolI
 /** Whose charts these are: their licence asks for it. */
 export function By({ className }: { className: string }) {
   return (
-    <a href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer" title="Charting by TradingView Lightweight Charts" className={`rounded-sm px-1 text-xs whitespace-nowrap text-ink-quiet hover:text-ink hover:underline ${className}`}>
+    <a
+      href="https://www.tradingview.com/"
+      target="_blank"
+      rel="noopener noreferrer"
+      title="Charting by TradingView Lightweight Charts"
+      className={`rounded-sm px-1 text-xs whitespace-nowrap text-ink-quiet hover:text-ink hover:underline ${className}`}
+    >
       Charts by TradingView
     </a>
   );
@@ -117,7 +125,14 @@ function Quote({ parts, digits }: { parts: Parts; digits: number }) {
   );
 }
 
-const when = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const when = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "UTC",
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
 
 /** What is published at the mark under the pointer. */
 function Calendar({ parts }: { parts: Parts }) {
@@ -126,7 +141,11 @@ function Calendar({ parts }: { parts: Parts }) {
   if (!mark) return null;
   const left = Math.max(0, Math.min(mark.x - 120, parts.plot.chart.paneSize(0).width - 260));
   return (
-    <div role="tooltip" className="pointer-events-none absolute z-20 w-64 rounded-md border bg-raised px-3 py-2 text-xs shadow-over" style={{ left, bottom: `calc(100% - ${parts.plot.events.y() - 14}px)` }}>
+    <div
+      role="tooltip"
+      className="pointer-events-none absolute z-20 w-64 rounded-md border bg-raised px-3 py-2 text-xs shadow-over"
+      style={{ left, bottom: `calc(100% - ${parts.plot.events.y() - 14}px)` }}
+    >
       <ul className="space-y-1.5">
         {mark.events.slice(0, 5).map((e) => (
           <Published key={e.id} e={e} />
@@ -138,14 +157,18 @@ function Calendar({ parts }: { parts: Parts }) {
 }
 
 function Published({ e }: { e: MarketEvent }) {
-  const values = (["actual", "forecast", "previous"] as const).filter((k) => e[k] !== null && e[k] !== undefined && e[k] !== "");
+  const values = (["actual", "forecast", "previous"] as const).filter(
+    (k) => e[k] !== null && e[k] !== undefined && e[k] !== "",
+  );
   return (
     <li>
       <div className="text-ink-quiet">
         {when.format(seconds(e.time) * 1000)} UTC · {e.currency} · {e.impact}
       </div>
       <div className="text-sm font-medium">{e.title}</div>
-      {values.length > 0 && <div className="tabular text-ink-soft">{values.map((k) => `${k} ${e[k]}`).join(" · ")}</div>}
+      {values.length > 0 && (
+        <div className="tabular text-ink-soft">{values.map((k) => `${k} ${e[k]}`).join(" · ")}</div>
+      )}
     </li>
   );
 }
@@ -159,7 +182,9 @@ function End({ parts }: { parts: Parts }) {
   });
   if (!away) return null;
   return (
-    <div className={`absolute bottom-8 z-10 rounded-md border bg-raised shadow-raised ${wide ? "right-20" : "right-18"}`}>
+    <div
+      className={`absolute bottom-8 z-10 rounded-md border bg-raised shadow-raised ${wide ? "right-20" : "right-18"}`}
+    >
       <GlyphButton small glyph="toEnd" label="To the newest bar" onClick={() => parts.plot.newest()} />
     </div>
   );

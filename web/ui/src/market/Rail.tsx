@@ -27,17 +27,40 @@ export function Rail({ tool, onTake }: Props) {
       onKeyDown={move}
       className="chart-rail flex shrink-0 items-center gap-0.5 bg-surface p-1 max-md:w-full max-md:overflow-x-auto max-md:border-t md:w-(--rail) md:flex-col md:overflow-y-auto md:border-r"
     >
-      <Tool {...at("cursor")} glyph="cursor" label="Choose and move (Esc)" pressed={tool === undefined} onClick={() => onTake(undefined)} />
+      <Tool
+        {...at("cursor")}
+        glyph="cursor"
+        label="Choose and move (Esc)"
+        pressed={tool === undefined}
+        onClick={() => onTake(undefined)}
+      />
       <Gap />
       {tools.map((t) => (
         <span key={t.id} className="contents">
-          <Tool {...at(t.id)} glyph={t.id as Glyph} label={t.key ? `${t.name} (Alt+${t.key})` : t.name} pressed={tool === t.id} onClick={() => onTake(tool === t.id ? undefined : t.id)} />
+          <Tool
+            {...at(t.id)}
+            glyph={t.id as Glyph}
+            label={t.key ? `${t.name} (Alt+${t.key})` : t.name}
+            pressed={tool === t.id}
+            onClick={() => onTake(tool === t.id ? undefined : t.id)}
+          />
           {ends.has(t.id) && <Gap />}
         </span>
       ))}
       <Gap />
-      <Tool {...at("magnet")} glyph="magnet" label="Magnet: points go to open, high, low and close" pressed={magnet} onClick={() => setPrefs({ magnet: !magnet })} />
-      <Tool {...at("eye")} glyph={drawings ? "eye" : "eyeOff"} label={drawings ? "Hide all drawings" : "Show the drawings"} onClick={() => setPrefs({ drawings: !drawings })} />
+      <Tool
+        {...at("magnet")}
+        glyph="magnet"
+        label="Magnet: points go to open, high, low and close"
+        pressed={magnet}
+        onClick={() => setPrefs({ magnet: !magnet })}
+      />
+      <Tool
+        {...at("eye")}
+        glyph={drawings ? "eye" : "eyeOff"}
+        label={drawings ? "Hide all drawings" : "Show the drawings"}
+        onClick={() => setPrefs({ drawings: !drawings })}
+      />
     </div>
   );
 }
@@ -51,7 +74,9 @@ function move(e: KeyboardEvent<HTMLElement>): void {
   all.at(to % all.length)?.focus();
 }
 
-const Gap = () => <span aria-hidden="true" className="shrink-0 bg-line max-md:mx-0.5 max-md:h-5 max-md:w-px md:my-0.5 md:h-px md:w-5" />;
+const Gap = () => (
+  <span aria-hidden="true" className="shrink-0 bg-line max-md:mx-0.5 max-md:h-5 max-md:w-px md:my-0.5 md:h-px md:w-5" />
+);
 
 interface ToolProps {
   glyph: Glyph;

@@ -15,7 +15,8 @@ interface Props {
   onDate: () => void;
 }
 
-const look = "inline-flex h-7 shrink-0 items-center rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent sm:px-2";
+const look =
+  "inline-flex h-7 shrink-0 items-center rounded-md px-1.5 text-xs text-ink-soft hover:bg-hover hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-accent sm:px-2";
 
 export function RangeBar({ info, parts, onShow, onDate }: Props) {
   const { spread } = usePrefs();
@@ -24,7 +25,14 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
     <div className="chart-rail flex h-9 shrink-0 items-center gap-0.5 overflow-x-auto border-t bg-surface px-1">
       <div role="group" aria-label="Range" className="flex shrink-0">
         {rangesOf(info).map((r) => (
-          <button key={r.name} type="button" aria-label={`${r.name}: ${r.says.toLowerCase()}`} title={`${r.says}, in bars of ${r.timeframe}`} onClick={() => onShow({ days: r.days }, r.timeframe)} className={look}>
+          <button
+            key={r.name}
+            type="button"
+            aria-label={`${r.name}: ${r.says.toLowerCase()}`}
+            title={`${r.says}, in bars of ${r.timeframe}`}
+            onClick={() => onShow({ days: r.days }, r.timeframe)}
+            className={look}
+          >
             {r.name}
           </button>
         ))}
@@ -38,10 +46,22 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
         UTC
       </span>
       <div role="group" aria-label="Price scale" className="flex shrink-0 gap-0.5">
-        <button type="button" title="Prices in percent of the first bar that is seen" aria-pressed={spread === "percent"} onClick={() => turn("percent")} className={look}>
+        <button
+          type="button"
+          title="Prices in percent of the first bar that is seen"
+          aria-pressed={spread === "percent"}
+          onClick={() => turn("percent")}
+          className={look}
+        >
           %
         </button>
-        <button type="button" title="Logarithmic: equal percents are equally high" aria-pressed={spread === "log"} onClick={() => turn("log")} className={look}>
+        <button
+          type="button"
+          title="Logarithmic: equal percents are equally high"
+          aria-pressed={spread === "log"}
+          onClick={() => turn("log")}
+          className={look}
+        >
           log
         </button>
         {parts && <Auto parts={parts} />}
@@ -54,7 +74,13 @@ export function RangeBar({ info, parts, onShow, onDate }: Props) {
 function Auto({ parts: { moves, plot } }: { parts: Parts }) {
   const on = useSyncExternalStore(moves.subscribe, () => plot.auto);
   return (
-    <button type="button" title="The height follows the bars in view" aria-pressed={on} onClick={() => plot.autoScale(!on)} className={look}>
+    <button
+      type="button"
+      title="The height follows the bars in view"
+      aria-pressed={on}
+      onClick={() => plot.autoScale(!on)}
+      className={look}
+    >
       auto
     </button>
   );

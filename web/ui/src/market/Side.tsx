@@ -62,11 +62,22 @@ function List({ doc, state, info, timeframe, chosen, onChoose, onLight, onEdit }
   const { from, to } = useVisible(scroller, all.length, (i) => i * row);
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
-      {!all.length && !state.loading && <p className="p-4 text-sm text-ink-quiet">Nothing is drawn yet. Take a tool, or ask for levels in the chat.</p>}
+      {!all.length && !state.loading && (
+        <p className="p-4 text-sm text-ink-quiet">Nothing is drawn yet. Take a tool, or ask for levels in the chat.</p>
+      )}
       <ul className="relative" style={{ height: all.length * row }} onPointerLeave={() => onLight(undefined)}>
         {all.slice(from, to).map((d, i) => (
           <li key={d.id} className="absolute inset-x-0 px-1" style={{ top: (from + i) * row, height: row }}>
-            <Row d={d} info={info} shown={visible(d, timeframe)} chosen={d.id === (chosen && doc.idOf(chosen))} doc={doc} onChoose={onChoose} onLight={onLight} onEdit={onEdit} />
+            <Row
+              d={d}
+              info={info}
+              shown={visible(d, timeframe)}
+              chosen={d.id === (chosen && doc.idOf(chosen))}
+              doc={doc}
+              onChoose={onChoose}
+              onLight={onLight}
+              onEdit={onEdit}
+            />
           </li>
         ))}
       </ul>
@@ -80,13 +91,25 @@ interface RowProps extends Pick<Props, "doc" | "info" | "onChoose" | "onLight" |
   chosen: boolean;
 }
 
-export const glyphOf = (d: Pick<Drawing, "type" | "extend">): Glyph => (d.type === "trendline" && d.extend && d.extend !== "none" ? d.extend : d.type);
+export const glyphOf = (d: Pick<Drawing, "type" | "extend">): Glyph =>
+  d.type === "trendline" && d.extend && d.extend !== "none" ? d.extend : d.type;
 
 function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProps) {
   const place = pricesOf(d)[0]?.toFixed(info.digits) ?? timeOf(d);
   return (
-    <div className={`group flex h-full items-center rounded-md ${chosen ? "bg-accent-soft" : "hover:bg-hover"}`} onPointerEnter={() => onLight(d.id)} onFocus={() => onLight(d.id)} onBlur={() => onLight(undefined)}>
-      <button type="button" aria-current={chosen || undefined} onClick={() => onChoose(d.id)} onDoubleClick={() => onEdit(d.id)} className={`flex h-full min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-left text-sm -outline-offset-2 ${shown ? "" : "text-ink-quiet"}`}>
+    <div
+      className={`group flex h-full items-center rounded-md ${chosen ? "bg-accent-soft" : "hover:bg-hover"}`}
+      onPointerEnter={() => onLight(d.id)}
+      onFocus={() => onLight(d.id)}
+      onBlur={() => onLight(undefined)}
+    >
+      <button
+        type="button"
+        aria-current={chosen || undefined}
+        onClick={() => onChoose(d.id)}
+        onDoubleClick={() => onEdit(d.id)}
+        className={`flex h-full min-w-0 flex-1 items-center gap-2 rounded-md pl-2 text-left text-sm -outline-offset-2 ${shown ? "" : "text-ink-quiet"}`}
+      >
         <span style={{ color: d.color }} className={d.color ? "" : "text-accent"}>
           <Mark name={glyphOf(d)} small />
         </span>
@@ -95,14 +118,37 @@ function Row({ d, info, shown, chosen, doc, onChoose, onLight, onEdit }: RowProp
             {nameOf(d)}
           </span>
           <span className="tabular block truncate text-xs text-ink-quiet">
-            {[d.label || d.text ? kindOf(d) : "", place, d.changed?.by === "agent" ? "assistant" : "", d.hidden ? "hidden" : shown ? "" : "other timeframe"].filter(Boolean).join(" · ")}
+            {[
+              d.label || d.text ? kindOf(d) : "",
+              place,
+              d.changed?.by === "agent" ? "assistant" : "",
+              d.hidden ? "hidden" : shown ? "" : "other timeframe",
+            ]
+              .filter(Boolean)
+              .join(" · ")}
           </span>
         </span>
       </button>
       <span className="flex pr-1 lg:pointer-fine:opacity-0 lg:pointer-fine:group-focus-within:opacity-100 lg:pointer-fine:group-hover:opacity-100">
-        <GlyphButton small glyph={d.hidden ? "eyeOff" : "eye"} label={d.hidden ? `Show ${nameOf(d)}` : `Hide ${nameOf(d)}`} onClick={() => doc.save({ ...d, hidden: !d.hidden })} />
-        <GlyphButton small glyph={d.locked ? "lock" : "unlock"} label={d.locked ? `Unlock ${nameOf(d)}` : `Lock ${nameOf(d)}`} onClick={() => doc.save({ ...d, locked: !d.locked })} />
-        <IconButton icon="trash" small label={`Delete ${nameOf(d)}`} disabled={d.locked} onClick={() => doc.remove(d.id)} />
+        <GlyphButton
+          small
+          glyph={d.hidden ? "eyeOff" : "eye"}
+          label={d.hidden ? `Show ${nameOf(d)}` : `Hide ${nameOf(d)}`}
+          onClick={() => doc.save({ ...d, hidden: !d.hidden })}
+        />
+        <GlyphButton
+          small
+          glyph={d.locked ? "lock" : "unlock"}
+          label={d.locked ? `Unlock ${nameOf(d)}` : `Lock ${nameOf(d)}`}
+          onClick={() => doc.save({ ...d, locked: !d.locked })}
+        />
+        <IconButton
+          icon="trash"
+          small
+          label={`Delete ${nameOf(d)}`}
+          disabled={d.locked}
+          onClick={() => doc.remove(d.id)}
+        />
       </span>
     </div>
   );
@@ -121,14 +167,30 @@ function Trail({ doc, state, info, chosen, onChoose, onLight, onTalk }: Props) {
           Only of the chosen drawing
         </label>
       )}
-      {!shown.length && !state.loading && <p className="p-4 text-sm text-ink-quiet">Every change is kept here, with who made it and why.</p>}
+      {!shown.length && !state.loading && (
+        <p className="p-4 text-sm text-ink-quiet">Every change is kept here, with who made it and why.</p>
+      )}
       <ol className="p-2" aria-label="Changes, the newest first">
         {shown.map((c) => (
-          <Entry key={c.version} c={c} digits={info.digits} doc={doc} there={doc.find(c.drawing) !== undefined} undone={undone.has(c.step)} onChoose={onChoose} onLight={onLight} onTalk={onTalk} />
+          <Entry
+            key={c.version}
+            c={c}
+            digits={info.digits}
+            doc={doc}
+            there={doc.find(c.drawing) !== undefined}
+            undone={undone.has(c.step)}
+            onChoose={onChoose}
+            onLight={onLight}
+            onTalk={onTalk}
+          />
         ))}
       </ol>
       {state.more && (
-        <button type="button" onClick={() => void doc.older()} className="mx-2 mb-4 h-9 rounded-md px-3 text-sm text-ink-soft hover:bg-hover">
+        <button
+          type="button"
+          onClick={() => void doc.older()}
+          className="mx-2 mb-4 h-9 rounded-md px-3 text-sm text-ink-soft hover:bg-hover"
+        >
           Older
         </button>
       )}
@@ -145,13 +207,26 @@ interface EntryProps extends Pick<Props, "doc" | "onChoose" | "onLight" | "onTal
 
 function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: EntryProps) {
   return (
-    <li className="rounded-md px-2 py-2 text-sm hover:bg-hover" onPointerEnter={() => onLight(c.drawing, c)} onFocus={() => onLight(c.drawing, c)} onBlur={() => onLight(undefined)}>
+    <li
+      className="rounded-md px-2 py-2 text-sm hover:bg-hover"
+      onPointerEnter={() => onLight(c.drawing, c)}
+      onFocus={() => onLight(c.drawing, c)}
+      onBlur={() => onLight(undefined)}
+    >
       <div className="flex items-start gap-2">
-        <span title={c.by === "agent" ? "The assistant" : who(c.user)} className={c.by === "agent" ? "text-accent" : "text-ink-quiet"}>
+        <span
+          title={c.by === "agent" ? "The assistant" : who(c.user)}
+          className={c.by === "agent" ? "text-accent" : "text-ink-quiet"}
+        >
           <Mark name={c.by} small className="mt-0.5" />
         </span>
         <div className="min-w-0 flex-1">
-          <button type="button" disabled={!there} onClick={() => onChoose(c.drawing)} className="block max-w-full rounded-sm text-left font-medium wrap-anywhere enabled:hover:underline disabled:text-ink">
+          <button
+            type="button"
+            disabled={!there}
+            onClick={() => onChoose(c.drawing)}
+            className="block max-w-full rounded-sm text-left font-medium wrap-anywhere enabled:hover:underline disabled:text-ink"
+          >
             {headline(c, digits)}
           </button>
           <Reason c={c} digits={digits} />
@@ -160,13 +235,21 @@ function Entry({ c, digits, doc, there, undone, onChoose, onLight, onTalk }: Ent
               {c.by === "agent" ? "The assistant" : who(c.user)}, {told(c.at)}
             </span>
             {c.conversation && (
-              <button type="button" onClick={() => onTalk(c.conversation!)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+              <button
+                type="button"
+                onClick={() => onTalk(c.conversation!)}
+                className="rounded-sm underline underline-offset-2 hover:text-ink"
+              >
                 where it was asked
               </button>
             )}
             {undone && <span>taken back</span>}
             {!undone && c.action !== "undo" && c.action !== "redo" && (
-              <button type="button" onClick={() => void doc.revert(c)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+              <button
+                type="button"
+                onClick={() => void doc.revert(c)}
+                className="rounded-sm underline underline-offset-2 hover:text-ink"
+              >
                 {c.action === "import" ? "take back the import" : "take back"}
               </button>
             )}
@@ -199,7 +282,12 @@ export function Reason({ c, digits }: { c: Change; digits: number }) {
         </dl>
       )}
       {all.length > 4 && (
-        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="rounded-sm text-xs text-ink-quiet underline underline-offset-2">
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="rounded-sm text-xs text-ink-quiet underline underline-offset-2"
+        >
           {open ? "Less" : `All ${plural(all.length, "field")}`}
         </button>
       )}

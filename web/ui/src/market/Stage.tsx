@@ -51,12 +51,35 @@ export function Stage({ el, info, timeframe, doc, state, parts, held, place, doe
         onContextMenu={(e) => parts && held.open({ menu: askedAt(e, parts, doc, chosen.id) })}
       />
       <p id="chart-keys" className="sr-only">
-        Comma and full stop choose a drawing, arrow keys move it or the chart, Enter edits it. Alt and T begins a trend line.
+        Comma and full stop choose a drawing, arrow keys move it or the chart, Enter edits it. Alt and T begins a trend
+        line.
       </p>
       {parts && <Legend parts={parts} info={info} timeframe={timeframe} />}
-      {drawing && <Style drawing={drawing} doc={doc} onEdit={() => held.edit(drawing.id)} onCopy={() => does.copy(drawing.id)} onGone={() => held.choose(undefined)} />}
-      <Notice state={state} note={place.note} onClose={() => (place.hush(), doc.hush())} onRetry={() => void doc.load()} />
-      {menu && <ChartMenu asked={menu} digits={info.digits} shown={drawings} onShown={(on) => setPrefs({ drawings: on })} does={does} onClose={closeMenu} />}
+      {drawing && (
+        <Style
+          drawing={drawing}
+          doc={doc}
+          onEdit={() => held.edit(drawing.id)}
+          onCopy={() => does.copy(drawing.id)}
+          onGone={() => held.choose(undefined)}
+        />
+      )}
+      <Notice
+        state={state}
+        note={place.note}
+        onClose={() => (place.hush(), doc.hush())}
+        onRetry={() => void doc.load()}
+      />
+      {menu && (
+        <ChartMenu
+          asked={menu}
+          digits={info.digits}
+          shown={drawings}
+          onShown={(on) => setPrefs({ drawings: on })}
+          does={does}
+          onClose={closeMenu}
+        />
+      )}
     </section>
   );
 }
@@ -71,11 +94,25 @@ function askedAt(e: MouseEvent, { plot }: Parts, doc: Doc, chosen: string | unde
   return { ...at, drawing: doc.find(id), price: byKey ? undefined : plot.anchor(at)?.price };
 }
 
-function Notice({ state, note, onClose, onRetry }: { state: DocState; note: string; onClose: () => void; onRetry: () => void }) {
-  const words = state.notice ?? (note || undefined) ?? (state.error ? `The drawings could not be loaded: ${state.error}` : "");
+function Notice({
+  state,
+  note,
+  onClose,
+  onRetry,
+}: {
+  state: DocState;
+  note: string;
+  onClose: () => void;
+  onRetry: () => void;
+}) {
+  const words =
+    state.notice ?? (note || undefined) ?? (state.error ? `The drawings could not be loaded: ${state.error}` : "");
   if (!words) return null;
   return (
-    <p role="alert" className="absolute inset-x-3 bottom-10 z-10 mx-auto flex w-fit max-w-full items-center gap-3 rounded-md border bg-raised px-3 py-2 text-sm shadow-over">
+    <p
+      role="alert"
+      className="absolute inset-x-3 bottom-10 z-10 mx-auto flex w-fit max-w-full items-center gap-3 rounded-md border bg-raised px-3 py-2 text-sm shadow-over"
+    >
       <span className="min-w-0">{words}</span>
       {state.error && !state.notice && !note ? (
         <button type="button" className="rounded-sm font-medium underline underline-offset-2" onClick={onRetry}>

@@ -29,13 +29,22 @@ export function Style({ drawing: d, doc, onEdit, onCopy, onGone }: Props) {
   const change = (c: Partial<Drawing>) => doc.save({ ...d, ...c });
   const stroked = d.type !== "marker" && d.type !== "text";
   return (
-    <div role="toolbar" aria-label={`${kindOf(d)}, chosen`} className="chart-style absolute top-20 left-1/2 z-10 flex max-w-full -translate-x-1/2 items-center gap-0.5 rounded-lg border bg-raised p-1 shadow-raised max-md:top-auto max-md:bottom-10">
+    <div
+      role="toolbar"
+      aria-label={`${kindOf(d)}, chosen`}
+      className="chart-style absolute top-20 left-1/2 z-10 flex max-w-full -translate-x-1/2 items-center gap-0.5 rounded-lg border bg-raised p-1 shadow-raised max-md:top-auto max-md:bottom-10"
+    >
       <Colour now={d.color} onChoose={(color) => change({ color })} />
       {stroked && <LineMenu d={d} change={change} />}
       {isPosition(d) && (
         <Menu
           label="State"
-          groups={[{ title: "State", items: states.map((s) => ({ label: s, checked: d.status === s, onSelect: () => change({ status: s }) })) }]}
+          groups={[
+            {
+              title: "State",
+              items: states.map((s) => ({ label: s, checked: d.status === s, onSelect: () => change({ status: s }) })),
+            },
+          ]}
           button={(b) => (
             <button type="button" {...b} className="flex h-8 items-center gap-1 rounded-md px-2 text-sm hover:bg-hover">
               {d.status ?? "signal"}
@@ -46,7 +55,13 @@ export function Style({ drawing: d, doc, onEdit, onCopy, onGone }: Props) {
       )}
       <IconButton icon="edit" small label="Edit: words, prices, where it is shown" onClick={onEdit} />
       <IconButton icon="copy" small label="Duplicate (Ctrl+D)" onClick={onCopy} />
-      <GlyphButton small glyph={d.locked ? "lock" : "unlock"} label={d.locked ? "Unlock" : "Lock"} pressed={Boolean(d.locked)} onClick={() => change({ locked: !d.locked })} />
+      <GlyphButton
+        small
+        glyph={d.locked ? "lock" : "unlock"}
+        label={d.locked ? "Unlock" : "Lock"}
+        pressed={Boolean(d.locked)}
+        onClick={() => change({ locked: !d.locked })}
+      />
       <GlyphButton
         small
         glyph="eyeOff"
@@ -76,12 +91,39 @@ function LineMenu({ d, change }: { d: Drawing; change: (c: Partial<Drawing>) => 
     <Menu
       label="Line"
       groups={[
-        { title: "Style", items: lines.map((l) => ({ label: l.name, checked: (d.lineStyle ?? "solid") === l.style, onSelect: () => change({ lineStyle: l.style }) })) },
-        { title: "Width", items: [1, 1.5, 2, 3, 4].map((w) => ({ label: `${w}`, checked: width === w, onSelect: () => change({ lineWidth: w }) })) },
+        {
+          title: "Style",
+          items: lines.map((l) => ({
+            label: l.name,
+            checked: (d.lineStyle ?? "solid") === l.style,
+            onSelect: () => change({ lineStyle: l.style }),
+          })),
+        },
+        {
+          title: "Width",
+          items: [1, 1.5, 2, 3, 4].map((w) => ({
+            label: `${w}`,
+            checked: width === w,
+            onSelect: () => change({ lineWidth: w }),
+          })),
+        },
       ]}
       button={(b) => (
-        <button type="button" {...b} aria-label="Line style and width" title="Line style and width" className="flex size-7 items-center justify-center rounded-md hover:bg-hover">
-          <svg viewBox="0 0 20 20" className="size-4" aria-hidden="true" stroke="currentColor" strokeWidth={width} strokeDasharray={{ solid: undefined, dashed: "5 3", dotted: "1.5 2.5" }[d.lineStyle ?? "solid"]}>
+        <button
+          type="button"
+          {...b}
+          aria-label="Line style and width"
+          title="Line style and width"
+          className="flex size-7 items-center justify-center rounded-md hover:bg-hover"
+        >
+          <svg
+            viewBox="0 0 20 20"
+            className="size-4"
+            aria-hidden="true"
+            stroke="currentColor"
+            strokeWidth={width}
+            strokeDasharray={{ solid: undefined, dashed: "5 3", dotted: "1.5 2.5" }[d.lineStyle ?? "solid"]}
+          >
             <path d="M1 10h18" />
           </svg>
         </button>
@@ -98,12 +140,31 @@ export function swatches(): { name: string; value: string }[] {
   return names.map((name, i) => ({ name, value: of.getPropertyValue(`--draw-${i + 1}`).trim() }));
 }
 
-export function Colour({ now, onChoose, label = "Colour" }: { now: string | undefined; onChoose: (color: string) => void; label?: string }) {
+export function Colour({
+  now,
+  onChoose,
+  label = "Colour",
+}: {
+  now: string | undefined;
+  onChoose: (color: string) => void;
+  label?: string;
+}) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   return (
     <>
-      <button type="button" aria-haspopup="dialog" aria-expanded={anchor !== null} aria-label={label} title={label} onClick={(e) => setAnchor(anchor ? null : e.currentTarget)} className="flex size-7 items-center justify-center rounded-md hover:bg-hover">
-        <span className="size-4 rounded-sm border border-line-strong" style={{ background: now || "var(--color-accent)" }} />
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        aria-expanded={anchor !== null}
+        aria-label={label}
+        title={label}
+        onClick={(e) => setAnchor(anchor ? null : e.currentTarget)}
+        className="flex size-7 items-center justify-center rounded-md hover:bg-hover"
+      >
+        <span
+          className="size-4 rounded-sm border border-line-strong"
+          style={{ background: now || "var(--color-accent)" }}
+        />
       </button>
       <Popover anchor={anchor} onClose={() => setAnchor(null)} label={label} className="p-2">
         <div className="grid grid-cols-4 gap-1.5">

@@ -13,7 +13,11 @@ interface Props {
 /** Symbols by their letters or their name. */
 export function SymbolSearch({ symbols, now, onChoose, onClose }: Props) {
   const [query, setQuery] = useState("");
-  const words = query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim().split(" ");
+  const words = query
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()
+    .split(" ");
   const found = symbols.filter((s) => words.every((w) => `${s.symbol} ${s.name}`.toLowerCase().includes(w)));
   return (
     <Picker

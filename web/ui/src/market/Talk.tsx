@@ -40,7 +40,10 @@ export default function Talk(p: TalkProps) {
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   const assistants = useLoad("assistants", api.assistants);
   const chart = assistants.data?.assistants.find((a) => a.name === "chart");
-  const to = useCallback((conversation: string | undefined) => go({ chart: { symbol, timeframe }, conversation }), [symbol, timeframe]);
+  const to = useCallback(
+    (conversation: string | undefined) => go({ chart: { symbol, timeframe }, conversation }),
+    [symbol, timeframe],
+  );
   const [tier, setTier] = useState<string>();
   useEffect(() => void refresh(), []);
   return (
@@ -65,7 +68,11 @@ function Close({ onClose }: { onClose: () => void }) {
   const wide = useWide();
   if (wide) return <IconButton icon="close" label="Hide the chat" onClick={onClose} />;
   return (
-    <button type="button" onClick={onClose} className="flex h-9 shrink-0 items-center gap-1.5 rounded-md bg-hover px-3 text-sm font-medium">
+    <button
+      type="button"
+      onClick={onClose}
+      className="flex h-9 shrink-0 items-center gap-1.5 rounded-md bg-hover px-3 text-sm font-medium"
+    >
       <Mark name="candles" small />
       Chart
     </button>
@@ -101,7 +108,9 @@ function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginP
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="min-h-0 flex-1 overflow-y-auto px-5 py-6">
         <h2 className="font-serif text-lg font-medium">Ask about {symbol}</h2>
-        <p className="mt-1 text-sm text-ink-soft">It reads the market, draws on the chart and says why. Each change can be taken back.</p>
+        <p className="mt-1 text-sm text-ink-soft">
+          It reads the market, draws on the chart and says why. Each change can be taken back.
+        </p>
         {off && <p className="mt-3 rounded-md bg-sunken px-3 py-2 text-sm text-ink-soft">{off}</p>}
         <ul className="mt-4">
           {offers.map((o) => (
@@ -125,14 +134,28 @@ function Begin({ symbol, timeframe, chart, tier, onTier, error, onOpen }: BeginP
         )}
       </div>
       <div className="px-3 pb-3">
-        <Composer name={`chart ${symbol}`} placeholder={`Ask about ${symbol}`} onSend={ask} off={off} fixed={<Tiers chart={chart} now={tier} onChoose={onTier} />} />
+        <Composer
+          name={`chart ${symbol}`}
+          placeholder={`Ask about ${symbol}`}
+          onSend={ask}
+          off={off}
+          fixed={<Tiers chart={chart} now={tier} onChoose={onTier} />}
+        />
       </div>
     </div>
   );
 }
 
 /** Which model answers: one of the assistant's tiers. */
-function Tiers({ chart, now, onChoose }: { chart: Assistant | undefined; now: string | undefined; onChoose: (tier: string) => void }) {
+function Tiers({
+  chart,
+  now,
+  onChoose,
+}: {
+  chart: Assistant | undefined;
+  now: string | undefined;
+  onChoose: (tier: string) => void;
+}) {
   const tiers = chart?.tiers ?? [];
   if (tiers.length < 2) return null;
   const usual = tiers.find((t) => t.model === chart?.model)?.name;
@@ -165,9 +188,17 @@ function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, on
   const title = useLog(log, (c) => c.title);
   useEffect(() => void refresh(), [title, running]);
   const line = useLine(log).state;
-  const off = line === "waiting" ? "the server does not answer" : line === "refused" ? "this conversation cannot be reached" : undefined;
+  const off =
+    line === "waiting"
+      ? "the server does not answer"
+      : line === "refused"
+        ? "this conversation cannot be reached"
+        : undefined;
   const card = useCallback(
-    (p: ToolPart) => (isDrawing(p.name) ? <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onSee={onSee} /> : null),
+    (p: ToolPart) =>
+      isDrawing(p.name) ? (
+        <DrawingCard key={p.key} part={p} doc={doc} digits={digits} onLight={onLight} onSee={onSee} />
+      ) : null,
     [doc, digits, onLight, onSee],
   );
   return (
@@ -203,7 +234,15 @@ function Going({ log, chart, onTier, symbol, timeframe, digits, doc, onLight, on
 }
 
 /** A conversation keeps its model: another one means another conversation. */
-function OtherTier({ log, chart, onChoose }: { log: Log; chart: Assistant | undefined; onChoose: (tier: string) => void }) {
+function OtherTier({
+  log,
+  chart,
+  onChoose,
+}: {
+  log: Log;
+  chart: Assistant | undefined;
+  onChoose: (tier: string) => void;
+}) {
   const tier = useLog(log, (c) => c.tier);
   const model = useLog(log, (c) => c.model);
   const tiers = chart?.tiers ?? [];
@@ -213,9 +252,24 @@ function OtherTier({ log, chart, onChoose }: { log: Log; chart: Assistant | unde
     <Menu
       label="Model"
       side="above"
-      groups={[{ title: "Model", items: tiers.map((t) => ({ label: capital(t.name), checked: t === now, hint: t === now ? t.model : "In a new conversation", onSelect: () => t !== now && onChoose(t.name) })) }]}
+      groups={[
+        {
+          title: "Model",
+          items: tiers.map((t) => ({
+            label: capital(t.name),
+            checked: t === now,
+            hint: t === now ? t.model : "In a new conversation",
+            onSelect: () => t !== now && onChoose(t.name),
+          })),
+        },
+      ]}
       button={(b) => (
-        <button type="button" {...b} aria-label={`Model: ${now.name}`} className="inline-flex h-7 shrink-0 items-center gap-1 rounded-full border px-2.5 text-xs text-ink-soft hover:bg-hover hover:text-ink">
+        <button
+          type="button"
+          {...b}
+          aria-label={`Model: ${now.name}`}
+          className="inline-flex h-7 shrink-0 items-center gap-1 rounded-full border px-2.5 text-xs text-ink-soft hover:bg-hover hover:text-ink"
+        >
           {capital(now.name)}
           <Icon name="down" small />
         </button>
@@ -227,7 +281,9 @@ function OtherTier({ log, chart, onChoose }: { log: Log; chart: Assistant | unde
 /** What the conversation has used so far. */
 function Facts({ log }: { log: Log }) {
   const cost = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.cost?.micro_usd ?? 0), 0));
-  const tokens = useLog(log, (c) => c.turns.reduce((sum, t) => sum + (t.usage ? t.usage.input + t.usage.output + (t.usage.cache_read ?? 0) : 0), 0));
+  const tokens = useLog(log, (c) =>
+    c.turns.reduce((sum, t) => sum + (t.usage ? t.usage.input + t.usage.output + (t.usage.cache_read ?? 0) : 0), 0),
+  );
   const model = useLog(log, (c) => c.turns.findLast((t) => t.model)?.model ?? c.model ?? "");
   const words = [model, tokens ? `${count(tokens)} tokens` : "", cost ? money(cost) : ""].filter(Boolean);
   return <span className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet">{words.join(" · ")}</span>;
@@ -241,14 +297,27 @@ function Talks({ now, onGo }: { now: Log | undefined; onGo: (conversation: strin
   const title = talks.find((c) => c.id === now?.id)?.title;
   return (
     <>
-      <button type="button" aria-haspopup="dialog" aria-expanded={anchor !== null} onClick={(e) => setAnchor(anchor ? null : e.currentTarget)} className="flex h-9 min-w-0 flex-1 items-center gap-1.5 rounded-md px-2 text-left text-sm font-medium hover:bg-hover">
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        aria-expanded={anchor !== null}
+        onClick={(e) => setAnchor(anchor ? null : e.currentTarget)}
+        className="flex h-9 min-w-0 flex-1 items-center gap-1.5 rounded-md px-2 text-left text-sm font-medium hover:bg-hover"
+      >
         <span className="min-w-0 truncate" dir="auto">
           {now ? title || "Conversation" : "New conversation"}
         </span>
         <Icon name="down" small className="shrink-0 text-ink-quiet" />
       </button>
-      <Popover anchor={anchor} onClose={() => setAnchor(null)} label="Conversations about charts" className="max-h-(--menu-max) w-(--side) overflow-y-auto p-1">
-        {!talks.length && <p className="px-3 py-3 text-sm text-ink-quiet">{error ?? "What you ask here will be kept here."}</p>}
+      <Popover
+        anchor={anchor}
+        onClose={() => setAnchor(null)}
+        label="Conversations about charts"
+        className="max-h-(--menu-max) w-(--side) overflow-y-auto p-1"
+      >
+        {!talks.length && (
+          <p className="px-3 py-3 text-sm text-ink-quiet">{error ?? "What you ask here will be kept here."}</p>
+        )}
         <ul>
           {talks.map((c) => (
             <li key={c.id}>
@@ -272,15 +341,28 @@ function Head({ c, now, onGo }: { c: ConversationHead; now: boolean; onGo: () =>
   const details = useLoad(`conversation:${c.id}:${c.updated}`, () => api.conversation(c.id)).data;
   const u = details?.usage;
   const tokens = u ? u.input_tokens + u.output_tokens + u.cache_read_tokens + u.cache_write_tokens : 0;
-  const facts = [details?.where?.symbol, details?.where?.timeframe, details ? plural(details.messages, "message") : "", tokens ? `${count(tokens)} tokens` : "", told(c.updated)];
+  const facts = [
+    details?.where?.symbol,
+    details?.where?.timeframe,
+    details ? plural(details.messages, "message") : "",
+    tokens ? `${count(tokens)} tokens` : "",
+    told(c.updated),
+  ];
   return (
-    <button type="button" aria-current={now || undefined} onClick={onGo} className="block w-full rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover aria-[current]:bg-hover">
+    <button
+      type="button"
+      aria-current={now || undefined}
+      onClick={onGo}
+      className="block w-full rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover aria-[current]:bg-hover"
+    >
       <span className="flex items-center gap-2">
         <span className="min-w-0 flex-1 truncate" dir="auto">
           {c.title || "Untitled"}
         </span>
         {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
-        {c.state === "parked" && <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits" />}
+        {c.state === "parked" && (
+          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits" />
+        )}
       </span>
       <span className="tabular block truncate text-xs text-ink-quiet">{facts.filter(Boolean).join(" · ")}</span>
     </button>

@@ -22,7 +22,11 @@ export function TalkEdge({ share, children }: { share: number; children: ReactNo
   };
   return (
     <>
-      <aside aria-label="Chat" className="flex min-w-(--talk-min) shrink-0 flex-col bg-page" style={{ width: `${share}%` }}>
+      <aside
+        aria-label="Chat"
+        className="flex min-w-(--talk-min) shrink-0 flex-col bg-page"
+        style={{ width: `${share}%` }}
+      >
         {children}
       </aside>
       <div

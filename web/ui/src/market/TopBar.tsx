@@ -42,7 +42,13 @@ export function TopBar(p: Props) {
     <header className="@container flex h-(--header) shrink-0 items-center gap-0.5 border-b px-2">
       <TalkButton talk={p.talk} onTalk={does.talk} />
       <Line />
-      <button type="button" aria-haspopup="dialog" onClick={() => setSearch(true)} className="flex h-9 min-w-0 items-center gap-2 rounded-md px-2 text-sm font-semibold hover:bg-hover" title="Choose another symbol">
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        onClick={() => setSearch(true)}
+        className="flex h-9 min-w-0 items-center gap-2 rounded-md px-2 text-sm font-semibold hover:bg-hover"
+        title="Choose another symbol"
+      >
         <Icon name="search" small className="text-ink-quiet" />
         <span className="truncate">{info.symbol}</span>
       </button>
@@ -59,7 +65,12 @@ export function TopBar(p: Props) {
       <span className="hidden sm:contents">
         <GlyphButton glyph="camera" label="Save as a picture" onClick={does.picture} />
       </span>
-      <GlyphButton glyph="layers" label="Drawings" pressed={side !== null} onClick={() => setPrefs({ side: side ? null : "drawings" })} />
+      <GlyphButton
+        glyph="layers"
+        label="Drawings"
+        pressed={side !== null}
+        onClick={() => setPrefs({ side: side ? null : "drawings" })}
+      />
       <MoreMenu {...p} />
       {search && (
         <SymbolSearch
@@ -81,15 +92,39 @@ const news = { answering: ", which is answering", answered: ": it has answered" 
 function TalkButton({ talk: { on, unseen }, onTalk }: { talk: Talking; onTalk: () => void }) {
   return (
     <span className="relative">
-      <GlyphButton glyph="talk" label={on ? "Hide the chat" : `Show the chat${unseen ? news[unseen] : ""}`} pressed={on} onClick={onTalk} />
-      {unseen && <span aria-hidden="true" className={`pointer-events-none absolute top-1 right-1 size-2 rounded-full bg-accent ${unseen === "answering" ? "breathe" : ""}`} />}
+      <GlyphButton
+        glyph="talk"
+        label={on ? "Hide the chat" : `Show the chat${unseen ? news[unseen] : ""}`}
+        pressed={on}
+        onClick={onTalk}
+      />
+      {unseen && (
+        <span
+          aria-hidden="true"
+          className={`pointer-events-none absolute top-1 right-1 size-2 rounded-full bg-accent ${unseen === "answering" ? "breathe" : ""}`}
+        />
+      )}
     </span>
   );
 }
 
 const Line = () => <span aria-hidden="true" className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />;
 
-export function GlyphButton({ glyph, label, pressed, off, small, onClick }: { glyph: Glyph; label: string; pressed?: boolean; off?: boolean; small?: boolean; onClick: (e: React.MouseEvent<HTMLButtonElement>) => void }) {
+export function GlyphButton({
+  glyph,
+  label,
+  pressed,
+  off,
+  small,
+  onClick,
+}: {
+  glyph: Glyph;
+  label: string;
+  pressed?: boolean;
+  off?: boolean;
+  small?: boolean;
+  onClick: (e: React.MouseEvent<HTMLButtonElement>) => void;
+}) {
   return (
     <button
       type="button"
@@ -105,12 +140,26 @@ export function GlyphButton({ glyph, label, pressed, off, small, onClick }: { gl
   );
 }
 
-function Timeframes({ now, all, onChoose }: { now: Timeframe; all: readonly Timeframe[]; onChoose: (t: Timeframe) => void }) {
+function Timeframes({
+  now,
+  all,
+  onChoose,
+}: {
+  now: Timeframe;
+  all: readonly Timeframe[];
+  onChoose: (t: Timeframe) => void;
+}) {
   return (
     <>
       <div role="group" aria-label="Timeframe" className="hidden items-center @page:flex">
         {all.map((t) => (
-          <button key={t} type="button" aria-pressed={t === now} onClick={() => onChoose(t)} className="h-8 rounded-md px-2 text-sm text-ink-soft hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:font-semibold aria-pressed:text-accent">
+          <button
+            key={t}
+            type="button"
+            aria-pressed={t === now}
+            onClick={() => onChoose(t)}
+            className="h-8 rounded-md px-2 text-sm text-ink-soft hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:font-semibold aria-pressed:text-accent"
+          >
             {t}
           </button>
         ))}
@@ -118,9 +167,19 @@ function Timeframes({ now, all, onChoose }: { now: Timeframe; all: readonly Time
       <span className="@page:hidden">
         <Menu
           label="Timeframe"
-          groups={[{ title: "Timeframe", items: all.map((t) => ({ label: t, checked: t === now, onSelect: () => onChoose(t) })) }]}
+          groups={[
+            {
+              title: "Timeframe",
+              items: all.map((t) => ({ label: t, checked: t === now, onSelect: () => onChoose(t) })),
+            },
+          ]}
           button={(b) => (
-            <button type="button" {...b} aria-label={`Timeframe ${now}`} className="flex h-9 items-center gap-1 rounded-md px-2 text-sm font-medium hover:bg-hover">
+            <button
+              type="button"
+              {...b}
+              aria-label={`Timeframe ${now}`}
+              className="flex h-9 items-center gap-1 rounded-md px-2 text-sm font-medium hover:bg-hover"
+            >
               {now}
               <Icon name="down" small className="text-ink-quiet" />
             </button>
@@ -137,9 +196,24 @@ function KindMenu() {
   return (
     <Menu
       label="Kind of chart"
-      groups={[{ title: "Bars", items: kinds.map((k) => ({ label: k.name, checked: k.kind === kind, onSelect: () => setPrefs({ kind: k.kind }) })) }]}
+      groups={[
+        {
+          title: "Bars",
+          items: kinds.map((k) => ({
+            label: k.name,
+            checked: k.kind === kind,
+            onSelect: () => setPrefs({ kind: k.kind }),
+          })),
+        },
+      ]}
       button={(b) => (
-        <button type="button" {...b} aria-label={`Kind of chart: ${now.name}`} title="Kind of chart" className="flex size-9 items-center justify-center rounded-md text-ink-soft hover:bg-hover">
+        <button
+          type="button"
+          {...b}
+          aria-label={`Kind of chart: ${now.name}`}
+          title="Kind of chart"
+          className="flex size-9 items-center justify-center rounded-md text-ink-soft hover:bg-hover"
+        >
           {now.glyph === "candles" ? <Mark name="candles" /> : <Icon name={now.glyph} />}
         </button>
       )}
@@ -160,22 +234,53 @@ function MoreMenu({ info, doc, does, state }: Props) {
           {
             title: "Shown",
             items: [
-              { label: volume ? "Hide the volume" : "Show the volume", icon: "chart", onSelect: () => setPrefs({ volume: !volume }) },
-              { label: events ? "Hide the calendar" : "Show the calendar", icon: inMenu("calendar"), onSelect: () => setPrefs({ events: !events }) },
-              { label: dark ? "Light theme" : "Dark theme", icon: "sun", onSelect: () => setTheme(dark ? "light" : "dark") },
+              {
+                label: volume ? "Hide the volume" : "Show the volume",
+                icon: "chart",
+                onSelect: () => setPrefs({ volume: !volume }),
+              },
+              {
+                label: events ? "Hide the calendar" : "Show the calendar",
+                icon: inMenu("calendar"),
+                onSelect: () => setPrefs({ events: !events }),
+              },
+              {
+                label: dark ? "Light theme" : "Dark theme",
+                icon: "sun",
+                onSelect: () => setTheme(dark ? "light" : "dark"),
+              },
             ],
           },
           {
             title: "Drawings",
             items: [
-              { label: "Undo", icon: inMenu("undo"), disabled: state.canUndo ? undefined : "There is nothing to undo.", onSelect: () => does.undo("undo") },
-              { label: "Redo", icon: inMenu("redo"), disabled: state.canRedo ? undefined : "There is nothing to make again.", onSelect: () => does.undo("redo") },
-              { label: "Export as JSON", icon: "export", onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")) },
+              {
+                label: "Undo",
+                icon: inMenu("undo"),
+                disabled: state.canUndo ? undefined : "There is nothing to undo.",
+                onSelect: () => does.undo("undo"),
+              },
+              {
+                label: "Redo",
+                icon: inMenu("redo"),
+                disabled: state.canRedo ? undefined : "There is nothing to make again.",
+                onSelect: () => does.undo("redo"),
+              },
+              {
+                label: "Export as JSON",
+                icon: "export",
+                onSelect: () => download(drawings.exportUrl(info.symbol), fileName(`${info.symbol} drawings`, "json")),
+              },
               { label: "Import from JSON", icon: "file", onSelect: () => file.current?.click() },
               { label: "Save as a picture", icon: inMenu("camera"), onSelect: does.picture },
             ],
           },
-          { items: [{ label: "Keyboard", icon: "key", keys: "?", onSelect: does.keys }, { label: "All conversations", icon: "menu", onSelect: () => go({}) }] },
+          {
+            items: [
+              { label: "Keyboard", icon: "key", keys: "?", onSelect: does.keys },
+              { label: "All conversations", icon: "menu", onSelect: () => go({}) },
+            ],
+          },
         ]}
         button={(b) => <IconButton icon="dots" label="More" {...b} />}
       />

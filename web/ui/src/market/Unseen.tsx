@@ -24,7 +24,11 @@ export function Unseen({ doc, digits, onSee }: Props) {
   return (
     <div role="status" aria-live="polite">
       {last && (
-        <button type="button" onClick={() => onSee(last.drawing)} className="flex w-full items-center gap-2 border-b bg-accent-soft px-3 py-2 text-left text-sm text-accent -outline-offset-2">
+        <button
+          type="button"
+          onClick={() => onSee(last.drawing)}
+          className="flex w-full items-center gap-2 border-b bg-accent-soft px-3 py-2 text-left text-sm text-accent -outline-offset-2"
+        >
           <Mark name={last.by} small />
           <span className="min-w-0 flex-1 truncate" dir="auto">
             {headline(last, digits)}

@@ -30,8 +30,16 @@ export const market = {
       throw err;
     }),
   /** The newest bars, or those before a time. */
-  candles: (symbol: string, timeframe: string, { before, limit = 2000 }: { before?: number; limit?: number } = {}, signal?: AbortSignal) =>
-    json<Page>(`/api/market/candles?symbol=${enc(symbol)}&timeframe=${enc(timeframe)}&limit=${limit}${before === undefined ? "" : `&to=${before}`}`, { signal }),
+  candles: (
+    symbol: string,
+    timeframe: string,
+    { before, limit = 2000 }: { before?: number; limit?: number } = {},
+    signal?: AbortSignal,
+  ) =>
+    json<Page>(
+      `/api/market/candles?symbol=${enc(symbol)}&timeframe=${enc(timeframe)}&limit=${limit}${before === undefined ? "" : `&to=${before}`}`,
+      { signal },
+    ),
   events: (symbol: string, from: number, to: number, signal?: AbortSignal) =>
     json<{ events: MarketEvent[] }>(`/api/market/events?symbol=${enc(symbol)}&from=${from}&to=${to}`, { signal }),
 };
@@ -40,13 +48,26 @@ export const drawings = {
   all: (symbol: string, signal?: AbortSignal) => json<Document>(`/api/drawings?symbol=${enc(symbol)}`, { signal }),
   /** Saves a drawing, a new one when it has no id. Sent twice under a key it is one change. */
   save: (symbol: string, drawing: Partial<Drawing>, key: string, base?: number) =>
-    json<{ version: number; drawing: Drawing }>("/api/drawings", { method: "POST", body: { symbol, key, ...(base === undefined ? {} : { base_version: base }), drawing } }),
+    json<{ version: number; drawing: Drawing }>("/api/drawings", {
+      method: "POST",
+      body: { symbol, key, ...(base === undefined ? {} : { base_version: base }), drawing },
+    }),
   remove: (symbol: string, id: string, base?: number) =>
-    json<{ version: number }>(`/api/drawings/${enc(id)}?symbol=${enc(symbol)}${base === undefined ? "" : `&base_version=${base}`}`, { method: "DELETE" }),
+    json<{ version: number }>(
+      `/api/drawings/${enc(id)}?symbol=${enc(symbol)}${base === undefined ? "" : `&base_version=${base}`}`,
+      { method: "DELETE" },
+    ),
   /** Takes back the last step or the one that is named. */
-  back: (symbol: string, which: "undo" | "redo", step?: number) => json<Document>(`/api/drawings/${which}`, { method: "POST", body: { symbol, ...(step === undefined ? {} : { version: step }) } }),
+  back: (symbol: string, which: "undo" | "redo", step?: number) =>
+    json<Document>(`/api/drawings/${which}`, {
+      method: "POST",
+      body: { symbol, ...(step === undefined ? {} : { version: step }) },
+    }),
   history: (symbol: string, { before, limit = 50 }: { before?: number; limit?: number } = {}, signal?: AbortSignal) =>
-    json<{ changes: Change[] }>(`/api/drawings/history?symbol=${enc(symbol)}&limit=${limit}${before === undefined ? "" : `&before=${before}`}`, { signal }),
+    json<{ changes: Change[] }>(
+      `/api/drawings/history?symbol=${enc(symbol)}&limit=${limit}${before === undefined ? "" : `&before=${before}`}`,
+      { signal },
+    ),
   exportUrl: (symbol: string) => `/api/drawings/export?symbol=${enc(symbol)}`,
   import: (file: unknown) => json<Document>("/api/drawings/import", { method: "POST", body: file }),
 };
@@ -61,13 +82,22 @@ type Shared<T> = { take: readonly T[] } | { line: boolean } | { reset: true };
  *  is asked for each connection, the first time once ready is done. Messages that came
  *  together are taken together. Reset is called when the server no longer has what was
  *  read: it was restored from a backup. */
-export async function follow<T>(name: string, path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, ready?: Promise<unknown>, reset: () => void = () => {}): Promise<void> {
+export async function follow<T>(
+  name: string,
+  path: () => string,
+  take: (messages: readonly T[]) => void,
+  line: (open: boolean) => void,
+  signal: AbortSignal,
+  ready?: Promise<unknown>,
+  reset: () => void = () => {},
+): Promise<void> {
   if (typeof BroadcastChannel !== "function" || !navigator.locks) {
     await ready;
     return readOn(path, take, line, signal, reset);
   }
   const others = new BroadcastChannel(name);
-  others.onmessage = (e: MessageEvent<Shared<T>>) => ("take" in e.data ? take(e.data.take) : "line" in e.data ? line(e.data.line) : reset());
+  others.onmessage = (e: MessageEvent<Shared<T>>) =>
+    "take" in e.data ? take(e.data.take) : "line" in e.data ? line(e.data.line) : reset();
   const tell = (m: Shared<T>) => {
     if (!signal.aborted) others.postMessage(m);
   };
@@ -75,7 +105,13 @@ export async function follow<T>(name: string, path: () => string, take: (message
   try {
     await navigator.locks.request(name, { signal }, async () => {
       await ready;
-      await readOn<T>(path, (all) => (take(all), tell({ take: all })), (on) => (line(on), tell({ line: on })), signal, () => (reset(), tell({ reset: true })));
+      await readOn<T>(
+        path,
+        (all) => (take(all), tell({ take: all })),
+        (on) => (line(on), tell({ line: on })),
+        signal,
+        () => (reset(), tell({ reset: true })),
+      );
     });
   } catch (err) {
     if (!signal.aborted) throw err;
@@ -83,14 +119,24 @@ export async function follow<T>(name: string, path: () => string, take: (message
 }
 
 /** Reads a stream through lost lines. */
-async function readOn<T>(path: () => string, take: (messages: readonly T[]) => void, line: (open: boolean) => void, signal: AbortSignal, reset: () => void): Promise<void> {
+async function readOn<T>(
+  path: () => string,
+  take: (messages: readonly T[]) => void,
+  line: (open: boolean) => void,
+  signal: AbortSignal,
+  reset: () => void,
+): Promise<void> {
   let wait = firstWait;
   while (!signal.aborted) {
     const abort = new AbortController();
     const stop = () => abort.abort();
     signal.addEventListener("abort", stop);
     try {
-      const res = await fetch(path(), { headers: { Accept: "text/event-stream" }, signal: abort.signal, cache: "no-store" });
+      const res = await fetch(path(), {
+        headers: { Accept: "text/event-stream" },
+        signal: abort.signal,
+        cache: "no-store",
+      });
       if (!res.ok) throw await refusal(res);
       line(true);
       wait = firstWait;
@@ -112,5 +158,11 @@ async function readOn<T>(path: () => string, take: (messages: readonly T[]) => v
 
 /** The last price, about once a second. */
 export function followPrice(symbol: string, take: (p: Price | PriceDown) => void, signal: AbortSignal): Promise<void> {
-  return follow<Price | PriceDown>(`footnote price ${symbol}`, () => `/api/market/price?symbol=${enc(symbol)}`, (all) => all.forEach(take), (open) => open || signal.aborted || take({ down: true, reason: "The connection was lost." }), signal);
+  return follow<Price | PriceDown>(
+    `footnote price ${symbol}`,
+    () => `/api/market/price?symbol=${enc(symbol)}`,
+    (all) => all.forEach(take),
+    (open) => open || signal.aborted || take({ down: true, reason: "The connection was lost." }),
+    signal,
+  );
 }

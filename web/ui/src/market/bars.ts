@@ -47,7 +47,14 @@ export class Bars {
   at(i: number): Bar | undefined {
     const c = this.columns;
     if (i < 0 || i >= c.time.length) return undefined;
-    return { time: c.time[i]!, open: c.open[i]!, high: c.high[i]!, low: c.low[i]!, close: c.close[i]!, volume: c.volume[i]! };
+    return {
+      time: c.time[i]!,
+      open: c.open[i]!,
+      high: c.high[i]!,
+      low: c.low[i]!,
+      close: c.close[i]!,
+      volume: c.volume[i]!,
+    };
   }
 
   /** With older bars before them; what overlaps is left out. */
@@ -71,7 +78,8 @@ export class Bars {
     const last = this.at(this.length - 1);
     const start = begins(time, this.timeframe);
     if (last && start < last.time) return undefined;
-    if (!last || start > last.time) return { time: start, open: price, high: price, low: price, close: price, volume: 0 };
+    if (!last || start > last.time)
+      return { time: start, open: price, high: price, low: price, close: price, volume: 0 };
     return { ...last, high: Math.max(last.high, price), low: Math.min(last.low, price), close: price };
   }
 

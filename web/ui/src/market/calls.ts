@@ -11,13 +11,16 @@ import type { Parts } from "./useBoard";
 const none: readonly ToolPart[] = [];
 const known = new WeakMap<object, readonly ToolPart[]>();
 
-export const isDrawing = (tool: string): boolean => tool.startsWith("draw_") || tool === "update_drawing" || tool === "remove_drawing";
+export const isDrawing = (tool: string): boolean =>
+  tool.startsWith("draw_") || tool === "update_drawing" || tool === "remove_drawing";
 const ours = (tool: string) => isDrawing(tool) || tool === "scroll_chart";
 
 function waiting(parts: readonly unknown[]): readonly ToolPart[] {
   let some = known.get(parts);
   if (!some) {
-    some = (parts as ToolPart[]).filter((p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval && ours(p.name));
+    some = (parts as ToolPart[]).filter(
+      (p) => p.kind === "tool" && p.parked && p.state === "waiting" && !p.approval && ours(p.name),
+    );
     known.set(parts, some);
   }
   return some;
@@ -88,7 +91,9 @@ function locked(name: string, work: () => Promise<void>): Promise<void> {
 
 const open = (log: Log, part: ToolPart) => {
   const last = log.conversation().turns.at(-1);
-  return last?.state === "parked" && last.parts.some((p) => p.kind === "tool" && p.key === part.key && p.state === "waiting");
+  return (
+    last?.state === "parked" && last.parts.some((p) => p.kind === "tool" && p.key === part.key && p.state === "waiting")
+  );
 };
 
 async function carryOut(part: ToolPart, { feed, plot }: Parts): Promise<ToolAnswer> {

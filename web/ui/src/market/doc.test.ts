@@ -4,7 +4,14 @@ import { Doc, takenBack } from "./doc";
 import type { Change, Drawing } from "./types";
 
 const symbol = "EURUSD";
-const line = (id: string, price: number, version: number): Drawing => ({ id, type: "horizontal_line", symbol, timeframe: "1h", price, version });
+const line = (id: string, price: number, version: number): Drawing => ({
+  id,
+  type: "horizontal_line",
+  symbol,
+  timeframe: "1h",
+  price,
+  version,
+});
 const change = (version: number, more: Partial<Change> = {}): Change => ({
   version,
   step: version,
@@ -40,12 +47,17 @@ async function opened(answer: (method: string, path: string, body: Record<string
     asked.push({ path, body });
     if (path.includes("/history")) return Response.json({ changes: [] });
     const out = await answer(init.method ?? "GET", path, body);
-    return out instanceof Response ? out : Response.json({ version: 0, drawings: [], can_undo: false, can_redo: false, ...(out as object) });
+    return out instanceof Response
+      ? out
+      : Response.json({ version: 0, drawings: [], can_undo: false, can_redo: false, ...(out as object) });
   });
   const doc = new Doc(symbol);
   const end = doc.open();
   await vi.waitFor(() => expect(following).toBe(true));
-  const tell = (...all: Change[]) => stream.enqueue(new TextEncoder().encode(all.map((c) => `id: ${c.version}\ndata: ${JSON.stringify(c)}\n\n`).join("")));
+  const tell = (...all: Change[]) =>
+    stream.enqueue(
+      new TextEncoder().encode(all.map((c) => `id: ${c.version}\ndata: ${JSON.stringify(c)}\n\n`).join("")),
+    );
   const reset = () => stream.enqueue(new TextEncoder().encode("event: reset\ndata: {}\n\n"));
   return { doc, end, tell, reset, asked };
 }
@@ -67,7 +79,9 @@ test("changes that come together are shown together, and nothing is asked for th
 test("after a reset everything is loaded anew, as often as it takes", async () => {
   let away = false;
   const { doc, end, reset, asked } = await opened((_, path) =>
-    away && path.startsWith("/api/drawings?") ? Response.json({ error: { message: "away" } }, { status: 503 }) : { drawings: away ? [] : [line("d1", 1, 1)] },
+    away && path.startsWith("/api/drawings?")
+      ? Response.json({ error: { message: "away" } }, { status: 503 })
+      : { drawings: away ? [] : [line("d1", 1, 1)] },
   );
   await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
   vi.useFakeTimers({ shouldAdvanceTime: true });
@@ -86,7 +100,9 @@ test("after a reset everything is loaded anew, as often as it takes", async () =
 
 test("all that is told while an older answer is on its way outlasts it", async () => {
   let undone = (_: Response) => {};
-  const { doc, end, tell } = await opened((_m, path) => (path.includes("/undo") ? new Promise<Response>((resolve) => (undone = resolve)) : {}));
+  const { doc, end, tell } = await opened((_m, path) =>
+    path.includes("/undo") ? new Promise<Response>((resolve) => (undone = resolve)) : {},
+  );
   const back = doc.back("undo");
   tell(...Array.from({ length: 300 }, (_, i) => change(i + 2, { action: "import", step: 2 })));
   await vi.waitFor(() => expect(doc.get().version).toBe(301));
@@ -99,7 +115,9 @@ test("all that is told while an older answer is on its way outlasts it", async (
 
 test("an undo of many is asked about at most once at a time", async () => {
   let all = 0;
-  const { doc, end, tell } = await opened((_m, path) => (path.startsWith("/api/drawings?") ? { version: ++all > 1 ? 400 : 0, can_undo: false, can_redo: true } : {}));
+  const { doc, end, tell } = await opened((_m, path) =>
+    path.startsWith("/api/drawings?") ? { version: ++all > 1 ? 400 : 0, can_undo: false, can_redo: true } : {},
+  );
   tell(...Array.from({ length: 400 }, (_, i) => change(i + 1, { action: "undo", after: null, reverts: 1 })));
   await vi.waitFor(() => expect(doc.get()).toMatchObject({ version: 400, canUndo: false, canRedo: true }));
   expect(all).toBe(2); // at the beginning, and now
@@ -136,7 +154,8 @@ test("what was not saved is asked about when the page is left, and sent by the n
   first.doc.remove("d2");
   await vi.waitFor(() => expect(first.doc.get().notice).toMatch(/^Not saved yet/));
   expect(asks.size).toBe(1);
-  const posted = (all: typeof first.asked) => all.filter((a) => a.path === "/api/drawings").map((a) => [a.body.key, a.body.base_version]);
+  const posted = (all: typeof first.asked) =>
+    all.filter((a) => a.path === "/api/drawings").map((a) => [a.body.key, a.body.base_version]);
   const keys = posted(first.asked);
   expect(keys.length).toBe(2);
   first.end();
@@ -144,11 +163,15 @@ test("what was not saved is asked about when the page is left, and sent by the n
   // The page is gone; d1 has changed meanwhile, as another device may.
   const second = await opened((method, path, body) => {
     if (method === "DELETE") return { version: 7 };
-    if (path === "/api/drawings" && body.base_version === 3) return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
-    if (path === "/api/drawings") return { version: 6, drawing: { ...(body.drawing as Drawing), id: "d6", version: 6 } };
+    if (path === "/api/drawings" && body.base_version === 3)
+      return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
+    if (path === "/api/drawings")
+      return { version: 6, drawing: { ...(body.drawing as Drawing), id: "d6", version: 6 } };
     return { version: 5, drawings: [line("d1", 9, 5), line("d2", 2, 4)] };
   });
-  await vi.waitFor(() => expect(second.doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }));
+  await vi.waitFor(() =>
+    expect(second.doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }),
+  );
   expect(posted(second.asked)).toEqual(keys);
   expect(second.asked.find((a) => a.path.startsWith("/api/drawings/d2"))?.path).toMatch(/base_version=4/);
   second.end();
@@ -158,7 +181,8 @@ test("who offers a change hears why it is not taken", async () => {
   const { doc, end } = await opened((method, _p, body) => {
     const d = body.drawing as Drawing;
     if (method === "GET") return { version: 1, drawings: [line("d1", 1, 1)] };
-    if (d.price === 0) return Response.json({ error: { code: "invalid_request", message: "A price is above 0." } }, { status: 400 });
+    if (d.price === 0)
+      return Response.json({ error: { code: "invalid_request", message: "A price is above 0." } }, { status: 400 });
     return { version: 2, drawing: { ...d, version: 2 } };
   });
   await vi.waitFor(() => expect(doc.get().drawings.length).toBe(1));
@@ -179,7 +203,8 @@ function keeper(first: Drawing) {
     if (state.down) return Promise.reject(new TypeError("no network"));
     let drawing = taken.get(body.key);
     if (!drawing) {
-      if (body.base_version !== state.now.version) return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
+      if (body.base_version !== state.now.version)
+        return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
       drawing = { ...(body.drawing as Drawing), version: state.now.version! + 1 };
       taken.set(body.key, (state.now = drawing));
     }
@@ -196,7 +221,10 @@ test("what was made on an older version is not put over what somebody else made 
   state.now = line("d1", 9, 2);
   tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
   await vi.waitFor(() => expect(doc.find("d1")).toMatchObject({ price: 9 }));
-  expect(await doc.offer({ ...seen, label: "Mine" })).toMatchObject({ stale: true, words: expect.stringMatching(/changed elsewhere/) });
+  expect(await doc.offer({ ...seen, label: "Mine" })).toMatchObject({
+    stale: true,
+    words: expect.stringMatching(/changed elsewhere/),
+  });
   expect(doc.find("d1")).toMatchObject({ price: 9, version: 2 });
   expect(await doc.offer({ ...doc.find("d1")!, label: "Mine" })).toBeUndefined();
   expect(state.now).toMatchObject({ price: 9, label: "Mine", version: 3 });
@@ -216,7 +244,9 @@ test("what waited for the line is not put over what somebody else made meanwhile
   tell(change(2, { drawing: "d1", action: "update", by: "agent", after: state.now }));
   await vi.waitFor(() => expect(doc.get().version).toBe(2));
   await vi.advanceTimersByTimeAsync(3000);
-  await vi.waitFor(() => expect(doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }));
+  await vi.waitFor(() =>
+    expect(doc.get()).toMatchObject({ unsaved: 0, notice: expect.stringMatching(/changed elsewhere/) }),
+  );
   expect(doc.find("d1")).toMatchObject({ price: 9, version: 2 });
   end();
 });

@@ -19,7 +19,16 @@ export interface DocState {
   more: boolean; // there is an older trail
 }
 
-const nothing: DocState = { drawings: [], version: 0, canUndo: false, canRedo: false, loading: true, unsaved: 0, trail: [], more: false };
+const nothing: DocState = {
+  drawings: [],
+  version: 0,
+  canUndo: false,
+  canRedo: false,
+  loading: true,
+  unsaved: 0,
+  trail: [],
+  more: false,
+};
 const trailPage = 50;
 
 export class Doc {
@@ -68,7 +77,12 @@ export class Doc {
   /** What is not on the server yet outlasts the page: this tab sends it when it comes back. */
   private keep(): void {
     const left: Left[] = [...this.local].flatMap(([id, mine]) =>
-      [...new Set([this.unsure.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({ id, drawing, key, base: this.baseOf(id, base) })),
+      [...new Set([this.unsure.get(id) ?? mine, mine])].map(({ drawing, base, key }) => ({
+        id,
+        drawing,
+        key,
+        base: this.baseOf(id, base),
+      })),
     );
     const text = left.length ? JSON.stringify(left) : "";
     if (text !== this.kept) keepDraft(draftOf(this.symbol), (this.kept = text));
@@ -117,7 +131,15 @@ export class Doc {
     const ready = this.begin(signal);
     const path = () => `/api/drawings/stream?symbol=${encodeURIComponent(this.symbol)}&after=${this.state.version}`;
     const reset = () => void this.begin(signal);
-    await follow<Change>(`footnote drawings ${this.symbol}`, path, (all) => this.changed(all), () => {}, signal, ready, reset);
+    await follow<Change>(
+      `footnote drawings ${this.symbol}`,
+      path,
+      (all) => this.changed(all),
+      () => {},
+      signal,
+      ready,
+      reset,
+    );
   }
 
   private async begin(signal: AbortSignal): Promise<void> {
@@ -129,8 +151,16 @@ export class Doc {
   load = async (signal?: AbortSignal): Promise<boolean> => {
     try {
       await this.asking(async () => {
-        const [doc, trail] = await Promise.all([calls.all(this.symbol, signal), calls.history(this.symbol, { limit: trailPage }, signal)]);
-        this.take(doc, { loading: false, error: undefined, trail: trail.changes, more: trail.changes.length === trailPage });
+        const [doc, trail] = await Promise.all([
+          calls.all(this.symbol, signal),
+          calls.history(this.symbol, { limit: trailPage }, signal),
+        ]);
+        this.take(doc, {
+          loading: false,
+          error: undefined,
+          trail: trail.changes,
+          more: trail.changes.length === trailPage,
+        });
       });
       return true;
     } catch (err) {
@@ -152,7 +182,12 @@ export class Doc {
 
   private take(doc: Document, more: Partial<DocState> = {}): void {
     this.server = new Map(doc.drawings.map((d) => [d.id, d]));
-    this.show({ version: doc.version, ...(doc.can_undo === undefined ? {} : { canUndo: doc.can_undo }), ...(doc.can_redo === undefined ? {} : { canRedo: doc.can_redo }), ...more });
+    this.show({
+      version: doc.version,
+      ...(doc.can_undo === undefined ? {} : { canUndo: doc.can_undo }),
+      ...(doc.can_redo === undefined ? {} : { canRedo: doc.can_redo }),
+      ...more,
+    });
     const since = this.recent.filter((c) => c.version > doc.version); // told while the answer was on its way
     if (since.length) this.apply(since);
   }
@@ -178,7 +213,12 @@ export class Doc {
     const { action, version } = told.at(-1)!;
     const news = version > this.state.version; // no answer has said it before
     const back = action === "undo" || action === "redo";
-    this.show({ version: Math.max(this.state.version, version), trail, more: this.state.more || trail.length < all.length, ...(news && !back ? { canUndo: true, canRedo: false } : {}) });
+    this.show({
+      version: Math.max(this.state.version, version),
+      trail,
+      more: this.state.more || trail.length < all.length,
+      ...(news && !back ? { canUndo: true, canRedo: false } : {}),
+    });
     if (news && back) void this.flags();
   }
 
@@ -292,12 +332,14 @@ export class Doc {
     const base = this.baseOf(id, mine.base);
     const { drawing, version } = await calls.save(this.symbol, sent(d), mine.key, base || undefined);
     this.rests(drawing.id, base, drawing.version ?? version);
-    if ((this.server.get(drawing.id)?.version ?? 0) <= (drawing.version ?? version)) this.server.set(drawing.id, drawing);
+    if ((this.server.get(drawing.id)?.version ?? 0) <= (drawing.version ?? version))
+      this.server.set(drawing.id, drawing);
     const next = this.local.get(id);
     this.local.delete(id);
     answer(mine);
     if (drawing.id !== id) this.renamed.set(id, drawing.id);
-    if (next && next !== mine) this.local.set(drawing.id, { ...next, drawing: next.drawing && { ...next.drawing, id: drawing.id } });
+    if (next && next !== mine)
+      this.local.set(drawing.id, { ...next, drawing: next.drawing && { ...next.drawing, id: drawing.id } });
     this.show({ canUndo: true, canRedo: false });
     return drawing.id;
   }
@@ -369,7 +411,10 @@ export class Doc {
     try {
       const { changes } = await calls.history(this.symbol, { before: last.version, limit: trailPage });
       const known = new Set(this.state.trail.map((c) => c.version));
-      this.set({ trail: [...this.state.trail, ...changes.filter((c) => !known.has(c.version))], more: changes.length === trailPage });
+      this.set({
+        trail: [...this.state.trail, ...changes.filter((c) => !known.has(c.version))],
+        more: changes.length === trailPage,
+      });
     } catch (err) {
       this.set({ notice: sentence(err) });
     }
@@ -380,7 +425,12 @@ export class Doc {
   import = async (text: string): Promise<void> => {
     try {
       const file = JSON.parse(text) as { symbol?: string };
-      if (file.symbol !== this.symbol) throw new ApiError(400, "invalid_request", `This file has drawings of ${file.symbol ?? "no symbol"}, and this is ${this.symbol}.`);
+      if (file.symbol !== this.symbol)
+        throw new ApiError(
+          400,
+          "invalid_request",
+          `This file has drawings of ${file.symbol ?? "no symbol"}, and this is ${this.symbol}.`,
+        );
       await calls.import(file);
       await this.load();
     } catch (err) {

@@ -44,7 +44,14 @@ export function usualMove(bars: Bars, index: number): number {
 }
 
 /** A drawing from the points that were clicked. */
-export function made(tool: Tool, points: readonly Anchor[], symbol: string, timeframe: string, bars: Bars, digits: number): Omit<Drawing, "id"> {
+export function made(
+  tool: Tool,
+  points: readonly Anchor[],
+  symbol: string,
+  timeframe: string,
+  bars: Bars,
+  digits: number,
+): Omit<Drawing, "id"> {
   const [a, b] = points as [Anchor, Anchor | undefined];
   const base = { type: tool.type, symbol, timeframe };
   switch (tool.type) {
@@ -59,7 +66,14 @@ export function made(tool: Tool, points: readonly Anchor[], symbol: string, time
       const at = bars.index(a.time);
       const risk = usualMove(bars, at) * (tool.type === "long_position" ? 1 : -1);
       const end = { time: bars.time(at + positionBars), price: a.price };
-      return { ...base, anchors: [a, end], entry: a.price, takeProfit: round(a.price + 2 * risk, digits), stopLoss: round(a.price - risk, digits), status: "signal" };
+      return {
+        ...base,
+        anchors: [a, end],
+        entry: a.price,
+        takeProfit: round(a.price + 2 * risk, digits),
+        stopLoss: round(a.price - risk, digits),
+        status: "signal",
+      };
     }
     default: {
       const anchors = tool.clicks === 1 ? [a] : [a, b ?? a];
@@ -72,22 +86,38 @@ export const round = (price: number, digits: number): number => Number(price.toF
 
 /** A drawing moved as a whole, or by one of its handles. By is how far: whole bars and
  *  a price. */
-export function moved(d: Drawing, handle: HandleName | undefined, bars: Bars, by: { bars: number; price: number }, digits: number): Drawing {
+export function moved(
+  d: Drawing,
+  handle: HandleName | undefined,
+  bars: Bars,
+  by: { bars: number; price: number },
+  digits: number,
+): Drawing {
   const shift = (a: Anchor): Anchor => ({
     time: by.bars ? bars.time(bars.index(a.time) + by.bars) : a.time,
     price: by.price ? round(a.price + by.price, digits) : a.price,
   });
   const plus = (p: number | undefined) => (p === undefined ? p : round(p + by.price, digits));
-  if (handle === "takeProfit" || handle === "stopLoss") return { ...d, [handle]: onItsSide(d, handle, plus(d[handle])!, digits) };
+  if (handle === "takeProfit" || handle === "stopLoss")
+    return { ...d, [handle]: onItsSide(d, handle, plus(d[handle])!, digits) };
   if (isPosition(d)) return position(d, handle, shift, plus);
   if (handle === "a0" || handle === "a1") {
     const i = handle === "a0" ? 0 : 1;
     return { ...d, anchors: d.anchors?.map((a, j) => (j === i ? shift(a) : a)) };
   }
-  return { ...d, ...(d.price === undefined ? {} : { price: plus(d.price) }), ...(d.anchors ? { anchors: d.anchors.map(shift) } : {}) };
+  return {
+    ...d,
+    ...(d.price === undefined ? {} : { price: plus(d.price) }),
+    ...(d.anchors ? { anchors: d.anchors.map(shift) } : {}),
+  };
 }
 
-function position(d: Drawing, handle: HandleName | undefined, shift: (a: Anchor) => Anchor, plus: (p: number | undefined) => number | undefined): Drawing {
+function position(
+  d: Drawing,
+  handle: HandleName | undefined,
+  shift: (a: Anchor) => Anchor,
+  plus: (p: number | undefined) => number | undefined,
+): Drawing {
   const [a, b] = d.anchors as [Anchor, Anchor];
   if (handle === "end") return { ...d, anchors: [a, { ...shift(b), price: b.price }] };
   if (handle === "entry") {
@@ -95,14 +125,41 @@ function position(d: Drawing, handle: HandleName | undefined, shift: (a: Anchor)
     const [low, high] = [Math.min(d.takeProfit!, d.stopLoss!), Math.max(d.takeProfit!, d.stopLoss!)];
     const time = shift(a).time;
     const inside = entry > low && entry < high ? entry : d.entry!;
-    return { ...d, entry: inside, anchors: [{ time: time < b.time ? time : a.time, price: inside }, { ...b, price: inside }] };
+    return {
+      ...d,
+      entry: inside,
+      anchors: [
+        { time: time < b.time ? time : a.time, price: inside },
+        { ...b, price: inside },
+      ],
+    };
   }
-  return { ...d, entry: plus(d.entry), takeProfit: plus(d.takeProfit), stopLoss: plus(d.stopLoss), anchors: [shift(a), shift(b)] };
+  return {
+    ...d,
+    entry: plus(d.entry),
+    takeProfit: plus(d.takeProfit),
+    stopLoss: plus(d.stopLoss),
+    anchors: [shift(a), shift(b)],
+  };
 }
 
 /** The same once more, moved by so much: free, and a position that nobody has taken. */
-export function copied(d: Drawing, bars: Bars, by: { bars: number; price: number }, digits: number): Omit<Drawing, "id"> {
-  const { id: _, locked: _l, hidden: _h, version: _v, created: _c, changed: _g, riskReward: _r, ...rest } = moved(d, undefined, bars, by, digits);
+export function copied(
+  d: Drawing,
+  bars: Bars,
+  by: { bars: number; price: number },
+  digits: number,
+): Omit<Drawing, "id"> {
+  const {
+    id: _,
+    locked: _l,
+    hidden: _h,
+    version: _v,
+    created: _c,
+    changed: _g,
+    riskReward: _r,
+    ...rest
+  } = moved(d, undefined, bars, by, digits);
   return isPosition(d) ? { ...rest, status: "signal" } : rest;
 }
 
@@ -139,5 +196,10 @@ export const fresh = "new:";
 /** Whether a drawing is shown on a timeframe. */
 export function visible(d: Drawing, timeframe: string): boolean {
   if (d.hidden) return false;
-  return d.visibility === undefined || d.visibility === "all" || d.visibility.length === 0 || d.visibility.includes(timeframe);
+  return (
+    d.visibility === undefined ||
+    d.visibility === "all" ||
+    d.visibility.length === 0 ||
+    d.visibility.includes(timeframe)
+  );
 }

@@ -86,7 +86,8 @@ export class EventLayer implements ISeriesPrimitive<Time> {
     {
       zOrder: () => "top" as const,
       renderer: () => ({
-        draw: (target: { useMediaCoordinateSpace(f: (s: { context: CanvasRenderingContext2D }) => void): void }) => target.useMediaCoordinateSpace(({ context }) => this.paint(context)),
+        draw: (target: { useMediaCoordinateSpace(f: (s: { context: CanvasRenderingContext2D }) => void): void }) =>
+          target.useMediaCoordinateSpace(({ context }) => this.paint(context)),
       }),
     },
   ];

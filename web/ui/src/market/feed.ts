@@ -119,7 +119,14 @@ export class Feed {
     const bars = this.bars.get();
     const bar = bars.tick(p.bid, seconds(p.time));
     if (!bar) return;
-    const one = { time: [bar.time], open: [bar.open], high: [bar.high], low: [bar.low], close: [bar.close], volume: [bar.volume] };
+    const one = {
+      time: [bar.time],
+      open: [bar.open],
+      high: [bar.high],
+      low: [bar.low],
+      close: [bar.close],
+      volume: [bar.volume],
+    };
     this.bars.set(bars.after(one));
     this.told.onLast(this.bars.get());
   }
@@ -143,7 +150,8 @@ export class Feed {
 }
 
 /** Whether what failed may work a little later. */
-const comesBack = (err: unknown) => err instanceof ApiError && (err.status === 0 || err.status === 429 || err.status >= 500);
+const comesBack = (err: unknown) =>
+  err instanceof ApiError && (err.status === 0 || err.status === 429 || err.status >= 500);
 
 const week = 7 * 86_400;
 const year = 365 * 86_400;

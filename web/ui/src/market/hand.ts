@@ -150,7 +150,14 @@ export class Hand {
   };
 
   private preview(a: Anchor): void {
-    const d = made(this.tool!, [...this.points.slice(0, 1), ...(this.tool!.clicks === 2 ? [a] : [])], this.symbol, this.timeframe, this.plot.bars, this.plot.digits);
+    const d = made(
+      this.tool!,
+      [...this.points.slice(0, 1), ...(this.tool!.clicks === 2 ? [a] : [])],
+      this.symbol,
+      this.timeframe,
+      this.plot.bars,
+      this.plot.digits,
+    );
     this.draft({ id: `${fresh}draft`, ...d });
   }
 
@@ -166,7 +173,8 @@ export class Hand {
     // A handle goes to the bar's prices; a whole drawing keeps its form.
     const n = drag.handle === "a0" ? 0 : drag.handle === "a1" ? 1 : -1;
     const held = next.anchors?.[n];
-    if (held && this.magnet !== (e.ctrlKey || e.metaKey)) next = { ...next, anchors: next.anchors!.map((a, j) => (j === n ? this.drawn(a, true) : a)) };
+    if (held && this.magnet !== (e.ctrlKey || e.metaKey))
+      next = { ...next, anchors: next.anchors!.map((a, j) => (j === n ? this.drawn(a, true) : a)) };
     this.draft(next);
   }
 
@@ -262,7 +270,9 @@ export class Hand {
     const d = this.does.drawing(id);
     const { bars, digits } = this.plot;
     const price = d && (pricesOf(d)[0] ?? bars.at(bars.length - 1)?.close);
-    return price === undefined ? undefined : copied(d!, bars, { bars: 3, price: -Math.max(10 ** -digits, this.plot.worth(price, 24)) }, digits);
+    return price === undefined
+      ? undefined
+      : copied(d!, bars, { bars: 3, price: -Math.max(10 ** -digits, this.plot.worth(price, 24)) }, digits);
   }
 
   /** Saves what the keys have moved. */

@@ -53,7 +53,8 @@ interface Now {
   does: KeyDoes;
 }
 
-const writing = (t: EventTarget | null) => t instanceof HTMLElement && (t.isContentEditable || t.matches("input, textarea, select, [role=textbox]"));
+const writing = (t: EventTarget | null) =>
+  t instanceof HTMLElement && (t.isContentEditable || t.matches("input, textarea, select, [role=textbox]"));
 
 /** Keys that work everywhere on the page. */
 export function usePageKeys(does: KeyDoes): void {
@@ -103,7 +104,8 @@ type Handle = { current: HandleName | undefined };
 
 function press(e: React.KeyboardEvent, now: Now, parts: Parts, handle: Handle): boolean {
   const far = e.shiftKey ? 10 : 1;
-  const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key] as [number, number] | undefined;
+  const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key] as
+    [number, number] | undefined;
   if (arrow) return move(now, parts, handle.current, arrow[0] * far, arrow[1] * far);
   switch (e.key) {
     case "Enter":
@@ -205,7 +207,15 @@ function calendar(now: Now, { plot, pointed }: Parts, by: 1 | -1): boolean {
   return true;
 }
 
-const called: Record<HandleName, string> = { a0: "First point", a1: "Second point", price: "Price", entry: "Entry", takeProfit: "Target", stopLoss: "Stop", end: "End" };
+const called: Record<HandleName, string> = {
+  a0: "First point",
+  a1: "Second point",
+  price: "Price",
+  entry: "Entry",
+  takeProfit: "Target",
+  stopLoss: "Stop",
+  end: "End",
+};
 
 function point(now: Now, { plot }: Parts, handle: Handle): boolean {
   const names = now.id ? (plot.layer.shapeOf(now.doc.idOf(now.id))?.handles.map((h) => h.name) ?? []) : [];

@@ -6,8 +6,21 @@ import type { Drawing } from "./types";
 
 const scale: Scale = { width: 1000, height: 600, x: (t) => t, y: (p) => 600 - p };
 const inks = { accent: "blue", tones: ["red"], surface: "white" } as unknown as Inks;
-const layer = () => new Layer(() => scale, () => inks, 2, "1h", (t) => `1 Nov, ${String(t).padStart(5, "0")}`);
-const line = (id: string, price: number, more: Partial<Drawing> = {}): Drawing => ({ id, type: "horizontal_line", symbol: "X", price, ...more });
+const layer = () =>
+  new Layer(
+    () => scale,
+    () => inks,
+    2,
+    "1h",
+    (t) => `1 Nov, ${String(t).padStart(5, "0")}`,
+  );
+const line = (id: string, price: number, more: Partial<Drawing> = {}): Drawing => ({
+  id,
+  type: "horizontal_line",
+  symbol: "X",
+  price,
+  ...more,
+});
 
 beforeEach(() => vi.stubGlobal("document", { createElement: () => ({ getContext: () => null }) }));
 afterEach(() => vi.unstubAllGlobals());
@@ -18,16 +31,40 @@ function canvas() {
   const colors: unknown[] = [];
   const widths = new Set<unknown>();
   const context = new Proxy({} as Record<string, unknown>, {
-    get: (own, name: string) => own[name] ?? ((): object => ((told[name] = (told[name] ?? 0) + 1), name === "stroke" && colors.push(own.strokeStyle) && widths.add(own.lineWidth), { width: 10 })),
+    get: (own, name: string) =>
+      own[name] ??
+      ((): object => (
+        (told[name] = (told[name] ?? 0) + 1),
+        name === "stroke" && colors.push(own.strokeStyle) && widths.add(own.lineWidth),
+        { width: 10 }
+      )),
     set: (own, name: string, v) => ((own[name] = v), true),
   });
-  return { told, colors, widths, draw: (l: Layer) => l.paneViews()[0]!.renderer().draw({ useMediaCoordinateSpace: (f) => f({ context: context as unknown as CanvasRenderingContext2D }) }) };
+  return {
+    told,
+    colors,
+    widths,
+    draw: (l: Layer) =>
+      l
+        .paneViews()[0]!
+        .renderer()
+        .draw({ useMediaCoordinateSpace: (f) => f({ context: context as unknown as CanvasRenderingContext2D }) }),
+  };
 }
 
 test("many lines are thin and stroked together, each of them", () => {
   const l = layer();
   const c = canvas();
-  const many = Array.from({ length: 10_000 }, (_, i): Drawing => ({ id: `d${i}`, type: "trendline", symbol: "X", anchors: [{ time: i % 1000, price: 10 }, { time: i % 900, price: 20 + (i % 7) }], color: i % 2 ? "red" : undefined }));
+  const many = Array.from({ length: 10_000 }, (_, i): Drawing => ({
+    id: `d${i}`,
+    type: "trendline",
+    symbol: "X",
+    anchors: [
+      { time: i % 1000, price: 10 },
+      { time: i % 900, price: 20 + (i % 7) },
+    ],
+    color: i % 2 ? "red" : undefined,
+  }));
   l.chosen = "d3";
   l.show(many, "1h");
   c.draw(l);
@@ -53,7 +90,22 @@ test("a few lines have their widths", () => {
 test("words, arrows and areas are painted by themselves", () => {
   const l = layer();
   const c = canvas();
-  l.show([line("a", 100, { label: "Support" }), { id: "b", type: "trendline", symbol: "X", extend: "arrow", anchors: [{ time: 1, price: 1 }, { time: 50, price: 50 }] }], "1h");
+  l.show(
+    [
+      line("a", 100, { label: "Support" }),
+      {
+        id: "b",
+        type: "trendline",
+        symbol: "X",
+        extend: "arrow",
+        anchors: [
+          { time: 1, price: 1 },
+          { time: 50, price: 50 },
+        ],
+      },
+    ],
+    "1h",
+  );
   c.draw(l);
   expect(c.told.fillText).toBe(1);
   expect(c.told.stroke).toBe(3); // both lines and the head of the arrow
@@ -62,7 +114,10 @@ test("words, arrows and areas are painted by themselves", () => {
 test("labels on the axis stand at their prices: where levels are close some go without", () => {
   const l = layer();
   l.chosen = "d0";
-  l.show(Array.from({ length: 300 }, (_, i) => line(`d${i}`, 100 + i)), "1h");
+  l.show(
+    Array.from({ length: 300 }, (_, i) => line(`d${i}`, 100 + i)),
+    "1h",
+  );
   l.updateAllViews();
   const at = l.priceAxisViews().map((v) => v.coordinate());
   expect(l.priceAxisViews().every((v) => v.coordinate() === 600 - Number(v.text()))).toBe(true);
@@ -75,7 +130,15 @@ test("labels on the axis stand at their prices: where levels are close some go w
 
 test("times of a chosen drawing have a label each only where there is room", () => {
   const l = layer();
-  const trend = (to: number): Drawing => ({ id: "t", type: "trendline", symbol: "X", anchors: [{ time: 100, price: 10 }, { time: to, price: 20 }] });
+  const trend = (to: number): Drawing => ({
+    id: "t",
+    type: "trendline",
+    symbol: "X",
+    anchors: [
+      { time: 100, price: 10 },
+      { time: to, price: 20 },
+    ],
+  });
   const times = (to: number) => {
     l.chosen = "t";
     l.show([trend(to)], "1h");

@@ -1,6 +1,16 @@
 // The layer of drawings over the bars, as one primitive of the series: ten thousand of
 // them are looked through quickly, and those in view are painted.
-import type { AutoscaleInfo, IChartApi, ISeriesApi, ISeriesPrimitive, ISeriesPrimitiveAxisView, PrimitiveHoveredItem, SeriesAttachedParameter, SeriesType, Time } from "lightweight-charts";
+import type {
+  AutoscaleInfo,
+  IChartApi,
+  ISeriesApi,
+  ISeriesPrimitive,
+  ISeriesPrimitiveAxisView,
+  PrimitiveHoveredItem,
+  SeriesAttachedParameter,
+  SeriesType,
+  Time,
+} from "lightweight-charts";
 import { isPosition, pricesOf, distance, handleAt, type HandleName, type Point, type Scale, type Shape } from "./shape";
 import { contrast, Lines, paint, type Inks } from "./paint";
 import { visible } from "./edit";
@@ -147,7 +157,8 @@ export class Layer implements ISeriesPrimitive<Time> {
     {
       zOrder: () => "normal" as const,
       renderer: () => ({
-        draw: (target: { useMediaCoordinateSpace(f: (s: { context: CanvasRenderingContext2D }) => void): void }) => target.useMediaCoordinateSpace(({ context }) => this.paintAll(context)),
+        draw: (target: { useMediaCoordinateSpace(f: (s: { context: CanvasRenderingContext2D }) => void): void }) =>
+          target.useMediaCoordinateSpace(({ context }) => this.paintAll(context)),
       }),
     },
   ];
@@ -179,7 +190,12 @@ export class Layer implements ISeriesPrimitive<Time> {
     const bottom = s && this.series?.coordinateToPrice(s.height);
     const range = this.chart?.timeScale().getVisibleRange();
     if (top === null || top === undefined || bottom === null || bottom === undefined || !range) return undefined;
-    return { low: Math.min(top, bottom), high: Math.max(top, bottom), from: range.from as number, to: range.to as number };
+    return {
+      low: Math.min(top, bottom),
+      high: Math.max(top, bottom),
+      from: range.from as number,
+      to: range.to as number,
+    };
   }
 
   /** What is at a point, the one on top first. */

@@ -40,7 +40,14 @@ test("older and newer bars join without doubles", () => {
 
 test("a price grows the last bar, or begins one; an old one does nothing", () => {
   expect(bars.tick(2, monday + hour + 5)).toMatchObject({ time: monday + hour, high: 2, close: 2, open: 1.03 });
-  expect(bars.tick(2, monday + 2 * hour + 5)).toEqual({ time: monday + 2 * hour, open: 2, high: 2, low: 2, close: 2, volume: 0 });
+  expect(bars.tick(2, monday + 2 * hour + 5)).toEqual({
+    time: monday + 2 * hour,
+    open: 2,
+    high: 2,
+    low: 2,
+    close: 2,
+    volume: 0,
+  });
   expect(bars.tick(2, monday)).toBeUndefined();
 });
 
@@ -54,8 +61,25 @@ test("days, weeks from Monday and months begin in UTC", () => {
 
 const scale: Scale = { width: 400, height: 300, x: (t) => (bars.index(t) + 1) * 50, y: (p) => (2 - p) * 100 };
 const base = { symbol: "EURUSD", timeframe: "1h", id: "d1" } as const;
-const line: Drawing = { ...base, type: "trendline", anchors: [{ time: friday, price: 1 }, { time: monday, price: 1.5 }] };
-const long: Drawing = { ...base, type: "long_position", anchors: [{ time: friday, price: 1 }, { time: monday, price: 1 }], entry: 1, takeProfit: 1.4, stopLoss: 0.8 };
+const line: Drawing = {
+  ...base,
+  type: "trendline",
+  anchors: [
+    { time: friday, price: 1 },
+    { time: monday, price: 1.5 },
+  ],
+};
+const long: Drawing = {
+  ...base,
+  type: "long_position",
+  anchors: [
+    { time: friday, price: 1 },
+    { time: monday, price: 1 },
+  ],
+  entry: 1,
+  takeProfit: 1.4,
+  stopLoss: 0.8,
+};
 
 test("every type has a shape, with handles, and is touched on it", () => {
   for (const tool of tools) {
@@ -77,16 +101,34 @@ test("a ray leaves the plane at its edge", () => {
 
 test("a drawing moves as a whole, by bars and price", () => {
   const m = moved(line, undefined, bars, { bars: 1, price: 0.25 }, 5);
-  expect(m.anchors).toEqual([{ time: friday + hour, price: 1.25 }, { time: monday + hour, price: 1.75 }]);
-  expect(moved(line, "a1", bars, { bars: 1, price: 0 }, 5).anchors).toEqual([line.anchors![0], { time: monday + hour, price: 1.5 }]);
+  expect(m.anchors).toEqual([
+    { time: friday + hour, price: 1.25 },
+    { time: monday + hour, price: 1.75 },
+  ]);
+  expect(moved(line, "a1", bars, { bars: 1, price: 0 }, 5).anchors).toEqual([
+    line.anchors![0],
+    { time: monday + hour, price: 1.5 },
+  ]);
 });
 
 test("target and stop stay on their sides, the entry between them", () => {
   expect(moved(long, "takeProfit", bars, { bars: 0, price: -1 }, 5).takeProfit).toBe(1.00001);
   expect(moved(long, "stopLoss", bars, { bars: 0, price: 1 }, 5).stopLoss).toBe(0.99999);
   expect(moved(long, "entry", bars, { bars: 0, price: 5 }, 5).entry).toBe(1);
-  expect(moved(long, "entry", bars, { bars: 0, price: 0.1 }, 5)).toMatchObject({ entry: 1.1, takeProfit: 1.4, stopLoss: 0.8 });
-  expect(moved({ ...long, type: "short_position", takeProfit: 0.8, stopLoss: 1.2 }, "takeProfit", bars, { bars: 0, price: 1 }, 5).takeProfit).toBe(0.99999);
+  expect(moved(long, "entry", bars, { bars: 0, price: 0.1 }, 5)).toMatchObject({
+    entry: 1.1,
+    takeProfit: 1.4,
+    stopLoss: 0.8,
+  });
+  expect(
+    moved(
+      { ...long, type: "short_position", takeProfit: 0.8, stopLoss: 1.2 },
+      "takeProfit",
+      bars,
+      { bars: 0, price: 1 },
+      5,
+    ).takeProfit,
+  ).toBe(0.99999);
   expect(riskReward(long)).toBeCloseTo(2);
 });
 
@@ -101,18 +143,35 @@ test("what is hidden or of other timeframes is not shown; what the server says i
   expect(visible(line, "1h")).toBe(true);
   expect(visible({ ...line, hidden: true }, "1h")).toBe(false);
   expect(visible({ ...line, visibility: ["4h"] }, "1h")).toBe(false);
-  expect(sent({ ...long, id: "new:1", version: 3, riskReward: 2, created: { by: "human", at: "" } })).not.toHaveProperty("id");
+  expect(
+    sent({ ...long, id: "new:1", version: 3, riskReward: 2, created: { by: "human", at: "" } }),
+  ).not.toHaveProperty("id");
   expect(sent({ ...long, version: 3, riskReward: 2 })).toEqual(long);
 });
 
 test("a change is told with its prices", () => {
   const now: Drawing = { ...base, type: "horizontal_line", label: "Support", price: 1.092 };
-  const c: Change = { version: 2, step: 2, at: "", by: "agent", drawing: "d1", action: "update", before: { ...now, price: 1.095 }, after: now, changes: { price: { from: 1.095, to: 1.092 } } };
+  const c: Change = {
+    version: 2,
+    step: 2,
+    at: "",
+    by: "agent",
+    drawing: "d1",
+    action: "update",
+    before: { ...now, price: 1.095 },
+    after: now,
+    changes: { price: { from: 1.095, to: 1.092 } },
+  };
   expect(headline(c, 4)).toBe("Moved Support 1.0950 → 1.0920");
-  const noted: Change = { ...c, changes: { notes: { from: "Three lows of 2025.", to: "The last low." }, ...c.changes } };
+  const noted: Change = {
+    ...c,
+    changes: { notes: { from: "Three lows of 2025.", to: "The last low." }, ...c.changes },
+  };
   expect(headline(noted, 4)).toBe("Moved Support 1.0950 → 1.0920");
   const later = { from: [{ time: 60, price: 1 }], to: [{ time: 120, price: 1 }] };
-  expect(headline({ ...c, changes: { notes: { from: "1 low", to: "2 lows" }, anchors: later } }, 4)).toBe("Moved Support");
+  expect(headline({ ...c, changes: { notes: { from: "1 low", to: "2 lows" }, anchors: later } }, 4)).toBe(
+    "Moved Support",
+  );
   expect(diffs(noted, 4).map((d) => d.field)).toEqual(["Price", "Notes"]);
   expect(headline({ ...c, action: "create", before: null }, 4)).toBe("Drew Support at 1.0920");
   expect(headline({ ...c, changes: { locked: { from: false, to: true } } }, 4)).toBe("Locked Support");
@@ -126,7 +185,17 @@ test("a vertical line has a time and no price", () => {
   expect(pricesOf(open)).toEqual([]);
   expect(described(open, 5)).toMatch(/^Vertical line, Open, on .+ \d\d:\d\d$/);
   const later: Drawing = { ...open, anchors: [{ time: monday, price: 1.1 }] };
-  const c: Change = { version: 2, step: 2, at: "", by: "human", drawing: "d1", action: "update", before: open, after: later, changes: { anchors: { from: open.anchors, to: later.anchors } } };
+  const c: Change = {
+    version: 2,
+    step: 2,
+    at: "",
+    by: "human",
+    drawing: "d1",
+    action: "update",
+    before: open,
+    after: later,
+    changes: { anchors: { from: open.anchors, to: later.anchors } },
+  };
   expect(diffs(c, 5).map((d) => d.field)).toEqual(["Place, time"]);
   expect(headline(c, 5)).toBe("Moved Open");
 });
@@ -193,7 +262,8 @@ test("changes of one drawing go one after the other, also under its new id", asy
 test("a change against an older version is taken back, and said", async () => {
   const mine: Drawing = { ...base, type: "horizontal_line", price: 1, version: 1 };
   serve((method, path) => {
-    if (method === "POST") return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
+    if (method === "POST")
+      return Response.json({ error: { code: "conflict", message: "It has changed." } }, { status: 409 });
     if (path.includes("history")) return { changes: [] };
     return { version: 4, drawings: [{ ...mine, price: 3, version: 4 }], can_undo: true, can_redo: false };
   });
@@ -211,7 +281,10 @@ test("an answer that is older than what was told since hides nothing", async () 
   let undone = (_: Response) => {};
   let told!: ReadableStreamDefaultController<Uint8Array>;
   vi.stubGlobal("fetch", async (path: string) => {
-    if (path.includes("/stream")) return new Response(new ReadableStream<Uint8Array>({ start: (c) => void (told = c) }), { headers: { "Content-Type": "text/event-stream" } });
+    if (path.includes("/stream"))
+      return new Response(new ReadableStream<Uint8Array>({ start: (c) => void (told = c) }), {
+        headers: { "Content-Type": "text/event-stream" },
+      });
     if (path.includes("/history")) return Response.json({ changes: [] });
     if (path.includes("/undo")) return new Promise<Response>((resolve) => (undone = resolve));
     return Response.json({ version: 1, drawings: [one], can_undo: true, can_redo: false });
@@ -220,7 +293,17 @@ test("an answer that is older than what was told since hides nothing", async () 
   const end = doc.open();
   await vi.waitFor(() => expect(told).toBeDefined());
   const back = doc.back("undo");
-  const c: Change = { version: 3, step: 3, at: "", by: "human", drawing: "d9", action: "create", before: null, after: two, changes: {} };
+  const c: Change = {
+    version: 3,
+    step: 3,
+    at: "",
+    by: "human",
+    drawing: "d9",
+    action: "create",
+    before: null,
+    after: two,
+    changes: {},
+  };
   told.enqueue(new TextEncoder().encode(`id: 3\ndata: ${JSON.stringify(c)}\n\n`));
   await vi.waitFor(() => expect(doc.get().version).toBe(3));
   undone(Response.json({ version: 2, drawings: [], can_undo: false, can_redo: true }));
@@ -231,16 +314,33 @@ test("an answer that is older than what was told since hides nothing", async () 
 
 test("a page that stays open holds the newest fifty of the trail, and knows of more", async () => {
   vi.stubGlobal("navigator", {}); // no locks: this tab reads the stream itself
-  const change = (version: number): Change => ({ version, step: version, at: "", by: "human", drawing: "d1", action: "update", before: null, after: { ...base, id: "d1", type: "horizontal_line", price: version, version }, changes: {} });
+  const change = (version: number): Change => ({
+    version,
+    step: version,
+    at: "",
+    by: "human",
+    drawing: "d1",
+    action: "update",
+    before: null,
+    after: { ...base, id: "d1", type: "horizontal_line", price: version, version },
+    changes: {},
+  });
   let told!: ReadableStreamDefaultController<Uint8Array>;
   vi.stubGlobal("fetch", async (path: string) => {
-    if (path.includes("/stream")) return new Response(new ReadableStream<Uint8Array>({ start: (c) => void (told = c) }), { headers: { "Content-Type": "text/event-stream" } });
-    return Response.json(path.includes("/history") ? { changes: [] } : { version: 0, drawings: [], can_undo: false, can_redo: false });
+    if (path.includes("/stream"))
+      return new Response(new ReadableStream<Uint8Array>({ start: (c) => void (told = c) }), {
+        headers: { "Content-Type": "text/event-stream" },
+      });
+    return Response.json(
+      path.includes("/history") ? { changes: [] } : { version: 0, drawings: [], can_undo: false, can_redo: false },
+    );
   });
   const doc = new Doc("EURUSD");
   const end = doc.open();
   await vi.waitFor(() => expect(told).toBeDefined());
-  const frames = Array.from({ length: 120 }, (_, i) => `id: ${i + 1}\ndata: ${JSON.stringify(change(i + 1))}\n\n`).join("");
+  const frames = Array.from({ length: 120 }, (_, i) => `id: ${i + 1}\ndata: ${JSON.stringify(change(i + 1))}\n\n`).join(
+    "",
+  );
   told.enqueue(new TextEncoder().encode(frames));
   await vi.waitFor(() => expect(doc.get().version).toBe(120));
   expect(doc.get().trail.map((c) => c.version)).toEqual(Array.from({ length: 50 }, (_, i) => 120 - i));
@@ -266,22 +366,77 @@ test("what does not reach the server is sent again", async () => {
 });
 
 test("a copy is new, free and a little apart", () => {
-  const d: Drawing = { id: "d1", type: "long_position", symbol: "EURUSD", anchors: [{ time: friday, price: 1 }, { time: monday, price: 1 }], entry: 1, takeProfit: 1.2, stopLoss: 0.9, riskReward: 2, status: "open", locked: true, version: 7, label: "Mine" };
+  const d: Drawing = {
+    id: "d1",
+    type: "long_position",
+    symbol: "EURUSD",
+    anchors: [
+      { time: friday, price: 1 },
+      { time: monday, price: 1 },
+    ],
+    entry: 1,
+    takeProfit: 1.2,
+    stopLoss: 0.9,
+    riskReward: 2,
+    status: "open",
+    locked: true,
+    version: 7,
+    label: "Mine",
+  };
   const c = copied(d, bars, { bars: 1, price: -0.01 }, 2);
-  expect(c).toEqual({ type: "long_position", symbol: "EURUSD", anchors: [{ time: friday + hour, price: 0.99 }, { time: monday + hour, price: 0.99 }], entry: 0.99, takeProfit: 1.19, stopLoss: 0.89, status: "signal", label: "Mine" });
+  expect(c).toEqual({
+    type: "long_position",
+    symbol: "EURUSD",
+    anchors: [
+      { time: friday + hour, price: 0.99 },
+      { time: monday + hour, price: 0.99 },
+    ],
+    entry: 0.99,
+    takeProfit: 1.19,
+    stopLoss: 0.89,
+    status: "signal",
+    label: "Mine",
+  });
 });
 
 test("ranges are offered that the data fills, in bars that there are", () => {
-  const info = { symbol: "X", name: "X", digits: 2, from: "2023-11-19T00:00:00Z", to: "2026-11-19T15:42:00Z", timeframes: ["5m", "15m", "1h", "4h", "1D", "1W", "1M"] };
-  expect(rangesOf(info).map((r) => `${r.name} ${r.timeframe}`)).toEqual(["1D 5m", "5D 15m", "1M 1h", "3M 4h", "1Y 1D", "All 1W"]);
+  const info = {
+    symbol: "X",
+    name: "X",
+    digits: 2,
+    from: "2023-11-19T00:00:00Z",
+    to: "2026-11-19T15:42:00Z",
+    timeframes: ["5m", "15m", "1h", "4h", "1D", "1W", "1M"],
+  };
+  expect(rangesOf(info).map((r) => `${r.name} ${r.timeframe}`)).toEqual([
+    "1D 5m",
+    "5D 15m",
+    "1M 1h",
+    "3M 4h",
+    "1Y 1D",
+    "All 1W",
+  ]);
   const short = { ...info, from: "2026-10-15T00:00:00Z", timeframes: ["1h", "1D"] };
   expect(rangesOf(short).map((r) => `${r.name} ${r.timeframe}`)).toEqual(["1D 1h", "5D 1h", "1M 1h", "All 1D"]);
 });
 
 test("what a position says has room in it, unless it is looked at", () => {
   const narrow: Scale = { width: 500, height: 500, x: (t) => (t - friday) / 360, y: (p) => 500 - (p - 1) * 1000 };
-  const d: Drawing = { id: "p", type: "long_position", symbol: "X", anchors: [{ time: friday, price: 1.1 }, { time: friday + hour, price: 1.1 }], entry: 1.1, takeProfit: 1.3, stopLoss: 1, status: "open" };
-  const words = (strong: boolean) => shapeOf(d, narrow, 2, strong).pieces.flatMap((p) => (p.kind === "text" ? [p.text] : []));
+  const d: Drawing = {
+    id: "p",
+    type: "long_position",
+    symbol: "X",
+    anchors: [
+      { time: friday, price: 1.1 },
+      { time: friday + hour, price: 1.1 },
+    ],
+    entry: 1.1,
+    takeProfit: 1.3,
+    stopLoss: 1,
+    status: "open",
+  };
+  const words = (strong: boolean) =>
+    shapeOf(d, narrow, 2, strong).pieces.flatMap((p) => (p.kind === "text" ? [p.text] : []));
   expect(words(false)).toEqual([]);
   expect(words(true)).toEqual(["Target 1.30 (+18.18%)", "Stop 1.00 (-9.09%)", "Risk/reward 2.00 · open"]);
   // Where they are wider than it is, no handle stands on them.

@@ -142,7 +142,12 @@ export class Lines {
   }
 }
 
-const lineTypes: ReadonlySet<Drawing["type"]> = new Set(["trendline", "horizontal_line", "horizontal_ray", "vertical_line"]);
+const lineTypes: ReadonlySet<Drawing["type"]> = new Set([
+  "trendline",
+  "horizontal_line",
+  "horizontal_ray",
+  "vertical_line",
+]);
 
 class Pen {
   private readonly main: string;
@@ -216,7 +221,10 @@ class Pen {
     c.beginPath();
     c.rect(p.x, p.y, p.w, p.h);
     const role = p.role === "gain" || p.role === "loss";
-    this.fill(role || p.tone !== undefined ? this.color(p.role, p.tone) : (this.d.fillColor ?? this.main), p.role === "band" ? 0.07 : role ? 0.16 : 0.12);
+    this.fill(
+      role || p.tone !== undefined ? this.color(p.role, p.tone) : (this.d.fillColor ?? this.main),
+      p.role === "band" ? 0.07 : role ? 0.16 : 0.12,
+    );
     if (p.border) this.outline();
   }
 
@@ -243,7 +251,8 @@ class Pen {
     const c = this.c;
     const { x, y } = p.at;
     const r = p.size / 2;
-    c.fillStyle = this.d.color || (p.mark === "arrow_up" ? this.inks.up : p.mark === "arrow_down" ? this.inks.down : this.main);
+    c.fillStyle =
+      this.d.color || (p.mark === "arrow_up" ? this.inks.up : p.mark === "arrow_down" ? this.inks.down : this.main);
     c.beginPath();
     switch (p.mark) {
       case "arrow_up":
@@ -331,7 +340,9 @@ const known = new Map<string, string>();
 export function contrast(color: string): string {
   let out = known.get(color);
   if (out) return out;
-  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  probe ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", {
+    willReadFrequently: true,
+  });
   if (!probe) return "white";
   probe.clearRect(0, 0, 1, 1);
   probe.fillStyle = color;

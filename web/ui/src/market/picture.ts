@@ -21,7 +21,12 @@ export async function picture({ plot, feed }: Parts, info: SymbolInfo, timeframe
   const [strong, quiet] = [`600 ${15}px ${font}`, `${12}px ${font}`];
   const last = plot.bars.at(plot.bars.length - 1);
   const name = `${info.name || info.symbol} · ${timeframe}`;
-  const facts = [last ? `${last.close.toFixed(info.digits)} at ${whenWords(last.time, timeframe)} UTC` : "", feed.state.get().synthetic || info.synthetic ? "synthetic data" : ""].filter(Boolean).join(" · ");
+  const facts = [
+    last ? `${last.close.toFixed(info.digits)} at ${whenWords(last.time, timeframe)} UTC` : "",
+    feed.state.get().synthetic || info.synthetic ? "synthetic data" : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
   const long = (text: string, font: string) => ((c.font = font), c.measureText(text).width);
   const beside = side + long(name, strong) + side + long(facts, quiet) + side <= wide;
   const head = beside ? line : 2 * line - 12; // else the facts stand below the name

@@ -29,7 +29,11 @@ export type Kind = "candles" | "line" | "area";
 
 /** How prices are spread over the height. */
 export type Spread = "linear" | "log" | "percent";
-const spreads = { linear: PriceScaleMode.Normal, log: PriceScaleMode.Logarithmic, percent: PriceScaleMode.Percentage } as const;
+const spreads = {
+  linear: PriceScaleMode.Normal,
+  log: PriceScaleMode.Logarithmic,
+  percent: PriceScaleMode.Percentage,
+} as const;
 
 export interface PlotEvents {
   /** The bar under the crosshair; undefined when there is none. */
@@ -74,18 +78,38 @@ export class Plot {
       autoSize: true,
       layout: { attributionLogo: false, fontFamily: this.inks.font, fontSize: 12, panes: { enableResize: true } },
       crosshair: { mode: CrosshairMode.Normal },
-      timeScale: { rightOffset: rightRoom, timeVisible: !daily(timeframe), secondsVisible: false, borderVisible: false, tickMarkFormatter: tick, minBarSpacing: 1 },
+      timeScale: {
+        rightOffset: rightRoom,
+        timeVisible: !daily(timeframe),
+        secondsVisible: false,
+        borderVisible: false,
+        tickMarkFormatter: tick,
+        minBarSpacing: 1,
+      },
       rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.12, bottom: 0.08 }, minimumWidth: 62 },
       localization: { timeFormatter: (t: number) => whenWords(t, timeframe), locale: "en-GB" },
       handleScale: { axisPressedMouseMove: true, mouseWheel: true, pinch: true },
       kineticScroll: { touch: true, mouse: false },
     });
     this.series = this.addSeries();
-    this.volume = this.chart.addSeries(HistogramSeries, { priceFormat: { type: "volume" }, priceLineVisible: false, lastValueVisible: false }, 1);
+    this.volume = this.chart.addSeries(
+      HistogramSeries,
+      { priceFormat: { type: "volume" }, priceLineVisible: false, lastValueVisible: false },
+      1,
+    );
     this.chart.panes()[1]?.setStretchFactor(0.18);
     this.chart.panes()[0]?.setStretchFactor(0.82);
-    this.layer = new Layer(() => this.scale(), () => this.inks, digits, timeframe, (t) => whenWords(t, timeframe));
-    this.events = new EventLayer(() => this.scale(), () => this.inks);
+    this.layer = new Layer(
+      () => this.scale(),
+      () => this.inks,
+      digits,
+      timeframe,
+      (t) => whenWords(t, timeframe),
+    );
+    this.events = new EventLayer(
+      () => this.scale(),
+      () => this.inks,
+    );
     this.series.attachPrimitive(this.layer);
     this.series.attachPrimitive(this.events);
     this.theme();
@@ -116,9 +140,16 @@ export class Plot {
     const i = this.inks;
     const grid = { color: color("--color-grid") };
     this.chart.applyOptions({
-      layout: { background: { color: i.surface }, textColor: i.quiet, panes: { separatorColor: i.line, separatorHoverColor: color("--color-hover") } },
+      layout: {
+        background: { color: i.surface },
+        textColor: i.quiet,
+        panes: { separatorColor: i.line, separatorHoverColor: color("--color-hover") },
+      },
       grid: { vertLines: grid, horzLines: grid },
-      crosshair: { vertLine: { color: i.quiet, labelBackgroundColor: color("--color-label") }, horzLine: { color: i.quiet, labelBackgroundColor: color("--color-label") } },
+      crosshair: {
+        vertLine: { color: i.quiet, labelBackgroundColor: color("--color-label") },
+        horzLine: { color: i.quiet, labelBackgroundColor: color("--color-label") },
+      },
     });
     this.dress();
     this.fill();
@@ -127,9 +158,23 @@ export class Plot {
   private dress(): void {
     const i = this.inks;
     const priceLineColor = color("--color-last");
-    if (this.kind === "candles") this.series.applyOptions({ upColor: i.up, downColor: i.down, borderVisible: false, wickUpColor: i.up, wickDownColor: i.down, priceLineColor });
+    if (this.kind === "candles")
+      this.series.applyOptions({
+        upColor: i.up,
+        downColor: i.down,
+        borderVisible: false,
+        wickUpColor: i.up,
+        wickDownColor: i.down,
+        priceLineColor,
+      });
     else if (this.kind === "line") this.series.applyOptions({ color: i.accent, priceLineColor });
-    else this.series.applyOptions({ lineColor: i.accent, topColor: color("--color-wash"), bottomColor: color("--color-wash-end"), priceLineColor });
+    else
+      this.series.applyOptions({
+        lineColor: i.accent,
+        topColor: color("--color-wash"),
+        bottomColor: color("--color-wash-end"),
+        priceLineColor,
+      });
   }
 
   setKind(kind: Kind): void {
@@ -182,12 +227,18 @@ export class Plot {
   private item(i: number) {
     const c = this.bars.columns;
     const time = c.time[i] as UTCTimestamp;
-    return this.kind === "candles" ? { time, open: c.open[i]!, high: c.high[i]!, low: c.low[i]!, close: c.close[i]! } : { time, value: c.close[i]! };
+    return this.kind === "candles"
+      ? { time, open: c.open[i]!, high: c.high[i]!, low: c.low[i]!, close: c.close[i]! }
+      : { time, value: c.close[i]! };
   }
 
   private volumeItem(i: number) {
     const c = this.bars.columns;
-    return { time: c.time[i] as UTCTimestamp, value: c.volume[i]!, color: c.close[i]! >= c.open[i]! ? this.inks.upSoft : this.inks.downSoft };
+    return {
+      time: c.time[i] as UTCTimestamp,
+      value: c.volume[i]!,
+      color: c.close[i]! >= c.open[i]! ? this.inks.upSoft : this.inks.downSoft,
+    };
   }
 
   /** Gives the window of bars to the chart. */
@@ -201,7 +252,8 @@ export class Plot {
     this.series.setData(items);
     this.volume.setData(volumes);
     const live = this.to === this.bars.length; // else its last bar is no last price
-    if (this.series.options().priceLineVisible !== live) this.series.applyOptions({ lastValueVisible: live, priceLineVisible: live });
+    if (this.series.options().priceLineVisible !== live)
+      this.series.applyOptions({ lastValueVisible: live, priceLineVisible: live });
   }
 
   showVolume(on: boolean): void {
@@ -343,7 +395,11 @@ export class Plot {
   private heights(height: number): (price: number) => number {
     const { series } = this;
     const exact = (price: number) => series.priceToCoordinate(price) ?? NaN;
-    const [top, middle, bottom] = [0, height / 2, height].map((y) => series.coordinateToPrice(y) ?? NaN) as [number, number, number];
+    const [top, middle, bottom] = [0, height / 2, height].map((y) => series.coordinateToPrice(y) ?? NaN) as [
+      number,
+      number,
+      number,
+    ];
     const slope = height / (bottom - top);
     const even = Math.abs((middle - top) * slope - height / 2) < 0.01;
     return even ? (price) => (price - top) * slope : exact;
@@ -371,7 +427,10 @@ export class Plot {
 
   /** Whether the chart may be moved by hand now. */
   loose(on: boolean): void {
-    this.chart.applyOptions({ handleScroll: on, handleScale: on ? { axisPressedMouseMove: true, mouseWheel: true, pinch: true } : false });
+    this.chart.applyOptions({
+      handleScroll: on,
+      handleScale: on ? { axisPressedMouseMove: true, mouseWheel: true, pinch: true } : false,
+    });
   }
 
   autoScale(on: boolean): void {

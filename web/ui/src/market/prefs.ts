@@ -17,7 +17,17 @@ export interface Prefs {
 }
 
 const key = "footnote-chart";
-const usual: Prefs = { kind: "candles", spread: "linear", volume: true, events: true, magnet: true, drawings: true, talk: true, share: 25, side: null };
+const usual: Prefs = {
+  kind: "candles",
+  spread: "linear",
+  volume: true,
+  events: true,
+  magnet: true,
+  drawings: true,
+  talk: true,
+  share: 25,
+  side: null,
+};
 const listeners = new Set<() => void>();
 let now: Prefs | undefined;
 
@@ -42,8 +52,5 @@ export function setPrefs(change: Partial<Prefs>): void {
 }
 
 export function usePrefs(): Prefs {
-  return useSyncExternalStore(
-    (f) => (listeners.add(f), () => void listeners.delete(f)),
-    prefs,
-  );
+  return useSyncExternalStore((f) => (listeners.add(f), () => void listeners.delete(f)), prefs);
 }

@@ -27,7 +27,9 @@ export function rangesOf(info: SymbolInfo): Range[] {
   const [from, to] = [seconds(info.from), seconds(info.to)];
   const days = Number.isFinite(to - from) ? (to - from) / day + 1 : 3650;
   const whole = (["1D", "1W", "1M"] as const).find((t) => (days * day) / lengths[t] <= mostBars) ?? "1M";
-  return [...fixed.filter((r) => r.days < days), { name: "All", says: "All there is", days, timeframe: whole }].map((r) => ({ ...r, timeframe: nearest(info, r.timeframe) }));
+  return [...fixed.filter((r) => r.days < days), { name: "All", says: "All there is", days, timeframe: whole }].map(
+    (r) => ({ ...r, timeframe: nearest(info, r.timeframe) }),
+  );
 }
 
 /** The timeframe itself, or the next longer one that there is, or the longest. */

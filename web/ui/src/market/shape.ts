@@ -22,7 +22,16 @@ export type Piece =
   | { kind: "box"; x: number; y: number; w: number; h: number; role: Role; border?: boolean; tone?: number }
   | { kind: "circle"; at: Point; r: number }
   | { kind: "mark"; at: Point; mark: MarkerType; size: number }
-  | { kind: "text"; at: Point; text: string; align: "left" | "center" | "right"; base: "top" | "middle" | "bottom"; role: Role; plate?: boolean; tone?: number };
+  | {
+      kind: "text";
+      at: Point;
+      text: string;
+      align: "left" | "center" | "right";
+      base: "top" | "middle" | "bottom";
+      role: Role;
+      plate?: boolean;
+      tone?: number;
+    };
 
 /** Where a drawing is taken hold of. */
 export interface Handle extends Point {
@@ -56,7 +65,8 @@ export function pricesOf(d: Drawing): number[] {
   }
 }
 
-export const isPosition = (d: Pick<Drawing, "type">): boolean => d.type === "long_position" || d.type === "short_position";
+export const isPosition = (d: Pick<Drawing, "type">): boolean =>
+  d.type === "long_position" || d.type === "short_position";
 
 /** What a drawing is called in words. */
 export function nameOf(d: Pick<Drawing, "type" | "label" | "text" | "extend">): string {
@@ -64,7 +74,8 @@ export function nameOf(d: Pick<Drawing, "type" | "label" | "text" | "extend">): 
 }
 
 export function kindOf(d: Pick<Drawing, "type" | "extend">): string {
-  if (d.type === "trendline") return { ray: "Trend ray", arrow: "Arrow", extended: "Extended line", none: "Trend line" }[d.extend ?? "none"];
+  if (d.type === "trendline")
+    return { ray: "Trend ray", arrow: "Arrow", extended: "Extended line", none: "Trend line" }[d.extend ?? "none"];
   return {
     horizontal_line: "Horizontal line",
     horizontal_ray: "Horizontal ray",
@@ -106,7 +117,22 @@ export function shapeOf(d: Drawing, s: Scale, digits: number, strong = false): S
     case "circle":
       return p && q ? circle(d, p, q) : nothing;
     case "text":
-      return p ? { pieces: [{ kind: "text", at: { x: p.x + 12, y: p.y }, text: d.text || d.label || "Text", align: "left", base: "middle", role: "line", plate: true }], handles: [{ ...p, name: "a0" }] } : nothing;
+      return p
+        ? {
+            pieces: [
+              {
+                kind: "text",
+                at: { x: p.x + 12, y: p.y },
+                text: d.text || d.label || "Text",
+                align: "left",
+                base: "middle",
+                role: "line",
+                plate: true,
+              },
+            ],
+            handles: [{ ...p, name: "a0" }],
+          }
+        : nothing;
     case "marker":
       return p ? marker(d, p) : nothing;
     case "long_position":
@@ -125,7 +151,15 @@ function level(d: Drawing, s: Scale, from: Point, name: HandleName): Shape {
   const pieces: Piece[] = [{ kind: "line", a: from, b: { x: s.width, y }, role: "line" }];
   const label = d.label || d.text;
   // A label at the right end stays in view; it stands on its line.
-  if (label) pieces.push({ kind: "text", at: { x: s.width - 8, y: y - textGap }, text: label, align: "right", base: "bottom", role: "line" });
+  if (label)
+    pieces.push({
+      kind: "text",
+      at: { x: s.width - 8, y: y - textGap },
+      text: label,
+      align: "right",
+      base: "bottom",
+      role: "line",
+    });
   const handle = name === "a0" ? from : { x: s.width / 2, y };
   return { pieces, handles: [{ ...handle, name }] };
 }
@@ -136,7 +170,15 @@ function vertical(d: Drawing, s: Scale): Shape {
   const x = s.x(time);
   const pieces: Piece[] = [{ kind: "line", a: { x, y: 0 }, b: { x, y: s.height }, role: "line" }];
   const label = d.label || d.text;
-  if (label) pieces.push({ kind: "text", at: { x: x + 6, y: s.height - 8 }, text: label, align: "left", base: "bottom", role: "line" });
+  if (label)
+    pieces.push({
+      kind: "text",
+      at: { x: x + 6, y: s.height - 8 },
+      text: label,
+      align: "left",
+      base: "bottom",
+      role: "line",
+    });
   return { pieces, handles: [{ x, y: s.height / 2, name: "a0" }] };
 }
 
@@ -158,8 +200,22 @@ function trend(d: Drawing, s: Scale, p: Point, q: Point): Shape {
   const b = extend === "extended" || extend === "ray" ? beyond(p, q, s) : q;
   const pieces: Piece[] = [{ kind: "line", a, b, role: "line", arrow: extend === "arrow" }];
   const label = d.label || d.text;
-  if (label) pieces.push({ kind: "text", at: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 - 6 }, text: label, align: "center", base: "bottom", role: "line" });
-  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+  if (label)
+    pieces.push({
+      kind: "text",
+      at: { x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 - 6 },
+      text: label,
+      align: "center",
+      base: "bottom",
+      role: "line",
+    });
+  return {
+    pieces,
+    handles: [
+      { ...p, name: "a0" },
+      { ...q, name: "a1" },
+    ],
+  };
 }
 
 function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Shape {
@@ -174,14 +230,42 @@ function fibonacci(d: Drawing, s: Scale, p: Point, q: Point, digits: number): Sh
     const next = levels[i + 1];
     if (next !== undefined) {
       const to = s.y(price(next));
-      pieces.push({ kind: "box", x: left, y: Math.min(y, to), w: right - left, h: Math.abs(to - y), role: "band", tone: i });
+      pieces.push({
+        kind: "box",
+        x: left,
+        y: Math.min(y, to),
+        w: right - left,
+        h: Math.abs(to - y),
+        role: "band",
+        tone: i,
+      });
     }
     pieces.push({ kind: "line", a: { x: left, y }, b: { x: right, y }, role: "line", tone: i });
   });
-  pieces.push(...levelWords(levels.map((l, i) => ({ y: s.y(price(l)), text: `${l} (${price(l).toFixed(digits)})`, tone: i })), left, right));
+  pieces.push(
+    ...levelWords(
+      levels.map((l, i) => ({ y: s.y(price(l)), text: `${l} (${price(l).toFixed(digits)})`, tone: i })),
+      left,
+      right,
+    ),
+  );
   pieces.push({ kind: "line", a: p, b: q, role: "line", thin: true });
-  if (d.label) pieces.push({ kind: "text", at: { x: left, y: Math.min(p.y, q.y) - 8 }, text: d.label, align: "left", base: "bottom", role: "line" });
-  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+  if (d.label)
+    pieces.push({
+      kind: "text",
+      at: { x: left, y: Math.min(p.y, q.y) - 8 },
+      text: d.label,
+      align: "left",
+      base: "bottom",
+      role: "line",
+    });
+  return {
+    pieces,
+    handles: [
+      { ...p, name: "a0" },
+      { ...q, name: "a1" },
+    ],
+  };
 }
 
 const lineHigh = 13;
@@ -189,14 +273,28 @@ const besides = 100; // what the words of a level need beside it
 
 /** The words of levels, left of their lines, or on them where the edge of the chart is
  *  near. Where levels are close some go without. */
-function levelWords(levels: readonly { y: number; text: string; tone: number }[], left: number, right: number): Piece[] {
+function levelWords(
+  levels: readonly { y: number; text: string; tone: number }[],
+  left: number,
+  right: number,
+): Piece[] {
   const on = left < besides && right > besides;
   let last = Infinity;
   return levels.flatMap(({ y, text, tone }): Piece[] => {
     if (Math.abs(y - last) < lineHigh) return [];
     last = y;
     return on
-      ? [{ kind: "text", at: { x: Math.max(left, 0) + textGap, y: y - 1 }, text, align: "left", base: "bottom", role: "line", tone }]
+      ? [
+          {
+            kind: "text",
+            at: { x: Math.max(left, 0) + textGap, y: y - 1 },
+            text,
+            align: "left",
+            base: "bottom",
+            role: "line",
+            tone,
+          },
+        ]
       : [{ kind: "text", at: { x: left - textGap, y }, text, align: "right", base: "middle", role: "line", tone }];
   });
 }
@@ -204,18 +302,41 @@ function levelWords(levels: readonly { y: number; text: string; tone: number }[]
 function rectangle(d: Drawing, p: Point, q: Point): Shape {
   const x = Math.min(p.x, q.x);
   const y = Math.min(p.y, q.y);
-  const pieces: Piece[] = [{ kind: "box", x, y, w: Math.abs(q.x - p.x), h: Math.abs(q.y - p.y), role: "box", border: true }];
+  const pieces: Piece[] = [
+    { kind: "box", x, y, w: Math.abs(q.x - p.x), h: Math.abs(q.y - p.y), role: "box", border: true },
+  ];
   const label = d.label || d.text;
-  if (label) pieces.push({ kind: "text", at: { x: x + 6, y: y + 6 }, text: label, align: "left", base: "top", role: "line" });
-  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+  if (label)
+    pieces.push({ kind: "text", at: { x: x + 6, y: y + 6 }, text: label, align: "left", base: "top", role: "line" });
+  return {
+    pieces,
+    handles: [
+      { ...p, name: "a0" },
+      { ...q, name: "a1" },
+    ],
+  };
 }
 
 function circle(d: Drawing, p: Point, q: Point): Shape {
   const r = Math.hypot(q.x - p.x, q.y - p.y);
   const pieces: Piece[] = [{ kind: "circle", at: p, r }];
   const label = d.label || d.text;
-  if (label) pieces.push({ kind: "text", at: { x: p.x, y: p.y - r - 6 }, text: label, align: "center", base: "bottom", role: "line" });
-  return { pieces, handles: [{ ...p, name: "a0" }, { ...q, name: "a1" }] };
+  if (label)
+    pieces.push({
+      kind: "text",
+      at: { x: p.x, y: p.y - r - 6 },
+      text: label,
+      align: "center",
+      base: "bottom",
+      role: "line",
+    });
+  return {
+    pieces,
+    handles: [
+      { ...p, name: "a0" },
+      { ...q, name: "a1" },
+    ],
+  };
 }
 
 /** A size is in pixels; a small one is how many times the usual. */
@@ -234,7 +355,15 @@ function marker(d: Drawing, p: Point): Shape {
   const above = mark === "arrow_down" || mark === "flag";
   // An arrow's tip is at its price: its words stand at the other end.
   const far = mark.startsWith("arrow") ? size * 1.5 : size;
-  if (label) pieces.push({ kind: "text", at: { x: p.x, y: p.y + (above ? -far : far) + (above ? -4 : 4) }, text: label, align: "center", base: above ? "bottom" : "top", role: "line" });
+  if (label)
+    pieces.push({
+      kind: "text",
+      at: { x: p.x, y: p.y + (above ? -far : far) + (above ? -4 : 4) },
+      text: label,
+      align: "center",
+      base: above ? "bottom" : "top",
+      role: "line",
+    });
   return { pieces, handles: [{ ...p, name: "a0" }] };
 }
 
@@ -245,10 +374,24 @@ function position(d: Drawing, s: Scale, digits: number, strong: boolean): Shape 
   const left = Math.min(s.x(a.time), s.x(b.time));
   const right = Math.max(s.x(a.time), s.x(b.time), left + 24);
   const [e, t, l] = [s.y(entry), s.y(takeProfit), s.y(stopLoss)];
-  const zone = (to: number, role: Role): Piece => ({ kind: "box", x: left, y: Math.min(e, to), w: right - left, h: Math.abs(to - e), role });
+  const zone = (to: number, role: Role): Piece => ({
+    kind: "box",
+    x: left,
+    y: Math.min(e, to),
+    w: right - left,
+    h: Math.abs(to - e),
+    role,
+  });
   const flat = (y: number, role: Role): Piece => ({ kind: "line", a: { x: left, y }, b: { x: right, y }, role });
   return {
-    pieces: [zone(t, "gain"), zone(l, "loss"), flat(t, "gain"), flat(l, "loss"), flat(e, "line"), ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionWords(d, left, right, e, t))],
+    pieces: [
+      zone(t, "gain"),
+      zone(l, "loss"),
+      flat(t, "gain"),
+      flat(l, "loss"),
+      flat(e, "line"),
+      ...(strong ? positionPlates(d, digits, left, right, e, t, l) : positionWords(d, left, right, e, t)),
+    ],
     handles: [
       { x: left, y: t, name: "takeProfit" },
       { x: left, y: l, name: "stopLoss" },
@@ -263,21 +406,65 @@ function positionWords(d: Drawing, left: number, right: number, entry: number, t
   const up = target < entry;
   const words = [riskReward(d)?.toFixed(2), d.status].filter(Boolean).join(" · ");
   if (words.length * wide > right - left - 2 * textGap || Math.abs(target - entry) < 1.5 * lineHigh) return [];
-  return [{ kind: "text", at: { x: left + textGap, y: entry + (up ? -textGap : textGap) }, text: words, align: "left", base: up ? "bottom" : "top", role: "line" }];
+  return [
+    {
+      kind: "text",
+      at: { x: left + textGap, y: entry + (up ? -textGap : textGap) },
+      text: words,
+      align: "left",
+      base: up ? "bottom" : "top",
+      role: "line",
+    },
+  ];
 }
 
 /** Entry, target and stop in full. */
-function positionPlates(d: Drawing, digits: number, left: number, right: number, entry: number, target: number, stop: number): Piece[] {
+function positionPlates(
+  d: Drawing,
+  digits: number,
+  left: number,
+  right: number,
+  entry: number,
+  target: number,
+  stop: number,
+): Piece[] {
   const x = (left + right) / 2;
   const up = target < entry; // the target is above
-  const words = (name: string, p: number) => `${name} ${p.toFixed(digits)} (${p > d.entry! ? "+" : ""}${(((p - d.entry!) / d.entry!) * 100).toFixed(2)}%)`;
+  const words = (name: string, p: number) =>
+    `${name} ${p.toFixed(digits)} (${p > d.entry! ? "+" : ""}${(((p - d.entry!) / d.entry!) * 100).toFixed(2)}%)`;
   const rr = riskReward(d);
-  const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status].filter(Boolean).join(" · ");
+  const heading = [d.label, rr === undefined ? "" : `Risk/reward ${rr.toFixed(2)}`, d.status]
+    .filter(Boolean)
+    .join(" · ");
   const beside = heading.length * wide + 2 * plateGap > right - left; // on the line, the handles at its ends would hide it
   return [
-    { kind: "text", at: { x, y: up ? target - 6 : target + 6 }, text: words("Target", d.takeProfit!), align: "center", base: up ? "bottom" : "top", role: "gain", plate: true },
-    { kind: "text", at: { x, y: up ? stop + 6 : stop - 6 }, text: words("Stop", d.stopLoss!), align: "center", base: up ? "top" : "bottom", role: "loss", plate: true },
-    { kind: "text", at: { x, y: beside ? entry + (up ? -plateGap : plateGap) : entry }, text: heading, align: "center", base: beside ? (up ? "bottom" : "top") : "middle", role: "line", plate: true },
+    {
+      kind: "text",
+      at: { x, y: up ? target - 6 : target + 6 },
+      text: words("Target", d.takeProfit!),
+      align: "center",
+      base: up ? "bottom" : "top",
+      role: "gain",
+      plate: true,
+    },
+    {
+      kind: "text",
+      at: { x, y: up ? stop + 6 : stop - 6 },
+      text: words("Stop", d.stopLoss!),
+      align: "center",
+      base: up ? "top" : "bottom",
+      role: "loss",
+      plate: true,
+    },
+    {
+      kind: "text",
+      at: { x, y: beside ? entry + (up ? -plateGap : plateGap) : entry },
+      text: heading,
+      align: "center",
+      base: beside ? (up ? "bottom" : "top") : "middle",
+      role: "line",
+      plate: true,
+    },
   ];
 }
 

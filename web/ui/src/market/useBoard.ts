@@ -42,7 +42,14 @@ interface Does {
   wanted: () => Wanted | undefined;
 }
 
-export function useBoard(el: RefObject<HTMLDivElement | null>, info: SymbolInfo, timeframe: Timeframe, doc: Doc, chosen: Chosen, does: Does): Parts | undefined {
+export function useBoard(
+  el: RefObject<HTMLDivElement | null>,
+  info: SymbolInfo,
+  timeframe: Timeframe,
+  doc: Doc,
+  chosen: Chosen,
+  does: Does,
+): Parts | undefined {
   const [made, setMade] = useState<Parts>();
   // With another timeframe the old parts are gone before the new ones are here.
   const parts = made?.feed.timeframe === timeframe ? made : undefined;
@@ -101,7 +108,13 @@ export async function seek({ plot, feed }: Pick<Parts, "plot" | "feed">, wanted:
   return "around" in wanted && first > time ? first : undefined;
 }
 
-function build(el: HTMLElement, info: SymbolInfo, timeframe: Timeframe, doc: Doc, now: () => { chosen: Chosen; does: Does }): { parts: Parts; end: () => void } {
+function build(
+  el: HTMLElement,
+  info: SymbolInfo,
+  timeframe: Timeframe,
+  doc: Doc,
+  now: () => { chosen: Chosen; does: Does },
+): { parts: Parts; end: () => void } {
   const pointed = new Cell<Pointed>({});
   const moves = new Cell(0);
   const plot = new Plot(el, prefs().kind, timeframe, info.digits, {

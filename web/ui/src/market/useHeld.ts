@@ -25,7 +25,8 @@ export function useHeld(): Held {
     (): Omit<Held, "chosen" | "over"> => ({
       take: (tool) => setChosen((c) => ({ ...c, tool, id: tool ? undefined : c.id })),
       choose: (id) => setChosen((c) => (c.id === id ? c : { ...c, id })),
-      light: (id, change) => setChosen((c) => ({ ...c, lit: id, ghost: change?.before && change.after ? change.before : undefined })),
+      light: (id, change) =>
+        setChosen((c) => ({ ...c, lit: id, ghost: change?.before && change.after ? change.before : undefined })),
       edit: (id) => open({ edit: id }),
       open,
     }),

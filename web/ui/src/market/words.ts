@@ -45,8 +45,14 @@ const moving = ["price", "anchors", "entry", "takeProfit", "stopLoss"];
 export function diffs(c: Change, digits: number): Diff[] {
   const timed = (c.after ?? c.before)?.type === "vertical_line";
   const all = Object.entries(c.changes ?? {}).filter(([field]) => field in fields);
-  return [...all.filter(([field]) => moving.includes(field)), ...all.filter(([field]) => !moving.includes(field))]
-    .flatMap(([field, { from, to }]) => (field === "anchors" ? places(from, to, digits).filter((d) => !(timed && d.field.endsWith("price"))) : [{ field: fields[field]!, from: value(field, from, digits), to: value(field, to, digits) }]));
+  return [
+    ...all.filter(([field]) => moving.includes(field)),
+    ...all.filter(([field]) => !moving.includes(field)),
+  ].flatMap(([field, { from, to }]) =>
+    field === "anchors"
+      ? places(from, to, digits).filter((d) => !(timed && d.field.endsWith("price")))
+      : [{ field: fields[field]!, from: value(field, from, digits), to: value(field, to, digits) }],
+  );
 }
 
 function value(field: string, v: unknown, digits: number): string {
@@ -58,7 +64,13 @@ function value(field: string, v: unknown, digits: number): string {
   return String(v);
 }
 
-const when = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const when = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "UTC",
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
 
 /** Anchors by number: only those that differ, and of them only what differs. */
 function places(from: unknown, to: unknown, digits: number): Diff[] {
@@ -67,8 +79,18 @@ function places(from: unknown, to: unknown, digits: number): Diff[] {
   for (let i = 0; i < Math.max(a!.length, b!.length); i++) {
     const [p, q] = [a![i], b![i]];
     const name = Math.max(a!.length, b!.length) > 1 ? ["From", "To"][i]! : "Place";
-    if (p?.price !== q?.price) out.push({ field: `${name}, price`, from: p ? p.price.toFixed(digits) : "none", to: q ? q.price.toFixed(digits) : "none" });
-    if (p?.time !== q?.time) out.push({ field: `${name}, time`, from: p ? when.format(p.time * 1000) : "none", to: q ? when.format(q.time * 1000) : "none" });
+    if (p?.price !== q?.price)
+      out.push({
+        field: `${name}, price`,
+        from: p ? p.price.toFixed(digits) : "none",
+        to: q ? q.price.toFixed(digits) : "none",
+      });
+    if (p?.time !== q?.time)
+      out.push({
+        field: `${name}, time`,
+        from: p ? when.format(p.time * 1000) : "none",
+        to: q ? when.format(q.time * 1000) : "none",
+      });
   }
   return out;
 }
@@ -121,17 +143,26 @@ export function described(d: Drawing, digits: number): string {
   const words = [kindOf(d)];
   if (d.label || d.text) words.push(d.label || d.text!);
   if (d.price !== undefined) words.push(`at ${d.price.toFixed(digits)}`);
-  else if (d.entry !== undefined) words.push(`entry ${d.entry.toFixed(digits)}, target ${d.takeProfit?.toFixed(digits)}, stop ${d.stopLoss?.toFixed(digits)}`);
+  else if (d.entry !== undefined)
+    words.push(
+      `entry ${d.entry.toFixed(digits)}, target ${d.takeProfit?.toFixed(digits)}, stop ${d.stopLoss?.toFixed(digits)}`,
+    );
   else if (d.type === "vertical_line") words.push(`on ${timeOf(d)}`);
-  else if (d.anchors?.length) words.push(d.anchors.map((a) => `${a.price.toFixed(digits)} on ${when.format(a.time * 1000)}`).join(" to "));
+  else if (d.anchors?.length)
+    words.push(d.anchors.map((a) => `${a.price.toFixed(digits)} on ${when.format(a.time * 1000)}`).join(" to "));
   if (d.locked) words.push("locked");
   return words.join(", ");
 }
 
 /** What is published, or was, in a sentence. */
 export function published(e: MarketEvent): string {
-  const values = (["actual", "forecast", "previous"] as const).filter((k) => e[k] !== null && e[k] !== undefined && e[k] !== "");
-  return [`${e.title}, ${e.currency}, ${e.impact}, ${when.format(seconds(e.time) * 1000)}`, ...values.map((k) => `${k} ${e[k]}`)].join(", ");
+  const values = (["actual", "forecast", "previous"] as const).filter(
+    (k) => e[k] !== null && e[k] !== undefined && e[k] !== "",
+  );
+  return [
+    `${e.title}, ${e.currency}, ${e.impact}, ${when.format(seconds(e.time) * 1000)}`,
+    ...values.map((k) => `${k} ${e[k]}`),
+  ].join(", ");
 }
 
 /** Words of a refusal, also where they come within JSON. */

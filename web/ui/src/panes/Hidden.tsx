@@ -11,7 +11,8 @@ export function hiddenRows(source: string | undefined, page: ResultPage): number
 export function Hidden({ rows, of }: { rows: number; of: number }) {
   return (
     <p role="note" className="border-b bg-mark px-4 py-2 text-sm">
-      {rows === of ? `The ${plural(of, "row")} of this result are` : `${count(rows)} of ${plural(of, "row")} are`} in a file that is not open in this browser, and nowhere else. Open the file again to see them.
+      {rows === of ? `The ${plural(of, "row")} of this result are` : `${count(rows)} of ${plural(of, "row")} are`} in a
+      file that is not open in this browser, and nowhere else. Open the file again to see them.
     </p>
   );
 }

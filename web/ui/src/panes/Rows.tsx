@@ -23,11 +23,18 @@ export function Rows({
     <table className="tabular w-full border-collapse text-sm" aria-label={label}>
       <thead>
         <tr>
-          <th scope="col" className="sticky top-0 w-px border-b border-line-strong bg-inherit px-2 py-1 text-right text-xs font-normal text-ink-quiet">
+          <th
+            scope="col"
+            className="sticky top-0 w-px border-b border-line-strong bg-inherit px-2 py-1 text-right text-xs font-normal text-ink-quiet"
+          >
             <span className="sr-only">Row</span>
           </th>
           {columns.map((c, j) => (
-            <th key={j} scope="col" className={`sticky top-0 border-b border-line-strong bg-inherit px-3 py-1 font-semibold whitespace-nowrap text-ink-soft ${look[j]!.numeric ? "text-right" : "text-left"}`}>
+            <th
+              key={j}
+              scope="col"
+              className={`sticky top-0 border-b border-line-strong bg-inherit px-3 py-1 font-semibold whitespace-nowrap text-ink-soft ${look[j]!.numeric ? "text-right" : "text-left"}`}
+            >
               {c.name}
             </th>
           ))}
@@ -40,8 +47,16 @@ export function Rows({
             {columns.map((c, j) => {
               const marked = mark?.row === first + i && mark.column === c.name;
               return (
-                <td key={j} aria-current={marked || undefined} className={`max-w-80 truncate border-b px-3 py-1 ${look[j]!.numeric ? "text-right" : ""} ${marked ? "bg-mark font-semibold" : ""}`}>
-                  {row[j] === null ? <span className="text-xs tracking-wide text-ink-quiet">NULL</span> : written(row[j], look[j]!)}
+                <td
+                  key={j}
+                  aria-current={marked || undefined}
+                  className={`max-w-80 truncate border-b px-3 py-1 ${look[j]!.numeric ? "text-right" : ""} ${marked ? "bg-mark font-semibold" : ""}`}
+                >
+                  {row[j] === null ? (
+                    <span className="text-xs tracking-wide text-ink-quiet">NULL</span>
+                  ) : (
+                    written(row[j], look[j]!)
+                  )}
                 </td>
               );
             })}

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { Cell } from "../log/events";
 import { numberOf, styleOf, written } from "./numbers";
 
-const all = (name: string, kind: string, ...values: Cell[]) => values.map((v) => written(v, styleOf({ name, kind }, values)));
+const all = (name: string, kind: string, ...values: Cell[]) =>
+  values.map((v) => written(v, styleOf({ name, kind }, values)));
 
 test("a column's numbers look alike", () => {
   expect(all("revenue", "number", 16682.2, 4293.04, 7417)).toEqual(["16,682.20", "4,293.04", "7,417.00"]);
@@ -27,5 +28,12 @@ test("what a string holds exactly keeps its digits", () => {
 });
 
 test("numbers of cells", () => {
-  expect([numberOf("1e3"), numberOf("12abc"), numberOf(null), numberOf(" "), numberOf("-.5"), numberOf(true)]).toEqual([1000, null, null, null, -0.5, null]);
+  expect([numberOf("1e3"), numberOf("12abc"), numberOf(null), numberOf(" "), numberOf("-.5"), numberOf(true)]).toEqual([
+    1000,
+    null,
+    null,
+    null,
+    -0.5,
+    null,
+  ]);
 });

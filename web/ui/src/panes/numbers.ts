@@ -12,7 +12,8 @@ export interface Style {
 const kinds = new Set(["integer", "number", "decimal"]);
 
 /** Names of columns that hold amounts of money. */
-const moneyWords = /(^|_|\b)(revenue|price|amount|total|cost|costs|sales|value|spend|spent|fee|fees|tax|margin|profit|balance|turnover|income|paid|usd|eur|gbp|chf)(_|\b|$)/i;
+const moneyWords =
+  /(^|_|\b)(revenue|price|amount|total|cost|costs|sales|value|spend|spent|fee|fees|tax|margin|profit|balance|turnover|income|paid|usd|eur|gbp|chf)(_|\b|$)/i;
 
 /** Names of columns whose numbers are names themselves. */
 const nameWords = /(^|_)(id|ids|key|year|yr|zip|postcode|plz|code|number|no|nr|phone)$/i;
@@ -44,12 +45,14 @@ const most = 6;
 export function styleOf(column: Column, values: Iterable<Cell | undefined>): Style {
   if (!isNumeric(column)) return { numeric: false, grouped: false };
   if (namesThings(column)) return { numeric: true, grouped: false };
-  let deep = 0, seen = 0;
+  let deep = 0,
+    seen = 0;
   for (const v of values) {
     if (++seen > looked) break;
     deep = Math.max(deep, decimals(v));
   }
-  if (percentWords.test(column.name)) return { numeric: true, grouped: true, percent: true, decimals: Math.min(1, deep) };
+  if (percentWords.test(column.name))
+    return { numeric: true, grouped: true, percent: true, decimals: Math.min(1, deep) };
   if (column.kind === "integer" || deep === 0) return { numeric: true, grouped: true, decimals: 0 };
   if (deep === 2 || (deep < 2 && moneyWords.test(column.name))) return { numeric: true, grouped: true, decimals: 2 };
   // Sums of cents in binary: 10094.099999999999 is 10,094.10.
@@ -74,7 +77,15 @@ const formats = new Map<string, Intl.NumberFormat>();
 function format(min: number, max: number, grouped: boolean): Intl.NumberFormat {
   const key = `${min} ${max} ${grouped}`;
   let f = formats.get(key);
-  if (!f) formats.set(key, (f = new Intl.NumberFormat("en-US", { minimumFractionDigits: min, maximumFractionDigits: max, useGrouping: grouped })));
+  if (!f)
+    formats.set(
+      key,
+      (f = new Intl.NumberFormat("en-US", {
+        minimumFractionDigits: min,
+        maximumFractionDigits: max,
+        useGrouping: grouped,
+      })),
+    );
   return f;
 }
 

@@ -16,7 +16,11 @@ const statements = [
 
 test("only the layout changes", () => {
   for (const s of statements) {
-    expect(tokens(s).map((t) => t.text).join("")).toBe(s);
+    expect(
+      tokens(s)
+        .map((t) => t.text)
+        .join(""),
+    ).toBe(s);
     expect(same(s, format(s, true)), format(s, true)).toBe(true);
     expect(format(format(s, true), true)).toBe(format(s, true));
   }
@@ -55,7 +59,13 @@ test("statements are compared without regard to layout", () => {
 });
 
 test("a diff is made of lines", () => {
-  expect(diff("a\nb\nc", "a\nx\nc\nd").map((l) => `${l.kind} ${l.text}`)).toEqual(["same a", "gone b", "new x", "same c", "new d"]);
+  expect(diff("a\nb\nc", "a\nx\nc\nd").map((l) => `${l.kind} ${l.text}`)).toEqual([
+    "same a",
+    "gone b",
+    "new x",
+    "same c",
+    "new d",
+  ]);
 });
 
 test("errors are found in the statement", () => {
@@ -63,6 +73,9 @@ test("errors are found in the statement", () => {
   expect(placeOf('near "FRM": syntax error', sql)).toEqual({ from: 16, to: 19 });
   expect(lineAndColumn(sql, 16)).toEqual({ line: 2, column: 1 });
   expect(placeOf("no such column: o.nope", "SELECT o.id, o.nope FROM orders o")).toEqual({ from: 13, to: 19 });
-  expect(placeOf('Referenced column "nope" not found in FROM clause! LINE 2: nope', "SELECT a,\nnope FROM t")).toEqual({ from: 10, to: 14 });
+  expect(placeOf('Referenced column "nope" not found in FROM clause! LINE 2: nope', "SELECT a,\nnope FROM t")).toEqual({
+    from: 10,
+    to: 14,
+  });
   expect(placeOf("The server is busy.", sql)).toBe(undefined);
 });

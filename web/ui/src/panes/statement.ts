@@ -18,7 +18,7 @@ const forms: [Token["kind"], RegExp][] = [
 
 export function tokens(sql: string): Token[] {
   const out: Token[] = [];
-  for (let at = 0; at < sql.length; ) {
+  for (let at = 0; at < sql.length;) {
     for (const [kind, form] of forms) {
       form.lastIndex = at;
       const m = form.exec(sql);
@@ -31,15 +31,33 @@ export function tokens(sql: string): Token[] {
   return out;
 }
 
-const bare = (sql: string) => tokens(sql).filter((t) => t.kind !== "space").map((t) => t.text);
+const bare = (sql: string) =>
+  tokens(sql)
+    .filter((t) => t.kind !== "space")
+    .map((t) => t.text);
 
 /** Whether two statements differ in layout alone. */
 export function same(a: string, b: string): boolean {
-  const x = bare(a), y = bare(b);
+  const x = bare(a),
+    y = bare(b);
   return x.length === y.length && x.every((t, i) => t === y[i]);
 }
 
-const clauses = new Set(["select", "from", "where", "having", "limit", "offset", "union", "except", "intersect", "qualify", "window", "values", "with"]);
+const clauses = new Set([
+  "select",
+  "from",
+  "where",
+  "having",
+  "limit",
+  "offset",
+  "union",
+  "except",
+  "intersect",
+  "qualify",
+  "window",
+  "values",
+  "with",
+]);
 const twoWords: Record<string, string> = { group: "by", order: "by", partition: "by" };
 const joins = new Set(["join", "left", "right", "inner", "full", "cross", "natural", "asof"]);
 const lists = new Set(["select", "group", "order", "with"]);
@@ -112,7 +130,13 @@ class Layout {
     }
     if (t.text === ";" && t.kind === "sign") return this.put(";", true);
     if (word && l.query && this.clause(word, i)) return this.begin(t, word, i);
-    if (l.query && joins.has(word) && !joins.has(before?.text.toLowerCase() ?? "") && before?.text.toLowerCase() !== "outer" && this.all[i + 1]?.text !== "(") {
+    if (
+      l.query &&
+      joins.has(word) &&
+      !joins.has(before?.text.toLowerCase() ?? "") &&
+      before?.text.toLowerCase() !== "outer" &&
+      this.all[i + 1]?.text !== "("
+    ) {
       this.line(l.indent);
       l.clause = "join";
       l.wrapped = false;
@@ -157,7 +181,9 @@ class Layout {
 
   /** Whether a list has several entries, and is too long for one line. */
   private long(i: number, word: string): boolean {
-    let depth = 0, length = 0, commas = 0;
+    let depth = 0,
+      length = 0,
+      commas = 0;
     for (let k = i + 1; k < this.all.length; k++) {
       const t = this.all[k]!;
       if (t.text === "(") depth++;
@@ -172,10 +198,23 @@ class Layout {
   private open(t: Token, i: number, before?: Token): void {
     const next = this.all[i + 1]?.text.toLowerCase();
     const query = next === "select" || next === "with" || next === "values";
-    const call = before !== undefined && (before.kind === "name" || (before.kind === "word" && !/^(in|and|or|not|on|as|from|join|where|select|having|when|then|else|by|union|all|except|intersect|exists|over|filter|using|values|with|any|some)$/i.test(before.text)));
+    const call =
+      before !== undefined &&
+      (before.kind === "name" ||
+        (before.kind === "word" &&
+          !/^(in|and|or|not|on|as|from|join|where|select|having|when|then|else|by|union|all|except|intersect|exists|over|filter|using|values|with|any|some)$/i.test(
+            before.text,
+          )));
     this.put(t.text, call || before?.text === "(" || before?.text === "::");
     const l = this.level;
-    this.levels.push({ indent: query ? this.now + 1 : l.indent, clause: "", query, wrapped: false, cases: 0, between: false });
+    this.levels.push({
+      indent: query ? this.now + 1 : l.indent,
+      clause: "",
+      query,
+      wrapped: false,
+      cases: 0,
+      between: false,
+    });
     if (query) this.line(this.level.indent);
     else this.fresh = true;
   }
@@ -194,7 +233,11 @@ class Layout {
     // A sign of a number: after an operator, a bracket or a comma.
     if (before?.text === "-" || before?.text === "+") {
       const b = this.all[this.all.indexOf(before) - 1];
-      return !b || (b.kind === "sign" && b.text !== ")" && b.text !== "]") || /^(select|when|then|else|by|limit|between|and|or|in)$/i.test(b.text);
+      return (
+        !b ||
+        (b.kind === "sign" && b.text !== ")" && b.text !== "]") ||
+        /^(select|when|then|else|by|limit|between|and|or|in)$/i.test(b.text)
+      );
     }
     return false;
   }
@@ -209,18 +252,27 @@ const mostLines = 2000;
 
 /** What became of a text, line by line. */
 export function diff(before: string, now: string): LineOfDiff[] {
-  const a = before.split("\n"), b = now.split("\n");
-  if (a.length > mostLines || b.length > mostLines) return [...a.map((text): LineOfDiff => ({ kind: "gone", text })), ...b.map((text): LineOfDiff => ({ kind: "new", text }))];
+  const a = before.split("\n"),
+    b = now.split("\n");
+  if (a.length > mostLines || b.length > mostLines)
+    return [
+      ...a.map((text): LineOfDiff => ({ kind: "gone", text })),
+      ...b.map((text): LineOfDiff => ({ kind: "new", text })),
+    ];
   // The longest common subsequence, from the end.
   const width = b.length + 1;
   const best = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
-      best[i * width + j] = a[i] === b[j] ? best[(i + 1) * width + j + 1]! + 1 : Math.max(best[(i + 1) * width + j]!, best[i * width + j + 1]!);
+      best[i * width + j] =
+        a[i] === b[j]
+          ? best[(i + 1) * width + j + 1]! + 1
+          : Math.max(best[(i + 1) * width + j]!, best[i * width + j + 1]!);
     }
   }
   const out: LineOfDiff[] = [];
-  let i = 0, j = 0;
+  let i = 0,
+    j = 0;
   while (i < a.length || j < b.length) {
     if (i < a.length && j < b.length && a[i] === b[j]) {
       out.push({ kind: "same", text: a[i]! });
@@ -236,7 +288,10 @@ export function diff(before: string, now: string): LineOfDiff[] {
 /** Where an engine's complaint points to, as far as it says so. */
 export function placeOf(message: string, sql: string): { from: number; to: number } | undefined {
   const line = /\bLINE (\d+):/i.exec(message) ?? /\bat line (\d+)/i.exec(message);
-  const named = /near "([^"]+)"|near `([^`]+)`|no such (?:column|table|function): ([^\s,;]+)|(?:column|table|function|relation)(?: with name)? "?([\p{L}_][\p{L}\p{N}_.]*)"? (?:does not exist|not found|must appear)|unknown (?:column|table|function|expression identifier) [`"']?([^\s`"',]+)/iu.exec(message);
+  const named =
+    /near "([^"]+)"|near `([^`]+)`|no such (?:column|table|function): ([^\s,;]+)|(?:column|table|function|relation)(?: with name)? "?([\p{L}_][\p{L}\p{N}_.]*)"? (?:does not exist|not found|must appear)|unknown (?:column|table|function|expression identifier) [`"']?([^\s`"',]+)/iu.exec(
+      message,
+    );
   const name = named?.slice(1).find((g) => g !== undefined);
   const begin = line ? lineStart(sql, Number(line[1])) : 0;
   if (name) {
@@ -251,8 +306,10 @@ export function placeOf(message: string, sql: string): { from: number; to: numbe
     const at = Math.min(sql.length, Math.max(0, Number(offset[1] ?? offset[2]) - 1));
     return { from: at, to: Math.min(sql.length, at + 1) };
   }
-  if (/incomplete input|unexpected end|end of input/i.test(message)) return { from: Math.max(0, sql.trimEnd().length - 1), to: sql.trimEnd().length };
-  if (line && begin < sql.length) return { from: begin, to: sql.indexOf("\n", begin) < 0 ? sql.length : sql.indexOf("\n", begin) };
+  if (/incomplete input|unexpected end|end of input/i.test(message))
+    return { from: Math.max(0, sql.trimEnd().length - 1), to: sql.trimEnd().length };
+  if (line && begin < sql.length)
+    return { from: begin, to: sql.indexOf("\n", begin) < 0 ? sql.length : sql.indexOf("\n", begin) };
   return undefined;
 }
 
@@ -271,7 +328,8 @@ function find(sql: string, word: string, from: number): number {
   let at = 0;
   for (const t of tokens(sql)) {
     const inner = t.kind === "name" ? t.text.slice(1, -1) : t.text;
-    if (at >= from && t.kind !== "comment" && t.kind !== "text" && inner.toLowerCase() === word.toLowerCase()) return at + (inner === t.text ? 0 : 1);
+    if (at >= from && t.kind !== "comment" && t.kind !== "text" && inner.toLowerCase() === word.toLowerCase())
+      return at + (inner === t.text ? 0 : 1);
     at += t.text.length;
   }
   return from > 0 ? find(sql, word, 0) : sql.toLowerCase().indexOf(word.toLowerCase());

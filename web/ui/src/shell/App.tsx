@@ -55,7 +55,8 @@ export function App() {
   }, [load]);
   if (error) return <Unreachable why={error} onRetry={load} />;
   if (!session) return null;
-  if ((session.needs_key && !session.signed_in) || locked) return <SignIn again={locked && session.signed_in} onDone={load} />;
+  if ((session.needs_key && !session.signed_in) || locked)
+    return <SignIn again={locked && session.signed_in} onDone={load} />;
   return <Desk session={session} />;
 }
 
@@ -82,11 +83,18 @@ function Desk({ session }: { session: Session }) {
   const [settings, setSettings] = useState(false);
   const [menu, setMenu] = useState<"commands" | "shortcuts" | null>(null);
   useEffect(() => setList(wide), [wide]);
-  useShortcuts({ menu: () => setMenu((m) => (m ? null : "commands")), list: () => setList((l) => !l), help: () => setMenu("shortcuts") });
+  useShortcuts({
+    menu: () => setMenu((m) => (m ? null : "commands")),
+    list: () => setList((l) => !l),
+    help: () => setMenu("shortcuts"),
+  });
   const log = useMemo(() => (at.conversation ? logOf(at.conversation) : undefined), [at.conversation]);
   return (
     <div className="flex h-full print:block">
-      <a href={at.chart ? "#chart" : "#composer"} className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2">
+      <a
+        href={at.chart ? "#chart" : "#composer"}
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-raised focus:p-2"
+      >
         {at.chart ? "To the chart" : "To the question field"}
       </a>
       {at.chart ? (
@@ -96,12 +104,28 @@ function Desk({ session }: { session: Session }) {
           </Suspense>
         </Boundary>
       ) : (
-        <Talks log={log} at={at} wide={wide} list={list} setList={setList} session={session} onSettings={() => setSettings(true)} />
+        <Talks
+          log={log}
+          at={at}
+          wide={wide}
+          list={list}
+          setList={setList}
+          session={session}
+          onSettings={() => setSettings(true)}
+        />
       )}
       <Boundary instead={null} of={`${settings} ${menu}`}>
         <Suspense fallback={null}>
           {settings && <Settings session={session} onClose={() => setSettings(false)} />}
-          {menu && <CommandMenu log={log} session={session} shortcuts={menu === "shortcuts"} onClose={() => setMenu(null)} onSettings={() => setSettings(true)} />}
+          {menu && (
+            <CommandMenu
+              log={log}
+              session={session}
+              shortcuts={menu === "shortcuts"}
+              onClose={() => setMenu(null)}
+              onSettings={() => setSettings(true)}
+            />
+          )}
         </Suspense>
       </Boundary>
     </div>
@@ -122,10 +146,20 @@ interface TalksProps {
 function Talks({ log, at, wide, list, setList, session, onSettings }: TalksProps) {
   return (
     <>
-      {list && !wide && <div className="fixed inset-0 z-20 bg-veil" onClick={() => setList(false)} aria-hidden="true" />}
+      {list && !wide && (
+        <div className="fixed inset-0 z-20 bg-veil" onClick={() => setList(false)} aria-hidden="true" />
+      )}
       {list && (
-        <aside className={`w-(--sidebar) print:hidden shrink-0 border-r bg-sunken ${wide ? "" : "fixed inset-y-0 left-0 z-30 shadow-over"}`} onKeyDown={(e) => !wide && e.key === "Escape" && setList(false)}>
-          <Sidebar session={session} onNavigate={() => !wide && setList(false)} onHide={() => setList(false)} onSettings={onSettings} />
+        <aside
+          className={`w-(--sidebar) print:hidden shrink-0 border-r bg-sunken ${wide ? "" : "fixed inset-y-0 left-0 z-30 shadow-over"}`}
+          onKeyDown={(e) => !wide && e.key === "Escape" && setList(false)}
+        >
+          <Sidebar
+            session={session}
+            onNavigate={() => !wide && setList(false)}
+            onHide={() => setList(false)}
+            onSettings={onSettings}
+          />
         </aside>
       )}
       {log ? (
@@ -184,7 +218,15 @@ function Split({ log, at, wide, list, showList, session }: SplitProps) {
   };
   return (
     <Panes at={at} wide={wide} pane={pane} session={session} log={log} result={shown} onClose={close}>
-      <Header list={list} showList={showList} title={title || (refused ? "Not available" : "New question")} log={log} files={coder ? at.view === "files" : undefined} pane={pane} onPane={newest ? () => (pane ? close() : setClosed(undefined)) : undefined} />
+      <Header
+        list={list}
+        showList={showList}
+        title={title || (refused ? "Not available" : "New question")}
+        log={log}
+        files={coder ? at.view === "files" : undefined}
+        pane={pane}
+        onPane={newest ? () => (pane ? close() : setClosed(undefined)) : undefined}
+      />
       <ConversationView log={log} session={session} />
     </Panes>
   );
@@ -220,7 +262,11 @@ function Panes({
       {right && wide && (
         <>
           <Splitter share={share} onChange={setShare} label="Width of the right pane" />
-          <section aria-label="Result" className="flex min-w-(--pane-min) flex-col print:hidden bg-surface" style={{ width: `${share}%` }}>
+          <section
+            aria-label="Result"
+            className="flex min-w-(--pane-min) flex-col print:hidden bg-surface"
+            style={{ width: `${share}%` }}
+          >
             {right}
           </section>
         </>
@@ -266,11 +312,22 @@ function Header({ list, showList, title, log, files, pane, onPane }: HeaderProps
       {log && (
         <>
           {files !== undefined && (
-            <IconButton icon="folder" label="Files of the workspace" aria-pressed={files} className="aria-pressed:bg-hover" onClick={() => go({ conversation: log.id, view: files ? undefined : "files" })} />
+            <IconButton
+              icon="folder"
+              label="Files of the workspace"
+              aria-pressed={files}
+              className="aria-pressed:bg-hover"
+              onClick={() => go({ conversation: log.id, view: files ? undefined : "files" })}
+            />
           )}
           <ConversationMenu key={log.id} log={log} />
           {onPane && (
-            <button type="button" aria-expanded={pane} onClick={onPane} className="hidden h-9 items-center gap-1.5 rounded-md px-2 text-sm text-ink-soft hover:bg-hover lg:inline-flex">
+            <button
+              type="button"
+              aria-expanded={pane}
+              onClick={onPane}
+              className="hidden h-9 items-center gap-1.5 rounded-md px-2 text-sm text-ink-soft hover:bg-hover lg:inline-flex"
+            >
               <Icon name="panel" className="-scale-x-100" />
               <span className="sr-only">{pane ? "Hide the result" : "Show the result"}</span>
             </button>

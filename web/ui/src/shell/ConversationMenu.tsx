@@ -30,8 +30,18 @@ export function ConversationMenu({ log }: { log: Log }) {
           {
             items: [
               { label: "Copy link", icon: "link", onSelect: () => void copy() },
-              { label: "Export as HTML", icon: "export", hint: "One file, with footnotes", onSelect: () => download(api.exportUrl(log.id)) },
-              { label: "Trace", icon: "trace", hint: "Every event, with times and costs", onSelect: () => go({ conversation: log.id, view: "trace" }) },
+              {
+                label: "Export as HTML",
+                icon: "export",
+                hint: "One file, with footnotes",
+                onSelect: () => download(api.exportUrl(log.id)),
+              },
+              {
+                label: "Trace",
+                icon: "trace",
+                hint: "Every event, with times and costs",
+                onSelect: () => go({ conversation: log.id, view: "trace" }),
+              },
             ],
           },
           {

@@ -38,10 +38,16 @@ function Spent({ log, running }: { log: Log; running: boolean }) {
     if (!running) reload();
   }, [running, reload]);
   const { limit_tokens: limit, left_tokens: left } = usage.data ?? {};
-  const words = [cost > 0 ? money(cost) : "", limit && left !== undefined ? `${Math.round((left / limit) * 100)}% of the budget left` : ""].filter(Boolean);
+  const words = [
+    cost > 0 ? money(cost) : "",
+    limit && left !== undefined ? `${Math.round((left / limit) * 100)}% of the budget left` : "",
+  ].filter(Boolean);
   if (!words.length) return null;
   return (
-    <span className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet" title="What this conversation cost, and what is left">
+    <span
+      className="tabular min-w-0 truncate px-1 text-xs text-ink-quiet"
+      title="What this conversation cost, and what is left"
+    >
       {words.join(" · ")}
     </span>
   );
@@ -56,7 +62,12 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
   const open = useLocal().files;
   const title = useLog(log, (c) => c.title);
   const line = useLine(log).state;
-  const off = line === "waiting" ? "the server does not answer" : line === "refused" ? "this conversation cannot be reached" : undefined;
+  const off =
+    line === "waiting"
+      ? "the server does not answer"
+      : line === "refused"
+        ? "this conversation cannot be reached"
+        : undefined;
   useEffect(() => {
     document.title = title ? `${title} · Footnote` : "Footnote";
     return () => void (document.title = "Footnote");
@@ -70,7 +81,11 @@ export function ConversationView({ log, session }: { log: Log; session: Session 
         {explores ? (
           <Boundary>
             <Suspense fallback={null}>
-              <LocalFiles log={log} offline={session.offline} asked={open.length > 0 && told.get(log.id) !== schemaText(open)} />
+              <LocalFiles
+                log={log}
+                offline={session.offline}
+                asked={open.length > 0 && told.get(log.id) !== schemaText(open)}
+              />
             </Suspense>
           </Boundary>
         ) : (

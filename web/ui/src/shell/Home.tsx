@@ -28,7 +28,13 @@ export function Home({ session }: { session: Session }) {
     if (there) forgetMissing(there.map((s) => s.name));
   }, [there]);
   // What was chosen on an earlier visit may be gone; the list says so.
-  const known = source === "" || (there && isThere(source, there.map((s) => s.name)));
+  const known =
+    source === "" ||
+    (there &&
+      isThere(
+        source,
+        there.map((s) => s.name),
+      ));
   const suggestions = useLoad(data && known ? `suggestions:${source}` : "", () => api.suggestions(source));
   const away = useAway();
   const all = [assistants, sources, suggestions];
@@ -75,12 +81,22 @@ export function Home({ session }: { session: Session }) {
           onSend={ask}
           off={away ? "the server does not answer" : explores ? opening(files) : undefined}
           tables={explores ? named(files) : undefined}
-          sources={!data ? undefined : choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name)}
-          choice={{ now: choice, set: setChoice, assistants: assistants.data?.assistants ?? [], sources: sources.data?.sources ?? [] }}
+          sources={!data ? undefined : (choice.sources ?? sources.data?.sources.filter((s) => s.ok).map((s) => s.name))}
+          choice={{
+            now: choice,
+            set: setChoice,
+            assistants: assistants.data?.assistants ?? [],
+            sources: sources.data?.sources ?? [],
+          }}
           tools={
             <>
               {data && (
-                <button type="button" className={`${chip} shrink-0 border-transparent`} aria-pressed={at.view === "data"} onClick={() => go({ view: at.view === "data" ? undefined : "data" })}>
+                <button
+                  type="button"
+                  className={`${chip} shrink-0 border-transparent`}
+                  aria-pressed={at.view === "data"}
+                  onClick={() => go({ view: at.view === "data" ? undefined : "data" })}
+                >
                   <Icon name="table" small />
                   <span className="max-sm:sr-only">Browse</span>
                 </button>
@@ -122,7 +138,8 @@ export function Home({ session }: { session: Session }) {
           {broken.map((s) => (
             <p key={s.name} role="alert" className="mt-3 flex items-baseline gap-3 text-sm">
               <span className="min-w-0 flex-1 text-ink-soft">
-                <span className="font-medium text-ink">{s.name}</span> cannot be read. <span className="text-bad">{s.error}</span>
+                <span className="font-medium text-ink">{s.name}</span> cannot be read.{" "}
+                <span className="text-bad">{s.error}</span>
               </span>
               <Again onClick={again} disabled={sources.loading || away} />
             </p>
@@ -140,7 +157,12 @@ export function Home({ session }: { session: Session }) {
 
 function Again({ onClick, disabled }: { onClick: () => void; disabled?: boolean }) {
   return (
-    <button type="button" disabled={disabled} onClick={onClick} className="shrink-0 rounded-sm font-medium underline underline-offset-2 disabled:text-ink-quiet disabled:no-underline">
+    <button
+      type="button"
+      disabled={disabled}
+      onClick={onClick}
+      className="shrink-0 rounded-sm font-medium underline underline-offset-2 disabled:text-ink-quiet disabled:no-underline"
+    >
       Try again
     </button>
   );

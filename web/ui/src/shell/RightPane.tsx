@@ -86,7 +86,8 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
   // What the model drew as a table is first shown as one.
   const first: ResultView = r?.chart?.type === "table" ? "table" : "chart";
   const now: ResultView = view === "table" || view === "sql" || view === "chart" ? view : first;
-  const show = (v: ResultView) => go({ conversation: log.id, result: id, view: v === first ? undefined : v }, "replace");
+  const show = (v: ResultView) =>
+    go({ conversation: log.id, result: id, view: v === first ? undefined : v }, "replace");
   return (
     <>
       <header className="flex h-(--header) shrink-0 items-center gap-1 border-b pr-2 pl-3">
@@ -98,12 +99,27 @@ function Result({ log, id, view, onClose }: { log: Log; id: string; view?: View;
       {r ? (
         <>
           <Caption log={log} r={r} />
-          <div role="tabpanel" id="result-panel" aria-labelledby={`result-${now}`} tabIndex={-1} className="flex min-h-0 flex-1 flex-col">
+          <div
+            role="tabpanel"
+            id="result-panel"
+            aria-labelledby={`result-${now}`}
+            tabIndex={-1}
+            className="flex min-h-0 flex-1 flex-col"
+          >
             <Boundary of={`${id} ${now}`}>
               <Suspense fallback={<Skeleton />}>
                 {now === "chart" && <ChartPane key={id} conversation={log.id} result={r} spec={r.chart} />}
                 {now === "table" && <TablePane key={id} conversation={log.id} result={r} />}
-                {now === "sql" && <SqlPane key={id} conversation={log.id} result={r} here={here} earlier={versionsOf(log, r)} onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })} />}
+                {now === "sql" && (
+                  <SqlPane
+                    key={id}
+                    conversation={log.id}
+                    result={r}
+                    here={here}
+                    earlier={versionsOf(log, r)}
+                    onVersion={(v) => go({ conversation: log.id, result: v, view: "sql" })}
+                  />
+                )}
               </Suspense>
             </Boundary>
           </div>
@@ -128,7 +144,8 @@ export function preloadResult(): void {
 function versionsOf(log: Log, r: ShownResult): ShownResult[] {
   const all = log.conversation().results;
   const out: ShownResult[] = [];
-  for (let p = r.replaces ? all[r.replaces] : undefined; p; p = p.replaces ? all[p.replaces] : undefined) out.unshift(p);
+  for (let p = r.replaces ? all[r.replaces] : undefined; p; p = p.replaces ? all[p.replaces] : undefined)
+    out.unshift(p);
   return out;
 }
 
@@ -137,12 +154,24 @@ function Caption({ log, r }: { log: Log; r: ShownResult }) {
   const question = useLog(log, (c) => c.turns.find((t) => t.seq === r.turn)?.text);
   return (
     <div className="flex shrink-0 flex-wrap items-baseline gap-x-3 px-4 pt-3">
-      <h2 className="min-w-0 truncate font-serif text-lg font-semibold">{r.chart?.title || question || `Result ${r.id}`}</h2>
+      <h2 className="min-w-0 truncate font-serif text-lg font-semibold">
+        {r.chart?.title || question || `Result ${r.id}`}
+      </h2>
       <p className="tabular text-xs text-ink-quiet">
-        {[r.source === "client" ? "in this browser" : r.source, plural(r.row_count, "row") + (r.truncated && r.source !== "client" ? ", cut" : ""), r.version > 1 ? `v${r.version}, by ${who(r.author)}` : ""].filter(Boolean).join(" · ")}
+        {[
+          r.source === "client" ? "in this browser" : r.source,
+          plural(r.row_count, "row") + (r.truncated && r.source !== "client" ? ", cut" : ""),
+          r.version > 1 ? `v${r.version}, by ${who(r.author)}` : "",
+        ]
+          .filter(Boolean)
+          .join(" · ")}
       </p>
       {replaced && (
-        <button type="button" className="rounded-sm text-xs text-accent underline underline-offset-2" onClick={() => go({ conversation: log.id, result: replaced })}>
+        <button
+          type="button"
+          className="rounded-sm text-xs text-accent underline underline-offset-2"
+          onClick={() => go({ conversation: log.id, result: replaced })}
+        >
           There is a newer version
         </button>
       )}
@@ -173,7 +202,13 @@ function Downloads({ log, r }: { log: Log; r: ShownResult }) {
   const items = (Object.keys(formats) as Format[]).map((f) => ({
     label: formats[f],
     hint: part,
-    disabled: !local ? undefined : !here ? "Its rows are in a file that is not open in this browser." : f === "arrow" ? "Only results of the server are written as Arrow." : undefined,
+    disabled: !local
+      ? undefined
+      : !here
+        ? "Its rows are in a file that is not open in this browser."
+        : f === "arrow"
+          ? "Only results of the server are written as Arrow."
+          : undefined,
     onSelect: () => (here && f !== "arrow" ? void write(f) : download(api.resultUrl(log.id, r.id, f))),
   }));
   return (
@@ -183,7 +218,12 @@ function Downloads({ log, r }: { log: Log; r: ShownResult }) {
           {failed}
         </span>
       )}
-      <Menu label="Download" align="end" groups={[{ title: "Download", items }]} button={(p) => <IconButton icon="download" label="Download" {...p} />} />
+      <Menu
+        label="Download"
+        align="end"
+        groups={[{ title: "Download", items }]}
+        button={(p) => <IconButton icon="download" label="Download" {...p} />}
+      />
     </>
   );
 }

@@ -33,23 +33,41 @@ export default function Settings({ session, onClose }: { session: Session; onClo
                   <dt className="text-ink-quiet">Left</dt>
                   <dd>
                     {count(u.left_tokens ?? Math.max(0, u.limit_tokens - u.used_tokens))} of {count(u.limit_tokens)}
-                    {u.resets && `, until ${new Date(u.resets).toLocaleDateString("en-GB", { day: "numeric", month: "long" })}`}
+                    {u.resets &&
+                      `, until ${new Date(u.resets).toLocaleDateString("en-GB", { day: "numeric", month: "long" })}`}
                   </dd>
                 </>
               )}
               <dt className="text-ink-quiet">Cost</dt>
               <dd>${u.cost_usd.toFixed(2)}</dd>
             </dl>
-            {u.incomplete && <p className="mt-2 text-sm text-ink-quiet">A long log is still being added up: these are not all.</p>}
+            {u.incomplete && (
+              <p className="mt-2 text-sm text-ink-quiet">A long log is still being added up: these are not all.</p>
+            )}
             {share !== undefined && (
-              <div className="mt-3 h-2 overflow-hidden rounded-full bg-sunken" role="meter" aria-label="Budget used" aria-valuenow={Math.round(share * 100)} aria-valuemin={0} aria-valuemax={100}>
-                <div className={`h-full ${share > 0.9 ? "bg-bad" : "bg-accent"}`} style={{ width: `${share * 100}%` }} />
+              <div
+                className="mt-3 h-2 overflow-hidden rounded-full bg-sunken"
+                role="meter"
+                aria-label="Budget used"
+                aria-valuenow={Math.round(share * 100)}
+                aria-valuemin={0}
+                aria-valuemax={100}
+              >
+                <div
+                  className={`h-full ${share > 0.9 ? "bg-bad" : "bg-accent"}`}
+                  style={{ width: `${share * 100}%` }}
+                />
               </div>
             )}
             {u.days.length > 0 && (
               <ul className="mt-4 flex h-20 items-end gap-1" aria-label="Tokens by day">
                 {u.days.slice(-30).map((d) => (
-                  <li key={d.day} title={`${d.day}: ${count(d.weighted_tokens)} tokens, $${d.cost_usd.toFixed(2)}`} className="min-h-px max-w-4 flex-1 rounded-sm bg-accent" style={{ height: `${(d.weighted_tokens / most) * 100}%` }}>
+                  <li
+                    key={d.day}
+                    title={`${d.day}: ${count(d.weighted_tokens)} tokens, $${d.cost_usd.toFixed(2)}`}
+                    className="min-h-px max-w-4 flex-1 rounded-sm bg-accent"
+                    style={{ height: `${(d.weighted_tokens / most) * 100}%` }}
+                  >
                     <span className="sr-only">
                       {d.day}: {count(d.weighted_tokens)}
                     </span>
@@ -74,7 +92,9 @@ export default function Settings({ session, onClose }: { session: Session; onClo
           <dt className="text-ink-quiet">Answers by</dt>
           <dd>{session.offline ? "the offline planner: fixed rules on this machine" : "an AI model"}</dd>
         </dl>
-        {session.offline && session.offline_hint && <p className="mt-2 text-sm text-ink-quiet wrap-anywhere">{session.offline_hint}</p>}
+        {session.offline && session.offline_hint && (
+          <p className="mt-2 text-sm text-ink-quiet wrap-anywhere">{session.offline_hint}</p>
+        )}
       </section>
     </Dialog>
   );

@@ -31,7 +31,12 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
   return (
     <nav aria-label="Conversations" className="flex h-full min-h-0 flex-col">
       <header className="flex h-(--header) shrink-0 items-center gap-2 pr-2 pl-4">
-        <a href="/" onClick={(e) => follow(e, {}, onNavigate)} className="flex items-center gap-2 rounded-md font-serif text-lg font-semibold" aria-label="Footnote, new question">
+        <a
+          href="/"
+          onClick={(e) => follow(e, {}, onNavigate)}
+          className="flex items-center gap-2 rounded-md font-serif text-lg font-semibold"
+          aria-label="Footnote, new question"
+        >
           <Logo />
           Footnote
         </a>
@@ -50,7 +55,13 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
         <label className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-quiet focus-within:bg-hover hover:bg-hover">
           <Icon name="search" small />
           <span className="sr-only">Search conversations</span>
-          <input type="search" placeholder="Search" value={query} onChange={(e) => setQuery(e.target.value)} className="min-w-0 flex-1 bg-transparent text-ink outline-none" />
+          <input
+            type="search"
+            placeholder="Search"
+            value={query}
+            onChange={(e) => setQuery(e.target.value)}
+            className="min-w-0 flex-1 bg-transparent text-ink outline-none"
+          />
         </label>
       </div>
       <Conversations onNavigate={onNavigate} />
@@ -64,7 +75,11 @@ export function Sidebar({ session, onNavigate, onHide, onSettings }: Props) {
 /** The way to the charts. */
 function ChartsLink({ onNavigate }: { onNavigate: () => void }) {
   return (
-    <a href="/chart" onClick={(e) => follow(e, { chart: {} }, onNavigate)} className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink">
+    <a
+      href="/chart"
+      onClick={(e) => follow(e, { chart: {} }, onNavigate)}
+      className="flex h-9 items-center gap-2 rounded-md px-3 text-sm text-ink-soft hover:bg-hover hover:text-ink"
+    >
       <Icon name="line" small />
       Charts
     </a>
@@ -97,16 +112,28 @@ function Conversations({ onNavigate }: { onNavigate: () => void }) {
           </ul>
         </section>
       ))}
-      {away && <p className="px-2 py-3 text-xs text-ink-quiet">{items.length > 0 ? "As it was when the server last answered." : "The list comes when the server answers."}</p>}
+      {away && (
+        <p className="px-2 py-3 text-xs text-ink-quiet">
+          {items.length > 0 ? "As it was when the server last answered." : "The list comes when the server answers."}
+        </p>
+      )}
       {!away && !loading && error && (
         <p role="alert" className="px-2 py-3 text-sm text-bad">
           {error}{" "}
-          <button type="button" onClick={() => void refresh()} className="rounded-sm font-medium underline underline-offset-2">
+          <button
+            type="button"
+            onClick={() => void refresh()}
+            className="rounded-sm font-medium underline underline-offset-2"
+          >
             Try again
           </button>
         </p>
       )}
-      {!loading && !error && items.length === 0 && <p className="px-2 py-3 text-sm text-ink-quiet">{query ? "Nothing found." : "What you ask will be kept here."}</p>}
+      {!loading && !error && items.length === 0 && (
+        <p className="px-2 py-3 text-sm text-ink-quiet">
+          {query ? "Nothing found." : "What you ask will be kept here."}
+        </p>
+      )}
       {next && (
         <Button look="quiet" className="mt-2 w-full" disabled={loading} onClick={() => void more()}>
           Older
@@ -142,7 +169,9 @@ function Row({ c, now, when, onNavigate }: RowProps) {
         </span>
         {when && <span className="tabular shrink-0 text-xs text-ink-quiet">{told(c.updated)}</span>}
         {c.state === "running" && <Icon name="spinner" small className="turning text-accent" />}
-        {c.state === "parked" && <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits for you" />}
+        {c.state === "parked" && (
+          <span className="size-2 shrink-0 rounded-full bg-warn" role="img" aria-label="waits for you" />
+        )}
       </a>
       <Menu
         label={`Actions for ${title}`}
@@ -157,7 +186,13 @@ function Row({ c, now, when, onNavigate }: RowProps) {
           },
         ]}
         button={(p) => (
-          <IconButton icon="dots" small label={`Actions for ${title}`} {...p} className="mr-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 max-lg:opacity-100" />
+          <IconButton
+            icon="dots"
+            small
+            label={`Actions for ${title}`}
+            {...p}
+            className="mr-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 max-lg:opacity-100"
+          />
         )}
       />
       {dialog === "rename" && <Rename id={c.id} title={c.title} onClose={() => setDialog(null)} />}
@@ -185,14 +220,37 @@ function Account({ session, onSettings, onNavigate }: Omit<Props, "onHide">) {
         {
           items: [
             { label: "Usage and settings", icon: "settings", onSelect: onSettings },
-            ...(session.roles.includes("admin") ? [{ label: "Usage of all people", icon: "chart" as const, onSelect: () => (go({ usage: true }), onNavigate()) }] : []),
-            ...(session.needs_key ? [{ label: "Sign out", icon: "key" as const, onSelect: () => void api.signOut().finally(() => (forgetDrafts(), location.reload())) }] : []),
+            ...(session.roles.includes("admin")
+              ? [
+                  {
+                    label: "Usage of all people",
+                    icon: "chart" as const,
+                    onSelect: () => (go({ usage: true }), onNavigate()),
+                  },
+                ]
+              : []),
+            ...(session.needs_key
+              ? [
+                  {
+                    label: "Sign out",
+                    icon: "key" as const,
+                    onSelect: () => void api.signOut().finally(() => (forgetDrafts(), location.reload())),
+                  },
+                ]
+              : []),
           ],
         },
       ]}
       button={(p) => (
-        <button type="button" {...p} className="flex h-9 min-w-0 flex-1 items-center gap-2 rounded-md px-2 text-left text-sm text-ink-soft hover:bg-hover">
-          <span className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent uppercase" aria-hidden="true">
+        <button
+          type="button"
+          {...p}
+          className="flex h-9 min-w-0 flex-1 items-center gap-2 rounded-md px-2 text-left text-sm text-ink-soft hover:bg-hover"
+        >
+          <span
+            className="flex size-6 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent uppercase"
+            aria-hidden="true"
+          >
             {name.slice(0, 1)}
           </span>
           <span className="min-w-0 flex-1 truncate">{name === "local" ? "This machine" : name}</span>

@@ -7,11 +7,14 @@ import { go } from "../lib/router";
 const at = "footnote-choice"; // the data of the last question; a reload keeps them
 const files = "explore"; // the assistant that reads files in this browser
 
-const isNames = (v: unknown): v is string[] => Array.isArray(v) && v.length > 0 && v.every((n) => typeof n === "string");
+const isNames = (v: unknown): v is string[] =>
+  Array.isArray(v) && v.length > 0 && v.every((n) => typeof n === "string");
 
 function kept(): Choice {
   try {
-    const { assistant, sources }: { assistant?: unknown; sources?: unknown } = JSON.parse(localStorage.getItem(at) ?? "{}");
+    const { assistant, sources }: { assistant?: unknown; sources?: unknown } = JSON.parse(
+      localStorage.getItem(at) ?? "{}",
+    );
     return { assistant: assistant === files ? files : undefined, sources: isNames(sources) ? sources : undefined };
   } catch {
     return {}; // no storage, or not ours
@@ -28,7 +31,10 @@ export function setChoice(c: Choice): void {
   if (c.assistant === "chart") return go({ chart: {} });
   choice = c;
   try {
-    localStorage.setItem(at, JSON.stringify({ assistant: c.assistant === files ? files : undefined, sources: c.sources }));
+    localStorage.setItem(
+      at,
+      JSON.stringify({ assistant: c.assistant === files ? files : undefined, sources: c.sources }),
+    );
   } catch {
     // It holds for this page only, then.
   }

@@ -63,7 +63,10 @@ whenBack(() => void refresh());
 /** Shows a change at once; the next load has it from the server. */
 export function patch(id: string, change: Partial<ConversationHead> | null): void {
   set({
-    items: change === null ? list.items.filter((c) => c.id !== id) : list.items.map((c) => (c.id === id ? { ...c, ...change } : c)),
+    items:
+      change === null
+        ? list.items.filter((c) => c.id !== id)
+        : list.items.map((c) => (c.id === id ? { ...c, ...change } : c)),
   });
 }
 

@@ -45,7 +45,14 @@ export function Rename({ id, title: old, onClose }: Props) {
       >
         <label className="block text-sm">
           Title
-          <input autoFocus maxLength={200} value={title} onFocus={(e) => e.target.select()} onChange={(e) => setTitle(e.target.value)} className="mt-1 block h-10 w-full rounded-md border bg-surface px-3 text-base" />
+          <input
+            autoFocus
+            maxLength={200}
+            value={title}
+            onFocus={(e) => e.target.select()}
+            onChange={(e) => setTitle(e.target.value)}
+            className="mt-1 block h-10 w-full rounded-md border bg-surface px-3 text-base"
+          />
         </label>
         {error && (
           <p role="alert" className="mt-2 text-sm text-bad">
@@ -84,7 +91,8 @@ export function Delete({ id, title, now, onClose }: Props & { now: boolean }) {
       }
     >
       <p className="text-sm">
-        <strong className="font-semibold">{title || "Untitled"}</strong>, with its answers, results and history, is deleted for good.
+        <strong className="font-semibold">{title || "Untitled"}</strong>, with its answers, results and history, is
+        deleted for good.
       </p>
       {error && (
         <p role="alert" className="mt-2 text-sm text-bad">

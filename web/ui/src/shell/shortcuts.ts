@@ -42,7 +42,8 @@ export function useShortcuts(does: Does): void {
       if (held && key === "k") now.current.menu();
       else if (held && key === "b" && !e.shiftKey) now.current.list();
       else if (held && e.shiftKey && key === "o") go({});
-      else if (e.key === "?" && !held && !writing(e.target) && !document.querySelector("dialog[open]")) now.current.help();
+      else if (e.key === "?" && !held && !writing(e.target) && !document.querySelector("dialog[open]"))
+        now.current.help();
       else if (e.key === "/" && !held && !writing(e.target)) document.getElementById("composer")?.focus();
       else return;
       e.preventDefault();

@@ -42,7 +42,14 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
   });
 
   return (
-    <section ref={card} tabIndex={-1} role="group" aria-label="Approval" data-card="" className="rounded-lg border border-line-strong bg-surface text-sm">
+    <section
+      ref={card}
+      tabIndex={-1}
+      role="group"
+      aria-label="Approval"
+      data-card=""
+      className="rounded-lg border border-line-strong bg-surface text-sm"
+    >
       <header className="flex min-w-0 items-center gap-2 rounded-t-lg border-b bg-warn-soft px-4 py-2">
         <Icon name="key" small className="text-warn" />
         <h3 className="shrink-0 font-medium">May it {asking[part.name] ?? `use ${part.name.replaceAll("_", " ")}`}?</h3>
@@ -114,7 +121,10 @@ export function Approval({ part, conversation }: { part: ToolPart; conversation:
 
 function Key({ children }: { children: ReactNode }) {
   return (
-    <kbd aria-hidden="true" className="rounded-sm border border-current px-1 font-sans text-xs font-normal opacity-80 max-lg:hidden">
+    <kbd
+      aria-hidden="true"
+      className="rounded-sm border border-current px-1 font-sans text-xs font-normal opacity-80 max-lg:hidden"
+    >
       {children}
     </kbd>
   );

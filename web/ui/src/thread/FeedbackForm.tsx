@@ -4,7 +4,19 @@ import { Button } from "../ui/Button";
 import { Popover } from "../ui/Popover";
 
 /** Asks for the reason of a thumb; the thumb itself has been sent. */
-export function FeedbackForm({ anchor, good, conversation, seq, onClose }: { anchor: HTMLElement; good: boolean; conversation: string; seq: number; onClose: () => void }) {
+export function FeedbackForm({
+  anchor,
+  good,
+  conversation,
+  seq,
+  onClose,
+}: {
+  anchor: HTMLElement;
+  good: boolean;
+  conversation: string;
+  seq: number;
+  onClose: () => void;
+}) {
   const [words, setWords] = useState("");
   const [error, setError] = useState("");
   const send = async () => {
@@ -25,7 +37,14 @@ export function FeedbackForm({ anchor, good, conversation, seq, onClose }: { anc
       >
         <label className="block text-sm font-medium">
           {good ? "What was good about it?" : "What was wrong with it?"}
-          <textarea autoFocus maxLength={2000} rows={3} value={words} onChange={(e) => setWords(e.target.value)} className="mt-1 block w-full resize-none rounded-md border bg-surface p-2 text-sm font-normal" />
+          <textarea
+            autoFocus
+            maxLength={2000}
+            rows={3}
+            value={words}
+            onChange={(e) => setWords(e.target.value)}
+            className="mt-1 block w-full resize-none rounded-md border bg-surface p-2 text-sm font-normal"
+          />
         </label>
         {error && (
           <p role="alert" className="text-sm text-bad">

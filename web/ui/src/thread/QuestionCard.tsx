@@ -9,7 +9,10 @@ export function QuestionCard({ part, conversation }: { part: ToolPart; conversat
   const [text, setText] = useState("");
   const [sent, setSent] = useState(false);
   const [error, setError] = useState("");
-  const options = ((part.input as { options?: unknown } | null)?.options as unknown[] | undefined)?.filter((o): o is string => typeof o === "string") ?? [];
+  const options =
+    ((part.input as { options?: unknown } | null)?.options as unknown[] | undefined)?.filter(
+      (o): o is string => typeof o === "string",
+    ) ?? [];
   const answer = async (content: string) => {
     setSent(true);
     setError("");

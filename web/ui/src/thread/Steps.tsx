@@ -43,7 +43,10 @@ const doing: Record<string, string> = {
   scroll_chart: "Moving the chart",
 };
 
-export const activity = (tool: string): string => doing[tool] ?? (tool.startsWith("draw_") ? `Drawing a ${tool.slice(5).replaceAll("_", " ")}` : undefined) ?? `Using ${tool.replaceAll("_", " ")}`;
+export const activity = (tool: string): string =>
+  doing[tool] ??
+  (tool.startsWith("draw_") ? `Drawing a ${tool.slice(5).replaceAll("_", " ")}` : undefined) ??
+  `Using ${tool.replaceAll("_", " ")}`;
 
 const queries = new Set(["run_query", "query_database"]);
 const hidden = new Set(["show_chart", "final_answer"]);
@@ -90,7 +93,11 @@ export const Steps = memo(function Steps({ turn, conversation, now }: Props) {
         onClick={() => setOpen(!open)}
         className="-ml-1 flex h-7 max-w-full items-center gap-1.5 rounded-md pr-2 pl-1 text-sm text-ink-quiet enabled:hover:bg-hover enabled:hover:text-ink"
       >
-        {running ? <Icon name="spinner" small className="turning" /> : <Icon name="chevron" small className={`transition-transform ${open ? "rotate-90" : ""}`} />}
+        {running ? (
+          <Icon name="spinner" small className="turning" />
+        ) : (
+          <Icon name="chevron" small className={`transition-transform ${open ? "rotate-90" : ""}`} />
+        )}
         <span className="tabular truncate">{running && now ? now : summary(turn, parts)}</span>
       </button>
       {open && (
@@ -126,7 +133,9 @@ function Step({ part, conversation }: { part: Part; conversation: string }) {
       return (
         <div className="text-sm text-ink-soft">
           <Prose text={part.text} />
-          {part.broken && <p className="mt-1 text-ink-quiet">The connection to the model broke here; the step was made again.</p>}
+          {part.broken && (
+            <p className="mt-1 text-ink-quiet">The connection to the model broke here; the step was made again.</p>
+          )}
         </div>
       );
   }
@@ -137,7 +146,12 @@ export function Thinking({ text }: { text: string }) {
   const first = text.trim().split("\n", 1)[0] ?? "";
   return (
     <div className="text-sm text-ink-quiet">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex w-full items-center gap-1.5 rounded-md text-left hover:text-ink">
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex w-full items-center gap-1.5 rounded-md text-left hover:text-ink"
+      >
         <Icon name="thought" small />
         <span className="font-medium">Thinking</span>
         {!open && <span className="min-w-0 flex-1 truncate">{first}</span>}

@@ -40,10 +40,20 @@ export function Thread({ log }: { log: Log }) {
     <NoteContext value={open}>
       <StaleContext value={stale}>
         <div ref={scroller} className="scroll min-h-0 flex-1" tabIndex={-1}>
-          <div ref={content} role="log" aria-live="off" aria-label="Conversation" className="mx-auto w-full max-w-thread px-5">
+          <div
+            ref={content}
+            role="log"
+            aria-live="off"
+            aria-label="Conversation"
+            className="mx-auto w-full max-w-thread px-5"
+          >
             <WholeContext value={wholeOf}>
               {shown.map((t, i) => (
-                <div key={t.seq} data-last={i === shown.length - 1 || undefined} className={i === shown.length - 1 ? "last-turn pb-6" : "pb-2"}>
+                <div
+                  key={t.seq}
+                  data-last={i === shown.length - 1 || undefined}
+                  className={i === shown.length - 1 ? "last-turn pb-6" : "pb-2"}
+                >
                   <TurnView turn={t} log={log} last={i === shown.length - 1} onNote={openAt} />
                 </div>
               ))}
@@ -53,7 +63,11 @@ export function Thread({ log }: { log: Log }) {
         </div>
         <div className="relative mx-auto w-full max-w-thread px-5">
           {away && (
-            <Button icon="down" onClick={toEnd} className="absolute -top-12 left-1/2 -translate-x-1/2 rounded-full! bg-raised shadow-raised max-sm:right-3 max-sm:left-auto max-sm:translate-x-0 print:hidden">
+            <Button
+              icon="down"
+              onClick={toEnd}
+              className="absolute -top-12 left-1/2 -translate-x-1/2 rounded-full! bg-raised shadow-raised max-sm:right-3 max-sm:left-auto max-sm:translate-x-0 print:hidden"
+            >
               <span className="max-sm:sr-only">Jump to latest</span>
             </Button>
           )}
@@ -63,7 +77,13 @@ export function Thread({ log }: { log: Log }) {
         {note && (
           <Boundary instead={null} of={note}>
             <Suspense fallback={null}>
-              <FootnotePopover note={note.note} anchor={note.anchor} conversation={log.id} result={note.note.cite?.result ? results[note.note.cite.result] : undefined} onClose={() => setNote(null)} />
+              <FootnotePopover
+                note={note.note}
+                anchor={note.anchor}
+                conversation={log.id}
+                result={note.note.cite?.result ? results[note.note.cite.result] : undefined}
+                onClose={() => setNote(null)}
+              />
             </Suspense>
           </Boundary>
         )}
@@ -218,7 +238,9 @@ function LineState({ log }: { log: Log }) {
     return (
       <div role="status" className="mb-2 flex items-center gap-2 rounded-md bg-warn-soft px-3 py-1.5 text-sm text-warn">
         <Icon name="spinner" small className="turning" />
-        <span className="min-w-0 flex-1">{line.why} {running ? "Connecting again; the answer goes on meanwhile." : "Connecting again."}</span>
+        <span className="min-w-0 flex-1">
+          {line.why} {running ? "Connecting again; the answer goes on meanwhile." : "Connecting again."}
+        </span>
         <button type="button" onClick={log.retry} className="rounded-sm font-medium underline underline-offset-2">
           Now
         </button>
@@ -229,8 +251,14 @@ function LineState({ log }: { log: Log }) {
     return (
       <div role="alert" className="mb-2 flex items-center gap-2 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
         <Icon name="alert" small />
-        <span className="min-w-0 flex-1">{line.status === 404 ? "There is no such conversation. It may have been deleted." : line.why}</span>
-        <button type="button" onClick={line.status === 404 ? () => go({}) : log.retry} className="rounded-sm font-medium underline underline-offset-2">
+        <span className="min-w-0 flex-1">
+          {line.status === 404 ? "There is no such conversation. It may have been deleted." : line.why}
+        </span>
+        <button
+          type="button"
+          onClick={line.status === 404 ? () => go({}) : log.retry}
+          className="rounded-sm font-medium underline underline-offset-2"
+        >
           {line.status === 404 ? "New question" : "Try again"}
         </button>
       </div>

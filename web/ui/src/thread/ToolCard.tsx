@@ -15,7 +15,15 @@ const coderTools = new Set(["Read", "Write", "Edit", "Bash", "Glob", "Grep"]);
 const says: Record<ToolState, string> = { running: "running", waiting: "waits", done: "done", failed: "failed" };
 
 /** One tool call: what went in, how it went, what came out. */
-export const ToolCard = memo(function ToolCard({ part, conversation, open: first = false }: { part: ToolPart; conversation: string; open?: boolean }) {
+export const ToolCard = memo(function ToolCard({
+  part,
+  conversation,
+  open: first = false,
+}: {
+  part: ToolPart;
+  conversation: string;
+  open?: boolean;
+}) {
   const [open, setOpen] = useState(first);
   const head = useRef<HTMLButtonElement>(null);
   const wanted = useRevealed(part.key);
@@ -31,10 +39,18 @@ export const ToolCard = memo(function ToolCard({ part, conversation, open: first
   if (asks(part)) return <Approval part={part} conversation={conversation} />;
   return (
     <section className="rounded-md border bg-surface" aria-label={`${activity(part.name)}: ${says[part.state]}`}>
-      <button ref={head} type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover">
+      <button
+        ref={head}
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex min-h-9 w-full items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover"
+      >
         <State state={part.state} />
         <span className="shrink-0 font-medium">{activity(part.name)}</span>
-        <span className={`min-w-0 flex-1 truncate text-ink-quiet ${file ? "font-mono text-xs" : ""}`}>{file || about}</span>
+        <span className={`min-w-0 flex-1 truncate text-ink-quiet ${file ? "font-mono text-xs" : ""}`}>
+          {file || about}
+        </span>
         <span className="tabular shrink-0 text-xs text-ink-quiet">{facts(part)}</span>
         <Icon name="chevron" small className={`text-ink-quiet transition-transform ${open ? "rotate-90" : ""}`} />
       </button>
@@ -93,7 +109,13 @@ export function Raw({ part }: { part: ToolPart }) {
   return (
     <>
       {sql ? <Code text={sql} label="SQL" /> : <Code text={pretty(part.input)} label="Input" />}
-      {part.content !== undefined && <Code text={clip(part.content)} label={part.state === "failed" ? "Error" : "What the model read"} bad={part.state === "failed"} />}
+      {part.content !== undefined && (
+        <Code
+          text={clip(part.content)}
+          label={part.state === "failed" ? "Error" : "What the model read"}
+          bad={part.state === "failed"}
+        />
+      )}
       {part.state === "running" && <p className="text-ink-quiet">It runs.</p>}
     </>
   );
@@ -103,7 +125,10 @@ function Code({ text, label, bad }: { text: string; label: string; bad?: boolean
   return (
     <div>
       <div className={`text-xs ${bad ? "text-bad" : "text-ink-quiet"}`}>{label}</div>
-      <pre tabIndex={0} className={`max-h-64 overflow-auto rounded-sm p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap ${bad ? "bg-bad-soft text-bad" : "bg-sunken"}`}>
+      <pre
+        tabIndex={0}
+        className={`max-h-64 overflow-auto rounded-sm p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap ${bad ? "bg-bad-soft text-bad" : "bg-sunken"}`}
+      >
         {text}
       </pre>
     </div>
@@ -117,4 +142,5 @@ function pretty(input: unknown): string {
 }
 
 const most = 20_000;
-const clip = (s: string) => (s.length > most ? `${s.slice(0, most)}\n… and ${plural(s.length - most, "more character")}` : s);
+const clip = (s: string) =>
+  s.length > most ? `${s.slice(0, most)}\n… and ${plural(s.length - most, "more character")}` : s;

@@ -1,5 +1,13 @@
 import { memo, useLayoutEffect, useRef, useState, type ReactNode } from "react";
-import { answerText, steps, waitsForPerson, type Conversation, type Live, type ToolPart, type Turn } from "../log/conversation";
+import {
+  answerText,
+  steps,
+  waitsForPerson,
+  type Conversation,
+  type Live,
+  type ToolPart,
+  type Turn,
+} from "../log/conversation";
 import { useLog, type Log } from "../log/store";
 import { api, sentence } from "../api/client";
 import { clock, count, duration, money, plural } from "../lib/format";
@@ -74,7 +82,10 @@ function Body({ turn, log, running }: { turn: Turn; log: Log; running: boolean }
   const live = useLive(log, running);
   const growing = live && !callsTool(live) ? saying(live) : "";
   const text = growing || (live && callsTool(live) ? "" : answerText(turn));
-  if (!text) return running ? <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{live ? saying(live) || remark(turn) : remark(turn)}</p> : null;
+  if (!text)
+    return running ? (
+      <p className="mt-3 h-6 truncate text-sm text-ink-quiet">{live ? saying(live) || remark(turn) : remark(turn)}</p>
+    ) : null;
   return (
     <div className="mt-3">
       <Prose text={text} answer={turn.answer} growing={!turn.answer && running} />
@@ -133,14 +144,22 @@ function Asked({ text }: { text: string }) {
   }, [text]);
   return (
     <>
-      <h2 ref={words} className={`wrap-anywhere whitespace-pre-wrap ${all ? "" : "line-clamp-8 print:line-clamp-none"}`}>
+      <h2
+        ref={words}
+        className={`wrap-anywhere whitespace-pre-wrap ${all ? "" : "line-clamp-8 print:line-clamp-none"}`}
+      >
         <span className="sr-only">You asked: </span>
         <span dir="auto" className="block">
           {text}
         </span>
       </h2>
       {(cut || all) && (
-        <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink print:hidden">
+        <button
+          type="button"
+          aria-expanded={all}
+          onClick={() => setAll(!all)}
+          className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink print:hidden"
+        >
           {all ? "Less" : "The whole question"}
         </button>
       )}
@@ -204,7 +223,10 @@ function Outcome({ turn, log, last }: { turn: Turn; log: Log; last: boolean }) {
   switch (turn.state) {
     case "failed":
       return (
-        <div role="alert" className="mt-3 flex flex-wrap items-center gap-3 rounded-md bg-bad-soft px-4 py-3 text-sm text-bad">
+        <div
+          role="alert"
+          className="mt-3 flex flex-wrap items-center gap-3 rounded-md bg-bad-soft px-4 py-3 text-sm text-bad"
+        >
           <Icon name="alert" small />
           <span className="min-w-48 flex-1">
             {turn.failure?.message ?? "The answer could not be finished."}
@@ -263,7 +285,10 @@ function Again({ log, label }: { log: Log; label: string }) {
   const [error, setError] = useState("");
   return (
     <>
-      <Button icon="retry" onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}>
+      <Button
+        icon="retry"
+        onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}
+      >
         {label}
       </Button>
       {error && (
@@ -291,7 +316,11 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
       <ol className="tabular grid gap-x-4 text-sm text-ink-quiet sm:grid-cols-2">
         {(all ? list : list.slice(0, shownNotes)).map((n) => (
           <li key={n.number}>
-            <button type="button" onClick={(e) => onNote(turn, notes.indexOf(n), e.currentTarget)} className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink">
+            <button
+              type="button"
+              onClick={(e) => onNote(turn, notes.indexOf(n), e.currentTarget)}
+              className="-ml-1 flex w-full gap-2 rounded-sm px-1 py-0.5 text-left hover:bg-hover hover:text-ink"
+            >
               <span className="w-4 shrink-0 text-right text-xs font-semibold text-accent">{n.number}</span>
               <span className="shrink-0 font-medium text-ink-soft">{n.cite!.text}</span>
               <span className="min-w-0 truncate">{origin(n.cite!)}</span>
@@ -301,7 +330,12 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
       </ol>
       <p className="mt-0.5 flex flex-wrap gap-x-3 pl-5 text-xs text-ink-quiet">
         {list.length > shownNotes && (
-          <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+          <button
+            type="button"
+            aria-expanded={all}
+            onClick={() => setAll(!all)}
+            className="rounded-sm underline underline-offset-2 hover:text-ink"
+          >
             {all ? "Fewer" : `All ${list.length}`}
           </button>
         )}
@@ -312,7 +346,8 @@ function Footnotes({ turn, onNote }: Pick<Props, "turn" | "onNote">) {
   );
 }
 
-const part = "inline-flex items-center gap-1.5 -outline-offset-2 text-ink-soft hover:bg-hover hover:text-ink aria-pressed:text-accent";
+const part =
+  "inline-flex items-center gap-1.5 -outline-offset-2 text-ink-soft hover:bg-hover hover:text-ink aria-pressed:text-accent";
 
 /** The results of a turn: each opens in the right pane, and its statement there. */
 function Results({ turn, log }: Pick<Props, "turn" | "log">) {
@@ -325,11 +360,20 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
   return (
     <div className="mt-3 flex flex-wrap items-center gap-2">
       {[...ids.map((id) => results[id]).filter((r) => r !== undefined), ...edited].map((r) => (
-        <span key={r.id} className={`inline-flex h-8 max-w-full items-stretch overflow-hidden rounded-full border bg-surface text-sm ${at.result === r.id ? "border-accent" : ""}`}>
+        <span
+          key={r.id}
+          className={`inline-flex h-8 max-w-full items-stretch overflow-hidden rounded-full border bg-surface text-sm ${at.result === r.id ? "border-accent" : ""}`}
+        >
           <button
             type="button"
             aria-pressed={at.result === r.id}
-            onClick={() => go({ conversation: log.id, result: r.id, view: at.view === "sql" || at.view === "table" ? at.view : undefined })}
+            onClick={() =>
+              go({
+                conversation: log.id,
+                result: r.id,
+                view: at.view === "sql" || at.view === "table" ? at.view : undefined,
+              })
+            }
             className={`${part} min-w-0 pl-3 pr-2`}
           >
             <Icon name={r.chart ? "chart" : "table"} small />
@@ -362,7 +406,9 @@ function Results({ turn, log }: Pick<Props, "turn" | "log">) {
 /** The sources that an answer without results offers to choose from: those it lists. */
 export function offeredSources(turn: Turn, sources: readonly string[]): readonly string[] {
   if (turn.parts.some((p) => p.kind === "tool")) return [];
-  const lines = answerText(turn).split("\n").map((l) => l.replaceAll("`", ""));
+  const lines = answerText(turn)
+    .split("\n")
+    .map((l) => l.replaceAll("`", ""));
   return sources.filter((s) => lines.some((l) => l.startsWith(`- ${s}: `)));
 }
 
@@ -431,12 +477,31 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
       )}
       {turn.answer && (
         <>
-          <IconButton icon="up" small label="Good answer" aria-pressed={turn.feedback?.good === true} className="aria-pressed:text-good" onClick={(e) => rate(true, e.currentTarget)} />
-          <IconButton icon="up" small label="Bad answer" aria-pressed={turn.feedback?.good === false} className="aria-pressed:text-bad [&>svg]:rotate-180" onClick={(e) => rate(false, e.currentTarget)} />
+          <IconButton
+            icon="up"
+            small
+            label="Good answer"
+            aria-pressed={turn.feedback?.good === true}
+            className="aria-pressed:text-good"
+            onClick={(e) => rate(true, e.currentTarget)}
+          />
+          <IconButton
+            icon="up"
+            small
+            label="Bad answer"
+            aria-pressed={turn.feedback?.good === false}
+            className="aria-pressed:text-bad [&>svg]:rotate-180"
+            onClick={(e) => rate(false, e.currentTarget)}
+          />
         </>
       )}
       {last && Number.isInteger(turn.seq) && (
-        <IconButton icon="retry" small label="Answer again" onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))} />
+        <IconButton
+          icon="retry"
+          small
+          label="Answer again"
+          onClick={() => api.turn(log.id, { regenerate: true }).catch((err) => setError(sentence(err)))}
+        />
       )}
       <Price turn={turn} />
       {error && (
@@ -444,7 +509,15 @@ function Actions({ turn, log, last }: Pick<Props, "turn" | "log" | "last">) {
           {error}
         </span>
       )}
-      {rating && turn.answer && <FeedbackForm anchor={rating.anchor} good={rating.good} conversation={log.id} seq={turn.answer.seq} onClose={() => setRating(null)} />}
+      {rating && turn.answer && (
+        <FeedbackForm
+          anchor={rating.anchor}
+          good={rating.good}
+          conversation={log.id}
+          seq={turn.answer.seq}
+          onClose={() => setRating(null)}
+        />
+      )}
     </div>
   );
 }
@@ -456,7 +529,8 @@ function Price({ turn }: { turn: Turn }): ReactNode {
   const words = [clock(turn.time)];
   if (turn.millis !== undefined) words.push(duration(turn.millis));
   if (tokens) words.push(`${count(tokens)} tokens`);
-  if (turn.cost && (turn.cost.micro_usd || tokens)) words.push(`${turn.cost.unpriced ? "at most " : ""}${money(turn.cost.micro_usd)}`);
+  if (turn.cost && (turn.cost.micro_usd || tokens))
+    words.push(`${turn.cost.unpriced ? "at most " : ""}${money(turn.cost.micro_usd)}`);
   else if (turn.model === "offline-planner") words.push("no cost");
   return <span className="tabular ml-2 text-xs">{words.join(" · ")}</span>;
 }

@@ -37,7 +37,10 @@ export function usePending(log: Log): Turn | undefined {
 }
 
 /** Opens a conversation with its first question and goes there. */
-export async function open(q: Question, there: (conversation: string) => void = (conversation) => go({ conversation })): Promise<void> {
+export async function open(
+  q: Question,
+  there: (conversation: string) => void = (conversation) => go({ conversation }),
+): Promise<void> {
   const { conversation } = await api.open({ ...q, text: q.text.trim() });
   set(logOf(conversation), { turn: shown(q.text.trim()), after: 0 });
   there(conversation);

@@ -14,7 +14,10 @@ export function useFocus(card: RefObject<HTMLElement | null>): void {
     document.addEventListener("focusin", seen);
     return () => {
       document.removeEventListener("focusin", seen);
-      if (inside) requestAnimationFrame(() => document.activeElement === document.body && composer()?.focus({ preventScroll: true }));
+      if (inside)
+        requestAnimationFrame(
+          () => document.activeElement === document.body && composer()?.focus({ preventScroll: true }),
+        );
     };
   }, [card]);
 }
@@ -39,7 +42,11 @@ export function useKeys(card: RefObject<HTMLElement | null>, keys: Record<string
         }
         return;
       }
-      if (at instanceof HTMLElement && (at.matches("input, textarea, select") || at.isContentEditable || at.closest("dialog, [popover]"))) return;
+      if (
+        at instanceof HTMLElement &&
+        (at.matches("input, textarea, select") || at.isContentEditable || at.closest("dialog, [popover]"))
+      )
+        return;
       const act = now.current[e.key.toLowerCase()];
       if (!act) return;
       e.preventDefault();

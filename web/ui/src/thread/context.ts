@@ -9,7 +9,8 @@ export const NoteContext = createContext<(note: Note, anchor: HTMLElement) => vo
  *  so that those who read it are drawn anew only when it says something else. */
 export const StaleContext = createContext("");
 
-export const isStale = (stale: string, result: string | undefined): boolean => result !== undefined && `,${stale}`.includes(`,${result},`);
+export const isStale = (stale: string, result: string | undefined): boolean =>
+  result !== undefined && `,${stale}`.includes(`,${result},`);
 
 /** What a table within an answer is a part of: how many rows the whole result has,
  *  and the way to it. */

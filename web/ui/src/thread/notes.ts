@@ -19,7 +19,9 @@ export function notesOf(a: Answer): readonly Note[] {
   if (known) return known;
   const at = fromBytes(a.text);
   const notes: Note[] = [
-    ...a.cites.filter((c) => c.formula !== "question").map((cite) => ({ from: at(cite.start), to: at(cite.end), cite })),
+    ...a.cites
+      .filter((c) => c.formula !== "question")
+      .map((cite) => ({ from: at(cite.start), to: at(cite.end), cite })),
     ...a.unresolved.map((open) => ({ from: at(open.start), to: at(open.end), open })),
   ].sort((x, y) => x.from - y.from);
   const numbers = new Map<string, number>();

@@ -44,13 +44,33 @@ test("finished turns are drawn once, whatever comes after them", async () => {
   expect(finished).toHaveLength(20);
   const seq = events.length;
   await show([
-    { event: { seq: seq + 1, time: "2026-01-01T00:00:00Z", kind: "user_message", run: "run_x", body: { text: "And now?" } } },
+    {
+      event: {
+        seq: seq + 1,
+        time: "2026-01-01T00:00:00Z",
+        kind: "user_message",
+        run: "run_x",
+        body: { text: "And now?" },
+      },
+    },
     { event: { seq: seq + 2, time: "2026-01-01T00:00:00Z", kind: "run_started", run: "run_x", body: { door: "app" } } },
   ]);
   // The newest of them is no longer the last one, which it shows: that is one more.
   const settled = new Map(renders);
   for (let i = 0; i < 200; i++) {
-    await show([{ delta: { run: "run_x", step: 1, attempt: 1, index: 0, kind: "text", op: i ? "grow" : "start", text: `word ${i} ` } }]);
+    await show([
+      {
+        delta: {
+          run: "run_x",
+          step: 1,
+          attempt: 1,
+          index: 0,
+          kind: "text",
+          op: i ? "grow" : "start",
+          text: `word ${i} `,
+        },
+      },
+    ]);
   }
   // The renderer of Markdown is loaded when it is first needed.
   await vi.waitFor(() => act(async () => expect(host.textContent).toContain("word 199")), { timeout: 10_000 });

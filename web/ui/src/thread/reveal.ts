@@ -27,5 +27,7 @@ export function useRevealed(call: string): object | undefined {
 
 /** The same for any of the calls among parts. */
 export function useAnyRevealed(parts: readonly Part[]): object | undefined {
-  return useSyncExternalStore(subscribe, () => (wanted && parts.some((p) => p.kind === "tool" && p.key === wanted?.call) ? wanted : undefined));
+  return useSyncExternalStore(subscribe, () =>
+    wanted && parts.some((p) => p.kind === "tool" && p.key === wanted?.call) ? wanted : undefined,
+  );
 }

@@ -38,7 +38,16 @@ interface IconButtonProps extends Omit<Props, "children"> {
   round?: boolean;
 }
 
-export function IconButton({ icon, label, look = "quiet", small, round, className = "", type = "button", ...rest }: IconButtonProps) {
+export function IconButton({
+  icon,
+  label,
+  look = "quiet",
+  small,
+  round,
+  className = "",
+  type = "button",
+  ...rest
+}: IconButtonProps) {
   return (
     <button
       type={type}

@@ -40,7 +40,14 @@ export function Dialog({ title, onClose, children, actions }: Props) {
           <h2 className="font-serif text-lg font-semibold">{title}</h2>
           <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
-        <div className="body min-h-0 overflow-y-auto p-5 -outline-offset-2" role="group" aria-label={title} tabIndex={0}>{children}</div>
+        <div
+          className="body min-h-0 overflow-y-auto p-5 -outline-offset-2"
+          role="group"
+          aria-label={title}
+          tabIndex={0}
+        >
+          {children}
+        </div>
         {actions && <footer className="flex flex-wrap justify-end gap-2 border-t px-5 py-3">{actions}</footer>}
       </div>
     </dialog>

@@ -11,7 +11,8 @@ const paths = {
   chevron: "M7.500 5l5 5-5 5",
   down: "M5 7.500l5 5 5-5",
   dots: "M4.500 10h.01M10 10h.01M15.500 10h.01",
-  database: "M4 5.500c0-1.400 2.700-2.500 6-2.500s6 1.100 6 2.500-2.700 2.500-6 2.500-6-1.100-6-2.500ZM4 5.500v9c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500v-9M4 10c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500",
+  database:
+    "M4 5.500c0-1.400 2.700-2.500 6-2.500s6 1.100 6 2.500-2.700 2.500-6 2.500-6-1.100-6-2.500ZM4 5.500v9c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500v-9M4 10c0 1.400 2.700 2.500 6 2.500s6-1.100 6-2.500",
   chart: "M3.500 16.500h13M6 13.500v-4M10 13.500v-8M14 13.500v-6",
   layout: "M3.500 5h13M7 8.300h9.500M7 11.700h6M3.500 15h9",
   line: "M3 16.500h14M3.500 13l4-4.500 3 2.500 6-7",
@@ -36,7 +37,8 @@ const paths = {
   sun: "M10 13.500a3.500 3.500 0 1 0 0-7 3.500 3.500 0 0 0 0 7ZM10 2v1.500M10 16.500V18M2 10h1.500M16.500 10H18M4.300 4.300l1.100 1.100M14.600 14.600l1.100 1.100M4.300 15.700l1.100-1.100M14.600 5.400l1.100-1.100",
   spinner: "M10 3a7 7 0 1 1-7 7",
   key: "M12.500 11a4 4 0 1 0-3.800-2.700L3 14v3h3v-2h2v-2l1.500-1.500a4 4 0 0 0 3-.5ZM13 7h.01",
-  thought: "M10 3.500c-3.600 0-6.500 2.300-6.500 5.200 0 1.700 1 3.200 2.600 4.100L5.500 16l3.100-2.200c.5.1.9.1 1.400.1 3.600 0 6.500-2.300 6.500-5.200S13.600 3.500 10 3.500Z",
+  thought:
+    "M10 3.500c-3.600 0-6.500 2.300-6.500 5.200 0 1.700 1 3.200 2.600 4.100L5.500 16l3.100-2.200c.5.1.9.1 1.400.1 3.600 0 6.500-2.300 6.500-5.200S13.600 3.500 10 3.500Z",
   export: "M10 12.500v-9M6.500 7 10 3.500 13.500 7M4 11.500v5h12v-5",
 } as const;
 
@@ -65,7 +67,13 @@ export function Icon({ name, small, className = "" }: { name: IconName; small?: 
 /** The mark of the program. */
 export function Logo({ className = "" }: { className?: string }) {
   return (
-    <svg viewBox="0 0 32 32" className={`size-6 shrink-0 ${className}`} aria-hidden="true" focusable="false" fill="none">
+    <svg
+      viewBox="0 0 32 32"
+      className={`size-6 shrink-0 ${className}`}
+      aria-hidden="true"
+      focusable="false"
+      fill="none"
+    >
       <path d="M8 26V7h13M8 16h10" stroke="currentColor" strokeWidth="3" strokeLinecap="round" strokeLinejoin="round" />
       <circle cx="25" cy="7.500" r="3" className="fill-accent" />
     </svg>

@@ -24,7 +24,11 @@ interface Props {
   side?: "below" | "above";
   align?: "start" | "end";
   /** Draws the button; it must spread the props it is given. */
-  button: (props: { "aria-haspopup": "menu"; "aria-expanded": boolean; onClick: (e: React.MouseEvent<HTMLElement>) => void }) => ReactNode;
+  button: (props: {
+    "aria-haspopup": "menu";
+    "aria-expanded": boolean;
+    onClick: (e: React.MouseEvent<HTMLElement>) => void;
+  }) => ReactNode;
 }
 
 /** A button with a menu. Arrow keys, Home, End and letters move in it. */
@@ -51,7 +55,15 @@ interface AtProps extends Omit<Props, "button"> {
 /** The menu itself, beside something that need not be a button. */
 export function MenuAt({ anchor, onClose, label, groups, side, align }: AtProps) {
   return (
-    <Popover anchor={anchor} onClose={onClose} label={label} role="menu" side={side} align={align} className="max-h-(--menu-max) min-w-48 overflow-y-auto p-1">
+    <Popover
+      anchor={anchor}
+      onClose={onClose}
+      label={label}
+      role="menu"
+      side={side}
+      align={align}
+      className="max-h-(--menu-max) min-w-48 overflow-y-auto p-1"
+    >
       <div onKeyDown={move}>
         {groups.map((g, i) => (
           <div key={i} role="group" aria-label={g.title} className={i > 0 ? "mt-1 border-t pt-1" : ""}>
@@ -86,7 +98,9 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
       {typeof item.icon === "string" ? <Icon name={item.icon} small className="mt-0.5" /> : item.icon}
       <span className="min-w-0 flex-1">
         <span className="block">{item.label}</span>
-        {(item.disabled ?? item.hint) && <span className="block text-xs text-ink-quiet">{item.disabled ?? item.hint}</span>}
+        {(item.disabled ?? item.hint) && (
+          <span className="block text-xs text-ink-quiet">{item.disabled ?? item.hint}</span>
+        )}
       </span>
       {item.keys && (
         <span aria-hidden="true" className="ml-4 shrink-0 text-xs text-ink-quiet max-lg:hidden">

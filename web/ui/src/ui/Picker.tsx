@@ -72,7 +72,15 @@ export function Picker<T>(p: PickerProps<T>) {
         onKeyDown={press}
         className="h-10 w-full rounded-md border bg-surface px-3"
       />
-      <div ref={list} id="picker-list" role="listbox" aria-label={p.list} tabIndex={-1} hidden={!items.length} className={`mt-2 ${high} overflow-y-auto`}>
+      <div
+        ref={list}
+        id="picker-list"
+        role="listbox"
+        aria-label={p.list}
+        tabIndex={-1}
+        hidden={!items.length}
+        className={`mt-2 ${high} overflow-y-auto`}
+      >
         {items.map((item, i) => {
           const group = p.groupOf?.(item);
           const heads = group !== undefined && group !== (i > 0 ? p.groupOf?.(items[i - 1]!) : undefined);
@@ -99,7 +107,10 @@ export function Picker<T>(p: PickerProps<T>) {
           );
         })}
       </div>
-      <p role="status" className={items.length ? "sr-only" : `mt-2 ${p.steady ? "h-80" : ""} px-3 py-4 text-sm text-ink-quiet`}>
+      <p
+        role="status"
+        className={items.length ? "sr-only" : `mt-2 ${p.steady ? "h-80" : ""} px-3 py-4 text-sm text-ink-quiet`}
+      >
         {items.length ? "" : p.none}
       </p>
       {p.foot}

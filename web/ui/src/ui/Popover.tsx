@@ -21,7 +21,16 @@ export function Popover({ anchor, ...rest }: PopoverProps) {
   return anchor ? <Open anchor={anchor} {...rest} /> : null;
 }
 
-function Open({ anchor, onClose, label, role = "dialog", side = "below", align = "start", className = "", children }: PopoverProps & { anchor: HTMLElement }) {
+function Open({
+  anchor,
+  onClose,
+  label,
+  role = "dialog",
+  side = "below",
+  align = "start",
+  className = "",
+  children,
+}: PopoverProps & { anchor: HTMLElement }) {
   const ref = useRef<HTMLDivElement>(null);
   const place = useCallback(() => {
     const el = ref.current;

@@ -28,7 +28,15 @@ function stored(): string | null {
 const clamp = (p: number) => Math.min(most, Math.max(least, p));
 
 /** The line between two panes: drag it, or move it with the arrow keys. */
-export function Splitter({ share, onChange, label }: { share: number; onChange: (percent: number) => void; label: string }) {
+export function Splitter({
+  share,
+  onChange,
+  label,
+}: {
+  share: number;
+  onChange: (percent: number) => void;
+  label: string;
+}) {
   const dragging = useRef(false);
   const drag = (e: PointerEvent<HTMLElement>) => {
     if (!dragging.current) return;

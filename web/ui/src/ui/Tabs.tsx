@@ -8,7 +8,19 @@ export interface Tab<T extends string> {
 }
 
 /** A row of tabs. The panel it belongs to has id `${name}-panel`. */
-export function Tabs<T extends string>({ name, label, tabs, now, onChange }: { name: string; label: string; tabs: readonly Tab<T>[]; now: T; onChange: (t: T) => void }) {
+export function Tabs<T extends string>({
+  name,
+  label,
+  tabs,
+  now,
+  onChange,
+}: {
+  name: string;
+  label: string;
+  tabs: readonly Tab<T>[];
+  now: T;
+  onChange: (t: T) => void;
+}) {
   const move = (e: KeyboardEvent<HTMLElement>) => {
     const by = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;

@@ -37,12 +37,23 @@ export default function UsagePage({ org }: { org: string }) {
         <div className="mt-6 flex flex-wrap items-center gap-x-3 gap-y-2">
           <div role="group" aria-label="Period" className="-ml-2.5 flex gap-1">
             {spans.map((n) => (
-              <button key={n} type="button" aria-pressed={n === days} onClick={() => setDays(n)} className="h-9 rounded-md px-2.5 text-sm font-medium text-ink-quiet hover:text-ink aria-pressed:bg-hover aria-pressed:text-ink">
+              <button
+                key={n}
+                type="button"
+                aria-pressed={n === days}
+                onClick={() => setDays(n)}
+                className="h-9 rounded-md px-2.5 text-sm font-medium text-ink-quiet hover:text-ink aria-pressed:bg-hover aria-pressed:text-ink"
+              >
                 {n} days
               </button>
             ))}
           </div>
-          <select aria-label="Person" value={user} onChange={(e) => setUser(e.target.value)} className="h-9 min-w-0 max-w-drawer rounded-md border bg-surface px-2 text-sm max-sm:grow max-sm:basis-1/2">
+          <select
+            aria-label="Person"
+            value={user}
+            onChange={(e) => setUser(e.target.value)}
+            className="h-9 min-w-0 max-w-drawer rounded-md border bg-surface px-2 text-sm max-sm:grow max-sm:basis-1/2"
+          >
             <option value="">Everybody</option>
             {user && !users.includes(user) && <option>{user}</option>}
             {users.map((u) => (
@@ -122,7 +133,13 @@ function Days({ rows, from, to }: { rows: PersonDay[]; from: string; to: string 
         </h2>
         <div role="group" aria-label="What the bars show" className="flex gap-1">
           {measures.map((m) => (
-            <button key={m.id} type="button" aria-pressed={m === measure} onClick={() => setMeasure(m)} className="h-7 rounded-md px-2 text-xs font-medium text-ink-quiet hover:text-ink aria-pressed:bg-hover aria-pressed:text-ink">
+            <button
+              key={m.id}
+              type="button"
+              aria-pressed={m === measure}
+              onClick={() => setMeasure(m)}
+              className="h-7 rounded-md px-2 text-xs font-medium text-ink-quiet hover:text-ink aria-pressed:bg-hover aria-pressed:text-ink"
+            >
               {m.label}
             </button>
           ))}
@@ -133,8 +150,15 @@ function Days({ rows, from, to }: { rows: PersonDay[]; from: string; to: string 
           const value = measure.of(d.sum);
           const said = `${date(d.day)}: ${measure.say(value)}`;
           return (
-            <li key={d.day} title={`${said}${d.people ? `, ${plural(d.people, "person", "people")}` : ""}`} className="group flex h-full flex-1 items-end">
-              <span className="w-full rounded-t-sm bg-accent group-hover:bg-accent-strong" style={{ height: most > 0 ? `${(value / most) * 100}%` : 0 }}>
+            <li
+              key={d.day}
+              title={`${said}${d.people ? `, ${plural(d.people, "person", "people")}` : ""}`}
+              className="group flex h-full flex-1 items-end"
+            >
+              <span
+                className="w-full rounded-t-sm bg-accent group-hover:bg-accent-strong"
+                style={{ height: most > 0 ? `${(value / most) * 100}%` : 0 }}
+              >
                 <span className="sr-only">{said}</span>
               </span>
             </li>
@@ -150,7 +174,8 @@ function Days({ rows, from, to }: { rows: PersonDay[]; from: string; to: string 
   );
 }
 
-const date = (day: string) => new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const date = (day: string) =>
+  new Date(`${day}T00:00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
 const mostPeople = 12;
 
@@ -194,12 +219,20 @@ function People({ rows, user, onUser }: { rows: PersonDay[]; user: string; onUse
           {people.slice(0, all ? undefined : mostPeople).map((p) => (
             <tr key={p.user} className="border-b">
               <th scope="row" className="max-w-0 truncate py-1 text-left font-normal">
-                <button type="button" aria-pressed={user === p.user} title={user ? "Show everybody" : `Show ${p.user} only`} onClick={() => onUser(user ? "" : p.user)} className="-mx-2 h-8 max-w-full truncate rounded-md px-2 hover:bg-hover">
+                <button
+                  type="button"
+                  aria-pressed={user === p.user}
+                  title={user ? "Show everybody" : `Show ${p.user} only`}
+                  onClick={() => onUser(user ? "" : p.user)}
+                  className="-mx-2 h-8 max-w-full truncate rounded-md px-2 hover:bg-hover"
+                >
                   {p.user}
                 </button>
               </th>
               <td className={right}>{count(p.sum.questions)}</td>
-              <td className={`${right} max-sm:hidden ${p.sum.failed > 0 ? "" : "text-ink-quiet"}`}>{count(p.sum.failed)}</td>
+              <td className={`${right} max-sm:hidden ${p.sum.failed > 0 ? "" : "text-ink-quiet"}`}>
+                {count(p.sum.failed)}
+              </td>
               <td className={`${right} max-sm:hidden`} title={`${count(p.sum.hits)} of ${count(p.sum.calls)}`}>
                 {part(p.sum.hits, p.sum.calls)}
               </td>
@@ -211,7 +244,10 @@ function People({ rows, user, onUser }: { rows: PersonDay[]; user: string; onUse
                 {dollars(p.sum.cost)}
               </td>
               <td className="pl-4 max-md:hidden" aria-hidden="true">
-                <span className="block h-1.5 rounded-full bg-accent" style={{ width: `${(p.sum.cost / most) * 100}%` }} />
+                <span
+                  className="block h-1.5 rounded-full bg-accent"
+                  style={{ width: `${(p.sum.cost / most) * 100}%` }}
+                />
               </td>
             </tr>
           ))}
@@ -256,7 +292,9 @@ function Questions({ from, to, user }: { from: string; to: string; user: string 
           <Asked key={q.run} q={q} />
         ))}
       </ol>
-      {items?.length === 0 && <p className="text-sm text-ink-quiet">The newest 2,000 questions are listed; these days have none of them.</p>}
+      {items?.length === 0 && (
+        <p className="text-sm text-ink-quiet">The newest 2,000 questions are listed; these days have none of them.</p>
+      )}
       {error && (
         <p role="alert" className="mt-2 text-sm text-bad">
           {error}

@@ -53,7 +53,11 @@ export function before(day: string, days: number): string {
 }
 
 /** Each day from the first to the last, those without anything too. */
-export function byDay(rows: readonly PersonDay[], from: string, to: string): { day: string; people: number; sum: Sum }[] {
+export function byDay(
+  rows: readonly PersonDay[],
+  from: string,
+  to: string,
+): { day: string; people: number; sum: Sum }[] {
   const of = grouped(rows, (r) => r.day);
   const days: { day: string; people: number; sum: Sum }[] = [];
   for (let day = from; day <= to; day = before(day, -1)) {
@@ -73,5 +77,7 @@ export function part(n: number, of: number): string {
 /** Dollars, as in a list of them: cents where there are any. */
 export function dollars(usd: number): string {
   if (usd === 0) return "$0";
-  return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  return usd < 0.01
+    ? `$${usd.toFixed(4)}`
+    : `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }

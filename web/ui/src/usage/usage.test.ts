@@ -3,10 +3,25 @@ import type { PersonDay } from "../api/client";
 import { before, byDay, byPerson, dollars, part, sum } from "./sums";
 
 const row = (day: string, user: string, questions: number, cost: number, more: Partial<PersonDay> = {}): PersonDay => ({
-  day, user, questions, runs: questions, failed: 0, tool_calls: 2 * questions, cache_hits: 1, input_tokens: 100, cached_tokens: 50, output_tokens: 10, cost_usd: cost, ...more,
+  day,
+  user,
+  questions,
+  runs: questions,
+  failed: 0,
+  tool_calls: 2 * questions,
+  cache_hits: 1,
+  input_tokens: 100,
+  cached_tokens: 50,
+  output_tokens: 10,
+  cost_usd: cost,
+  ...more,
 });
 
-const rows = [row("2026-03-02", "ada", 3, 0.5), row("2026-03-02", "bob", 1, 2, { failed: 1, cost_is_upper_bound: true }), row("2026-02-28", "ada", 1, 0.25)];
+const rows = [
+  row("2026-03-02", "ada", 3, 0.5),
+  row("2026-03-02", "bob", 1, 2, { failed: 1, cost_is_upper_bound: true }),
+  row("2026-02-28", "ada", 1, 0.25),
+];
 
 describe("what people have used", () => {
   it("is added up", () => {
@@ -14,10 +29,18 @@ describe("what people have used", () => {
     expect(sum([]).bound).toBe(false);
   });
   it("by person, the dearest first", () => {
-    expect(byPerson(rows).map((p) => [p.user, p.days, p.sum.questions])).toEqual([["bob", 1, 1], ["ada", 2, 4]]);
+    expect(byPerson(rows).map((p) => [p.user, p.days, p.sum.questions])).toEqual([
+      ["bob", 1, 1],
+      ["ada", 2, 4],
+    ]);
   });
   it("by day, empty days too, over the end of a month", () => {
-    expect(byDay(rows, "2026-02-27", "2026-03-02").map((d) => [d.day, d.people, d.sum.questions])).toEqual([["2026-02-27", 0, 0], ["2026-02-28", 1, 1], ["2026-03-01", 0, 0], ["2026-03-02", 2, 4]]);
+    expect(byDay(rows, "2026-02-27", "2026-03-02").map((d) => [d.day, d.people, d.sum.questions])).toEqual([
+      ["2026-02-27", 0, 0],
+      ["2026-02-28", 1, 1],
+      ["2026-03-01", 0, 0],
+      ["2026-03-02", 2, 4],
+    ]);
     expect(before("2026-03-01", 1)).toBe("2026-02-28");
   });
   it("in words", () => {

@@ -21,7 +21,14 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
       <div className="sticky top-0 z-10 bg-surface pt-3 pb-3">
         <label className="flex h-9 items-center gap-2 rounded-md border px-3 focus-within:border-line-strong">
           <Icon name="search" small className="text-ink-quiet" />
-          <input type="search" aria-label="Find a table or column" placeholder="Find a table or column" value={find} onChange={(e) => setFind(e.target.value)} className="min-w-0 flex-1 bg-transparent text-sm outline-none" />
+          <input
+            type="search"
+            aria-label="Find a table or column"
+            placeholder="Find a table or column"
+            value={find}
+            onChange={(e) => setFind(e.target.value)}
+            className="min-w-0 flex-1 bg-transparent text-sm outline-none"
+          />
         </label>
       </div>
       {error && (
@@ -29,15 +36,27 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
           {error}
         </p>
       )}
-      {data?.sources.length === 0 && <p className="text-sm text-ink-quiet">There is no data yet. Add a file, or name a source in the settings of the server.</p>}
+      {data?.sources.length === 0 && (
+        <p className="text-sm text-ink-quiet">
+          There is no data yet. Add a file, or name a source in the settings of the server.
+        </p>
+      )}
       {data?.sources.map((s) => (
         <section key={s.name} aria-label={s.name} className="mb-6">
           <h3 className="flex items-baseline gap-2 text-sm font-semibold">
             <Icon name="database" small className="self-center" />
             {s.name}
-            <span className="tabular font-normal text-ink-quiet">{[s.engine, plural(s.tables, "table"), s.rows !== undefined ? plural(s.rows, "row") : ""].filter(Boolean).join(" · ")}</span>
+            <span className="tabular font-normal text-ink-quiet">
+              {[s.engine, plural(s.tables, "table"), s.rows !== undefined ? plural(s.rows, "row") : ""]
+                .filter(Boolean)
+                .join(" · ")}
+            </span>
           </h3>
-          {s.ok ? <Tables source={s.name} at={at} onAt={onAt} find={find.trim().toLowerCase()} /> : <p className="mt-1 text-sm text-bad">{s.error}</p>}
+          {s.ok ? (
+            <Tables source={s.name} at={at} onAt={onAt} find={find.trim().toLowerCase()} />
+          ) : (
+            <p className="mt-1 text-sm text-bad">{s.error}</p>
+          )}
         </section>
       ))}
     </div>
@@ -47,8 +66,11 @@ export default function DataBrowser({ at, onAt }: DataBrowserProps) {
 function Tables({ source, at, onAt, find }: DataBrowserProps & { source: string; find: string }) {
   const { data, error } = useLoad(`schema:${source}`, () => api.schema(source));
   if (error) return <p className="mt-1 text-sm text-bad">{error}</p>;
-  const some = data?.tables.filter((t) => !find || t.name.toLowerCase().includes(find) || t.columns.some((c) => c.name.toLowerCase().includes(find)));
-  if (data && some?.length === 0) return <p className="mt-1 text-sm text-ink-quiet">{find ? "Nothing here has that name." : "It has no tables."}</p>;
+  const some = data?.tables.filter(
+    (t) => !find || t.name.toLowerCase().includes(find) || t.columns.some((c) => c.name.toLowerCase().includes(find)),
+  );
+  if (data && some?.length === 0)
+    return <p className="mt-1 text-sm text-ink-quiet">{find ? "Nothing here has that name." : "It has no tables."}</p>;
   return (
     <ul className="mt-2 space-y-1.5">
       {some?.map((t) => {
@@ -56,12 +78,21 @@ function Tables({ source, at, onAt, find }: DataBrowserProps & { source: string;
         const open = at === name;
         return (
           <li key={t.name} className={`rounded-md border ${open ? "border-line-strong" : ""}`}>
-            <button type="button" aria-expanded={open} onClick={() => onAt(open ? undefined : name)} className="flex w-full items-center gap-2 rounded-md px-3 py-2 text-left text-sm hover:bg-hover">
+            <button
+              type="button"
+              aria-expanded={open}
+              onClick={() => onAt(open ? undefined : name)}
+              className="flex w-full items-center gap-2 rounded-md px-3 py-2 text-left text-sm hover:bg-hover"
+            >
               <Icon name="chevron" small className={`text-ink-quiet transition-transform ${open ? "rotate-90" : ""}`} />
               <span className="min-w-0 truncate font-medium">{t.name}</span>
               {t.view && <span className="text-xs text-ink-quiet">view</span>}
-              <span className="min-w-0 flex-1 truncate text-xs text-ink-quiet">{!open && (t.comment || t.columns.map((c) => c.name).join(", "))}</span>
-              {t.rows !== undefined && <span className="tabular shrink-0 text-xs text-ink-quiet">{plural(t.rows, "row")}</span>}
+              <span className="min-w-0 flex-1 truncate text-xs text-ink-quiet">
+                {!open && (t.comment || t.columns.map((c) => c.name).join(", "))}
+              </span>
+              {t.rows !== undefined && (
+                <span className="tabular shrink-0 text-xs text-ink-quiet">{plural(t.rows, "row")}</span>
+              )}
             </button>
             {open && <Table source={source} table={t} tables={data!.tables} onAt={onAt} find={find} />}
           </li>
@@ -74,7 +105,19 @@ function Tables({ source, at, onAt, find }: DataBrowserProps & { source: string;
 /** Reading whole columns of large tables waits to be asked for. */
 const large = 2_000_000;
 
-function Table({ source, table, tables, onAt, find }: { source: string; table: SchemaTable; tables: SchemaTable[]; onAt: DataBrowserProps["onAt"]; find: string }) {
+function Table({
+  source,
+  table,
+  tables,
+  onAt,
+  find,
+}: {
+  source: string;
+  table: SchemaTable;
+  tables: SchemaTable[];
+  onAt: DataBrowserProps["onAt"];
+  find: string;
+}) {
   const [samples, setSamples] = useState(false);
   const [column, setColumn] = useState<string>();
   const wide = useWide();
@@ -102,7 +145,12 @@ function Table({ source, table, tables, onAt, find }: { source: string; table: S
           const of = { source, table: table.name, column: c };
           return (
             <li key={c.name} className={find && c.name.toLowerCase().includes(find) ? "bg-mark" : ""}>
-              <button type="button" aria-expanded={open} onClick={() => setColumn(open ? undefined : c.name)} className="flex min-h-10 w-full items-center gap-3 rounded-sm px-1 py-1 text-left hover:bg-hover">
+              <button
+                type="button"
+                aria-expanded={open}
+                onClick={() => setColumn(open ? undefined : c.name)}
+                className="flex min-h-10 w-full items-center gap-3 rounded-sm px-1 py-1 text-left hover:bg-hover"
+              >
                 <span className="min-w-0 flex-1">
                   <span className="flex items-center gap-1.5 truncate">
                     {c.name}
@@ -116,7 +164,11 @@ function Table({ source, table, tables, onAt, find }: { source: string; table: S
                 <div className="px-1 pt-1 pb-3">
                   <Whole of={of} />
                   {c.references && (
-                    <button type="button" onClick={() => onAt(`${source}.${c.references!.table}`)} className="mt-2 inline-flex items-center gap-1 rounded-sm text-xs text-accent underline underline-offset-2">
+                    <button
+                      type="button"
+                      onClick={() => onAt(`${source}.${c.references!.table}`)}
+                      className="mt-2 inline-flex items-center gap-1 rounded-sm text-xs text-accent underline underline-offset-2"
+                    >
                       <Icon name="link" small />
                       refers to {c.references.table}
                       {c.references.column ? `.${c.references.column}` : ""}
@@ -132,7 +184,12 @@ function Table({ source, table, tables, onAt, find }: { source: string; table: S
         <p className="mt-2 flex flex-wrap gap-x-2 text-xs text-ink-quiet">
           Referred to by
           {users.map((t) => (
-            <button key={t.name} type="button" onClick={() => onAt(`${source}.${t.name}`)} className="rounded-sm text-accent underline underline-offset-2">
+            <button
+              key={t.name}
+              type="button"
+              onClick={() => onAt(`${source}.${t.name}`)}
+              className="rounded-sm text-accent underline underline-offset-2"
+            >
               {t.name}
             </button>
           ))}
@@ -154,10 +211,17 @@ function Samples({ source, table }: { source: string; table: string }) {
   const { data, error } = useLoad(`samples:${source}:${table}`, () => api.samples(source, table, 20));
   if (error) return <p className="text-sm text-bad">{error}</p>;
   return (
-    <div className="my-2 max-h-72 min-h-40 overflow-auto rounded-md border bg-surface" tabIndex={0} role="region" aria-label={`Sample rows of ${table}`}>
+    <div
+      className="my-2 max-h-72 min-h-40 overflow-auto rounded-md border bg-surface"
+      tabIndex={0}
+      role="region"
+      aria-label={`Sample rows of ${table}`}
+    >
       {data && <Rows columns={data.columns} rows={data.rows} label={`Sample rows of ${table}`} />}
       {data?.rows.length === 0 && <p className="p-3 text-sm text-ink-quiet">The table is empty.</p>}
-      {data && data.rows.length > 0 && <p className="px-2 py-1 text-xs text-ink-quiet">The first {count(data.rows.length)} rows.</p>}
+      {data && data.rows.length > 0 && (
+        <p className="px-2 py-1 text-xs text-ink-quiet">The first {count(data.rows.length)} rows.</p>
+      )}
     </div>
   );
 }

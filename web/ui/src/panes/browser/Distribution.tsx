@@ -29,7 +29,9 @@ export interface Of {
 }
 
 export function useDistribution({ source, table, column }: Of, wanted: boolean) {
-  return useLoad(wanted ? `distribution:${source}:${table}:${column.name}` : "", () => inTurn(() => api.distribution(source, table, column.name)));
+  return useLoad(wanted ? `distribution:${source}:${table}:${column.name}` : "", () =>
+    inTurn(() => api.distribution(source, table, column.name)),
+  );
 }
 
 export interface Bin {
@@ -42,14 +44,21 @@ const mostBins = 60;
 /** The bars of a distribution: ranges with the empty ones between them, or values. */
 export function bins(d: Distribution, style: Style): Bin[] {
   const ranged = d.values.filter((v) => v.from !== undefined);
-  if (ranged.length !== d.values.length || !ranged.length) return d.values.map((v) => ({ label: said(v.value ?? null, style), count: v.count }));
+  if (ranged.length !== d.values.length || !ranged.length)
+    return d.values.map((v) => ({ label: said(v.value ?? null, style), count: v.count }));
   const step = Number(ranged[0]!.to) - Number(ranged[0]!.from);
-  const first = Number(ranged[0]!.from), last = Number(ranged.at(-1)!.to);
+  const first = Number(ranged[0]!.from),
+    last = Number(ranged.at(-1)!.to);
   const n = Math.round((last - first) / step);
   const label = (a: number, b: number) => `${written(a, style)} to ${written(b, style)}`;
-  if (!(step > 0) || n > mostBins) return ranged.map((v) => ({ label: label(Number(v.from), Number(v.to)), count: v.count }));
-  const out: Bin[] = Array.from({ length: n }, (_, i) => ({ label: label(round(first + i * step), round(first + (i + 1) * step)), count: 0 }));
-  for (const v of ranged) out[Math.min(n - 1, Math.max(0, Math.round((Number(v.from) - first) / step)))]!.count += v.count;
+  if (!(step > 0) || n > mostBins)
+    return ranged.map((v) => ({ label: label(Number(v.from), Number(v.to)), count: v.count }));
+  const out: Bin[] = Array.from({ length: n }, (_, i) => ({
+    label: label(round(first + i * step), round(first + (i + 1) * step)),
+    count: 0,
+  }));
+  for (const v of ranged)
+    out[Math.min(n - 1, Math.max(0, Math.round((Number(v.from) - first) / step)))]!.count += v.count;
   return out;
 }
 
@@ -63,10 +72,16 @@ function said(v: Cell, style: Style): string {
 
 /** Values in an order of their own, or a scale: upright bars. Names: their shares. */
 export function isScale(d: Distribution): boolean {
-  return d.values.some((v) => v.from !== undefined) || (d.values.length > 1 && d.values.every((v) => /^\d{4}(-\d{2})?(-\d{2})?$/.test(String(v.value))));
+  return (
+    d.values.some((v) => v.from !== undefined) ||
+    (d.values.length > 1 && d.values.every((v) => /^\d{4}(-\d{2})?(-\d{2})?$/.test(String(v.value))))
+  );
 }
 
-export const styleOfColumn = (c: SchemaColumn): Style => ({ ...styleOf({ name: c.name, kind: c.kind ?? "" }, []), decimals: undefined });
+export const styleOfColumn = (c: SchemaColumn): Style => ({
+  ...styleOf({ name: c.name, kind: c.kind ?? "" }, []),
+  decimals: undefined,
+});
 
 /** Beside the name. */
 export function Small({ of }: { of: Of }) {
@@ -87,14 +102,19 @@ export function Small({ of }: { of: Of }) {
 
 function Bars({ d, style }: { d: Distribution; style: Style }) {
   if (!d.values.length) return <span className="text-xs text-ink-quiet">no values</span>;
-  if (!isScale(d) && d.distinct !== undefined && d.distinct === d.rows - d.nulls && d.distinct > 20) return <span className="text-xs text-ink-quiet">all different</span>;
+  if (!isScale(d) && d.distinct !== undefined && d.distinct === d.rows - d.nulls && d.distinct > 20)
+    return <span className="text-xs text-ink-quiet">all different</span>;
   if (isScale(d)) {
     const all = bins(d, style);
     const top = Math.max(...all.map((b) => b.count), 1);
     return (
       <span className="flex h-full w-full items-end gap-px">
         {all.map((b, i) => (
-          <span key={i} className={`min-w-px flex-1 rounded-t-sm ${b.count ? "bg-accent" : "bg-line"}`} style={{ height: b.count ? `${Math.max(8, (b.count / top) * 100)}%` : "1%" }} />
+          <span
+            key={i}
+            className={`min-w-px flex-1 rounded-t-sm ${b.count ? "bg-accent" : "bg-line"}`}
+            style={{ height: b.count ? `${Math.max(8, (b.count / top) * 100)}%` : "1%" }}
+          />
         ))}
       </span>
     );
@@ -103,7 +123,11 @@ function Bars({ d, style }: { d: Distribution; style: Style }) {
   return (
     <span className="mb-1.5 flex h-2 w-full gap-px overflow-hidden rounded-full bg-hover">
       {d.values.slice(0, 6).map((v, i) => (
-        <span key={i} className="series-part h-full" style={{ width: `${(v.count / rows) * 100}%`, background: `var(--series-${i + 1})` }} />
+        <span
+          key={i}
+          className="series-part h-full"
+          style={{ width: `${(v.count / rows) * 100}%`, background: `var(--series-${i + 1})` }}
+        />
       ))}
     </span>
   );
@@ -135,12 +159,23 @@ export function Whole({ of }: { of: Of }) {
             <span className="truncate text-right text-ink-soft" title={b.label}>
               {b.label}
             </span>
-            <span className="h-3.5">{b.count > 0 && <span className="block h-full min-w-px rounded-r-sm bg-accent" style={{ width: `${(b.count / top) * 100}%` }} />}</span>
+            <span className="h-3.5">
+              {b.count > 0 && (
+                <span
+                  className="block h-full min-w-px rounded-r-sm bg-accent"
+                  style={{ width: `${(b.count / top) * 100}%` }}
+                />
+              )}
+            </span>
             <span className="tabular text-ink-quiet">{count(b.count)}</span>
           </li>
         ))}
       </ol>
-      {listed < d.rows - d.nulls && <p className="mt-1.5 text-xs text-ink-quiet">{plural(d.rows - d.nulls - listed, "more row")} with other values.</p>}
+      {listed < d.rows - d.nulls && (
+        <p className="mt-1.5 text-xs text-ink-quiet">
+          {plural(d.rows - d.nulls - listed, "more row")} with other values.
+        </p>
+      )}
     </div>
   );
 }

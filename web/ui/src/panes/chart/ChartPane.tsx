@@ -19,8 +19,24 @@ import type { Type } from "./pick";
 import { useThrough } from "./through";
 import "./chart.css";
 
-const called: Record<Type, string> = { bar: "Bars", line: "Line", area: "Area", scatter: "Points", pie: "Pie", histogram: "Histogram", table: "Table" };
-const icons: Record<Type, IconName> = { bar: "chart", line: "line", area: "area", scatter: "points", pie: "pie", histogram: "chart", table: "table" };
+const called: Record<Type, string> = {
+  bar: "Bars",
+  line: "Line",
+  area: "Area",
+  scatter: "Points",
+  pie: "Pie",
+  histogram: "Histogram",
+  table: "Table",
+};
+const icons: Record<Type, IconName> = {
+  bar: "chart",
+  line: "line",
+  area: "area",
+  scatter: "points",
+  pie: "pie",
+  histogram: "chart",
+  table: "table",
+};
 const types = Object.keys(called) as Type[];
 
 // What a person chose stays chosen while the page is open, and in the address.
@@ -35,13 +51,19 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
   const [box, size] = useSize();
   useEffect(preload, []);
   const look = useLook();
-  const rows = useMemo(() => data && { columns: data.columns, rows: data.rows, sql: result.sql ?? data.sql }, [data, result.sql]);
+  const rows = useMemo(
+    () => data && { columns: data.columns, rows: data.rows, sql: result.sql ?? data.sql },
+    [data, result.sql],
+  );
   const offered = useMemo(() => (rows ? choices(rows, spec) : []), [rows, spec]);
   const through = useThrough(result, rows !== undefined && rows.rows.length > 1);
   const end = through.at;
   const height = Math.max(220, Math.min(480, size.height));
   const drawing = useMemo(
-    () => (rows && size.width && through.known ? compile(rows, spec, { width: size.width, height, look, type, now: Date.now(), data: end }) : undefined),
+    () =>
+      rows && size.width && through.known
+        ? compile(rows, spec, { width: size.width, height, look, type, now: Date.now(), data: end })
+        : undefined,
     [rows, spec, type, size.width, height, look, end, through.known],
   );
   const choose = (t: Type) => {
@@ -50,7 +72,8 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
   };
   const title = spec?.title || (drawing?.kind === "chart" ? `${drawing.y} by ${drawing.x}` : result.id);
   const keep = async (format: "png" | "svg") => {
-    const whole = rows && compile(rows, spec, { width: 960, height: 540, look, type, now: Date.now(), data: end, titled: true });
+    const whole =
+      rows && compile(rows, spec, { width: 960, height: 540, look, type, now: Date.now(), data: end, titled: true });
     if (whole?.kind !== "chart") return;
     const { picture } = await patiently(() => import("./vega"));
     save(await picture(whole.spec, format), fileName(title, format));
@@ -65,7 +88,8 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
         <div className="flex items-center gap-0.5 px-3 pt-2">
           <div role="radiogroup" aria-label="Kind of chart" className="flex flex-wrap gap-0.5" onKeyDown={moved}>
             {offered.map((c) => {
-              const on = (drawing?.kind === "chart" ? drawing.type : drawing?.kind === "table" ? "table" : type) === c.type;
+              const on =
+                (drawing?.kind === "chart" ? drawing.type : drawing?.kind === "table" ? "table" : type) === c.type;
               return (
                 <button
                   key={c.type}
@@ -89,7 +113,14 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
             <Menu
               label="Save the chart"
               align="end"
-              groups={[{ items: [{ label: "Picture (PNG)", onSelect: () => void keep("png") }, { label: "Drawing (SVG)", onSelect: () => void keep("svg") }] }]}
+              groups={[
+                {
+                  items: [
+                    { label: "Picture (PNG)", onSelect: () => void keep("png") },
+                    { label: "Drawing (SVG)", onSelect: () => void keep("svg") },
+                  ],
+                },
+              ]}
               button={(p) => <IconButton icon="export" small label="Save the chart" {...p} />}
             />
           )}
@@ -112,10 +143,18 @@ export default function ChartPane({ conversation, result, spec }: ChartPaneProps
           </ul>
         )}
         {drawing?.kind === "numbers" && <Numbers drawing={drawing} />}
-        {drawing?.kind === "none" && <Nothing why={drawing.why} onTable={() => go({ conversation, result: result.id, view: "table" })} />}
+        {drawing?.kind === "none" && (
+          <Nothing why={drawing.why} onTable={() => go({ conversation, result: result.id, view: "table" })} />
+        )}
         {drawing?.kind === "table" && data && (
           <div className="flex h-full min-h-64 flex-col">
-            <Grid source={{ conversation, id: result.id }} columns={data.columns} first={data.rows} count={data.row_count - hidden} label={`Rows of ${result.id}`} />
+            <Grid
+              source={{ conversation, id: result.id }}
+              columns={data.columns}
+              first={data.rows}
+              count={data.row_count - hidden}
+              label={`Rows of ${result.id}`}
+            />
           </div>
         )}
       </div>
@@ -132,7 +171,8 @@ function preload(): void {
 
 /** Arrow keys go through the kinds, past those that cannot be. */
 function moved(e: KeyboardEvent<HTMLElement>): void {
-  const by = e.key === "ArrowRight" || e.key === "ArrowDown" ? 1 : e.key === "ArrowLeft" || e.key === "ArrowUp" ? -1 : 0;
+  const by =
+    e.key === "ArrowRight" || e.key === "ArrowDown" ? 1 : e.key === "ArrowLeft" || e.key === "ArrowUp" ? -1 : 0;
   if (!by) return;
   e.preventDefault();
   const all = [...e.currentTarget.querySelectorAll<HTMLElement>('[role="radio"]:not([aria-disabled])')];
@@ -214,7 +254,11 @@ function Picture({ drawing }: { drawing: Chart }) {
         return draw(drawing.spec, child, drawing.marks.length, (_, event, __, value: unknown) => {
           if (!value || !(event instanceof MouseEvent)) return setTip(undefined);
           const box = frame.current!.getBoundingClientRect();
-          setTip({ x: event.clientX - box.left, y: event.clientY - box.top, words: Object.entries(value as Record<string, string>) });
+          setTip({
+            x: event.clientX - box.left,
+            y: event.clientY - box.top,
+            words: Object.entries(value as Record<string, string>),
+          });
         }).then((v) => {
           if (over) {
             v.finalize();
@@ -306,11 +350,18 @@ function Tooltip({ tip, width }: { tip: Tip; width: number }) {
 
 function Numbers({ drawing }: { drawing: Extract<Drawing, { kind: "numbers" }> }) {
   return (
-    <figure className="flex flex-wrap items-start justify-center gap-x-12 gap-y-6 px-4 py-10 text-center" aria-label={drawing.description}>
+    <figure
+      className="flex flex-wrap items-start justify-center gap-x-12 gap-y-6 px-4 py-10 text-center"
+      aria-label={drawing.description}
+    >
       {drawing.of && <p className="w-full text-sm wrap-anywhere text-ink-soft">{drawing.of}</p>}
       {drawing.figures.map((f) => (
         <div key={f.name}>
-          <div className={`tabular font-serif font-semibold ${drawing.figures.length > 1 ? "text-xl" : "chart-figure"}`}>{f.value}</div>
+          <div
+            className={`tabular font-serif font-semibold ${drawing.figures.length > 1 ? "text-xl" : "chart-figure"}`}
+          >
+            {f.value}
+          </div>
           <figcaption className="mt-1 text-sm text-ink-quiet">{f.name.replaceAll("_", " ")}</figcaption>
         </div>
       ))}

@@ -8,7 +8,14 @@ import { additive, pick, type Data } from "./pick";
 import { label, periods } from "./time";
 import { dateColumn } from "./through";
 
-const look = { series: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `series-${n}`), ink: "ink", quiet: "quiet", line: "line", surface: "surface", font: "sans-serif" };
+const look = {
+  series: [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `series-${n}`),
+  ink: "ink",
+  quiet: "quiet",
+  line: "line",
+  surface: "surface",
+  font: "sans-serif",
+};
 const now = Date.UTC(2026, 10, 21);
 const options = (more: Partial<Options> = {}): Options => ({ width: 600, height: 320, look, now, ...more });
 
@@ -28,10 +35,22 @@ function chart(d: Data, spec?: Partial<ChartSpec>, more?: Partial<Options>): Cha
 /** Draws as the page does, without one. */
 async function drawn(c: Chart): Promise<string> {
   const warned: unknown[] = [];
-  const logger = { level: () => logger, error: warned.push.bind(warned), warn: warned.push.bind(warned), info: () => logger, debug: () => logger };
-  const { spec } = toVega({ ...c.spec, config: { ...(c.spec.config as object) } } as TopLevelSpec, { logger: logger as never });
+  const logger = {
+    level: () => logger,
+    error: warned.push.bind(warned),
+    warn: warned.push.bind(warned),
+    info: () => logger,
+    debug: () => logger,
+  };
+  const { spec } = toVega({ ...c.spec, config: { ...(c.spec.config as object) } } as TopLevelSpec, {
+    logger: logger as never,
+  });
   const refuse = () => Promise.reject(new Error("no"));
-  const view = new View(parse(spec, undefined, { ast: true }), { expr: expressionInterpreter, loader: Object.assign(loader(), { load: refuse }), logLevel: Errors } as never);
+  const view = new View(parse(spec, undefined, { ast: true }), {
+    expr: expressionInterpreter,
+    loader: Object.assign(loader(), { load: refuse }),
+    logLevel: Errors,
+  } as never);
   const svg = await view.toSVG();
   view.finalize();
   expect(warned).toEqual([]);
@@ -39,24 +58,131 @@ async function drawn(c: Chart): Promise<string> {
 }
 
 const texts = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]+)<\/text>/g)].map((m) => m[1]);
-const golden = (name: string, d: Drawing) => expect(`${JSON.stringify(d, null, 1)}\n`).toMatchFileSnapshot(`golden/${name}.json`);
+const golden = (name: string, d: Drawing) =>
+  expect(`${JSON.stringify(d, null, 1)}\n`).toMatchFileSnapshot(`golden/${name}.json`);
 
 const month = (i: number) => `${2025 + Math.floor(i / 12)}-${String((i % 12) + 1).padStart(2, "0")}`;
 
 const cases: Record<string, () => Drawing> = {
   "one value": () => compile(data(["revenue:number"], [[180170.5]]), undefined, options()),
-  "months with a gap": () => chart(data(["month", "revenue:number"], [0, 1, 2, 5, 6, 7].map((i) => [month(i), 1000 + 250.5 * i])), { type: "line", x: "month", y: ["revenue"], title: "Revenue by month" }),
-  "a partial last month": () => chart(data(["month", "orders:integer"], [6, 7, 8, 9].map((i) => [month(12 + i - 0), 40 + i] as Cell[]).concat([["2026-11", 12]])), { type: "line", x: "month", y: ["orders"] }),
-  "30 categories": () => chart(data(["product", "revenue:number"], Array.from({ length: 30 }, (_, i) => [`P${i + 1}`, (i + 1) * 10]))),
-  "two dimensions": () => chart(data(["category", "status", "orders:integer"], ["Kitchen", "Garden", "Office"].flatMap((c, i) => ["paid", "open"].map((s, j) => [c, s, 10 * (i + 1) + j] as Cell[])))),
-  "negative values": () => chart(data(["region", "profit:number"], [["North", 120], ["South", -45], ["West", 30], ["East", -80]])),
-  "long labels": () => chart(data(["product", "sold:integer"], [["Adjustable standing desk with drawers, oak", 12], ["Pour-over coffee maker, six cups", 30], ["Enamel mug", 51]])),
-  "nulls": () => chart(data(["channel", "orders:integer"], [["web", 40], [null, 7], ["phone", null], ["shop", 22]])),
-  "huge numbers": () => chart(data(["year:integer", "views:integer"], [[2023, "9007199254740993"], [2024, 1.2e16], [2025, 3.4e16]]), undefined, { now: Date.UTC(2026, 5, 1) }),
-  "a histogram": () => chart(data(["price:number"], Array.from({ length: 60 }, (_, i) => [i * 1.5 + 0.25]))),
-  "a pie": () => chart(data(["status", "orders:integer"], [["paid", 60], ["open", 30], ["void", 2]]), { type: "pie", x: "status", y: ["orders"] }),
-  "a scatter": () => chart(data(["height:number", "weight:number"], [[1.6, 60], [1.7, 72], [1.9, 88]])),
-  "stacked areas": () => chart(data(["month", "category", "revenue:number"], [0, 1, 2].flatMap((i) => ["A", "B"].map((c) => [month(i), c, 5 + i] as Cell[]))), { type: "area", x: "month", y: ["revenue"], series: "category" }),
+  "months with a gap": () =>
+    chart(
+      data(
+        ["month", "revenue:number"],
+        [0, 1, 2, 5, 6, 7].map((i) => [month(i), 1000 + 250.5 * i]),
+      ),
+      { type: "line", x: "month", y: ["revenue"], title: "Revenue by month" },
+    ),
+  "a partial last month": () =>
+    chart(
+      data(
+        ["month", "orders:integer"],
+        [6, 7, 8, 9].map((i) => [month(12 + i - 0), 40 + i] as Cell[]).concat([["2026-11", 12]]),
+      ),
+      { type: "line", x: "month", y: ["orders"] },
+    ),
+  "30 categories": () =>
+    chart(
+      data(
+        ["product", "revenue:number"],
+        Array.from({ length: 30 }, (_, i) => [`P${i + 1}`, (i + 1) * 10]),
+      ),
+    ),
+  "two dimensions": () =>
+    chart(
+      data(
+        ["category", "status", "orders:integer"],
+        ["Kitchen", "Garden", "Office"].flatMap((c, i) =>
+          ["paid", "open"].map((s, j) => [c, s, 10 * (i + 1) + j] as Cell[]),
+        ),
+      ),
+    ),
+  "negative values": () =>
+    chart(
+      data(
+        ["region", "profit:number"],
+        [
+          ["North", 120],
+          ["South", -45],
+          ["West", 30],
+          ["East", -80],
+        ],
+      ),
+    ),
+  "long labels": () =>
+    chart(
+      data(
+        ["product", "sold:integer"],
+        [
+          ["Adjustable standing desk with drawers, oak", 12],
+          ["Pour-over coffee maker, six cups", 30],
+          ["Enamel mug", 51],
+        ],
+      ),
+    ),
+  nulls: () =>
+    chart(
+      data(
+        ["channel", "orders:integer"],
+        [
+          ["web", 40],
+          [null, 7],
+          ["phone", null],
+          ["shop", 22],
+        ],
+      ),
+    ),
+  "huge numbers": () =>
+    chart(
+      data(
+        ["year:integer", "views:integer"],
+        [
+          [2023, "9007199254740993"],
+          [2024, 1.2e16],
+          [2025, 3.4e16],
+        ],
+      ),
+      undefined,
+      { now: Date.UTC(2026, 5, 1) },
+    ),
+  "a histogram": () =>
+    chart(
+      data(
+        ["price:number"],
+        Array.from({ length: 60 }, (_, i) => [i * 1.5 + 0.25]),
+      ),
+    ),
+  "a pie": () =>
+    chart(
+      data(
+        ["status", "orders:integer"],
+        [
+          ["paid", 60],
+          ["open", 30],
+          ["void", 2],
+        ],
+      ),
+      { type: "pie", x: "status", y: ["orders"] },
+    ),
+  "a scatter": () =>
+    chart(
+      data(
+        ["height:number", "weight:number"],
+        [
+          [1.6, 60],
+          [1.7, 72],
+          [1.9, 88],
+        ],
+      ),
+    ),
+  "stacked areas": () =>
+    chart(
+      data(
+        ["month", "category", "revenue:number"],
+        [0, 1, 2].flatMap((i) => ["A", "B"].map((c) => [month(i), c, 5 + i] as Cell[])),
+      ),
+      { type: "area", x: "month", y: ["revenue"], series: "category" },
+    ),
 };
 
 describe("golden", () => {
@@ -89,11 +215,34 @@ test("a month that is not over is told apart", async () => {
   expect(c.marks.filter((m) => m.p).map((m) => m.l)).toEqual(["Nov 2026"]);
   expect(c.notes).toEqual(["Nov 2026 is not over yet."]);
   expect(await drawn(c)).toContain("stroke-dasharray");
-  const bars = chart(data(["month", "orders:integer"], [["2026-08", 40], ["2026-09", 41], ["2026-10", 12]]), { type: "bar", x: "month", y: ["orders"] }, { data: Date.UTC(2026, 9, 12, 10) });
+  const bars = chart(
+    data(
+      ["month", "orders:integer"],
+      [
+        ["2026-08", 40],
+        ["2026-09", 41],
+        ["2026-10", 12],
+      ],
+    ),
+    { type: "bar", x: "month", y: ["orders"] },
+    { data: Date.UTC(2026, 9, 12, 10) },
+  );
   expect(bars.notes).toEqual(["Oct 2026 is not complete: its data ends on 12 Oct 2026."]);
   expect(await drawn(bars)).toMatch(/opacity="0\.45"/);
   // Data that ends with the month says nothing.
-  expect(chart(data(["month", "orders:integer"], [["2026-09", 41], ["2026-10", 12]]), undefined, { data: Date.UTC(2026, 9, 30, 10) }).notes).toEqual([]);
+  expect(
+    chart(
+      data(
+        ["month", "orders:integer"],
+        [
+          ["2026-09", 41],
+          ["2026-10", 12],
+        ],
+      ),
+      undefined,
+      { data: Date.UTC(2026, 9, 30, 10) },
+    ).notes,
+  ).toEqual([]);
 });
 
 test("beyond twelve names the others are one, where their sum means something", () => {
@@ -108,37 +257,89 @@ test("beyond twelve names the others are one, where their sum means something", 
 });
 
 test("bars stand by value, save where names have an order", () => {
-  const order = (rows: Cell[][], spec?: Partial<ChartSpec>) => chart(data(["day", "n:integer"], rows), { type: "bar", x: "day", y: ["n"], ...spec }).marks.map((m) => m.l);
-  expect(order([["b", 1], ["a", 3], ["c", 2]])).toEqual(["a", "c", "b"]);
-  expect(order([["b", 1], ["a", 3], ["c", 2]], { sort: "x" })).toEqual(["a", "b", "c"]);
-  expect(order([["Sunday", 9], ["Monday", 1], ["Friday", 3]])).toEqual(["Monday", "Friday", "Sunday"]);
-  expect(order([["0-9", 1], ["10-19", 7], ["20+", 3]])).toEqual(["0-9", "10-19", "20+"]);
-  expect(order([["2026-02", 1], ["2026-01", 9]])).toEqual(["Jan 2026", "Feb 2026"]);
+  const order = (rows: Cell[][], spec?: Partial<ChartSpec>) =>
+    chart(data(["day", "n:integer"], rows), { type: "bar", x: "day", y: ["n"], ...spec }).marks.map((m) => m.l);
+  expect(
+    order([
+      ["b", 1],
+      ["a", 3],
+      ["c", 2],
+    ]),
+  ).toEqual(["a", "c", "b"]);
+  expect(
+    order(
+      [
+        ["b", 1],
+        ["a", 3],
+        ["c", 2],
+      ],
+      { sort: "x" },
+    ),
+  ).toEqual(["a", "b", "c"]);
+  expect(
+    order([
+      ["Sunday", 9],
+      ["Monday", 1],
+      ["Friday", 3],
+    ]),
+  ).toEqual(["Monday", "Friday", "Sunday"]);
+  expect(
+    order([
+      ["0-9", 1],
+      ["10-19", 7],
+      ["20+", 3],
+    ]),
+  ).toEqual(["0-9", "10-19", "20+"]);
+  expect(
+    order([
+      ["2026-02", 1],
+      ["2026-01", 9],
+    ]),
+  ).toEqual(["Jan 2026", "Feb 2026"]);
 });
 
 test("two dimensions are stacked when they add up, else side by side", () => {
   const c = cases["two dimensions"]!() as Chart;
   const e = (x: Chart) => (x.spec.layer as { encoding: Record<string, { stack?: unknown }> }[])[0]!.encoding;
   expect(e(c).y?.stack ?? e(c).x?.stack).toBe("zero");
-  const avg = chart(data(["category", "status", "avg_price:number"], ["K", "G"].flatMap((k) => ["a", "b"].map((s) => [k, s, 3] as Cell[]))));
+  const avg = chart(
+    data(
+      ["category", "status", "avg_price:number"],
+      ["K", "G"].flatMap((k) => ["a", "b"].map((s) => [k, s, 3] as Cell[])),
+    ),
+  );
   expect(e(avg).xOffset).toBeDefined();
   expect(e(avg).y!.stack).toBe(null);
 });
 
 test("long names make bars that lie, and bars start at zero", () => {
   const c = cases["long labels"]!() as Chart;
-  const first = (c.spec.layer as { encoding: { x: { type: string; scale: { domain: number[] } }; y: { type: string } } }[])[0]!.encoding;
+  const first = (
+    c.spec.layer as { encoding: { x: { type: string; scale: { domain: number[] } }; y: { type: string } } }[]
+  )[0]!.encoding;
   expect(first.y.type).toBe("ordinal");
   expect(first.x.scale.domain[0]).toBe(0);
 });
 
 test("numbers on an axis have one unit", () => {
-  expect(numberLabels(1_400_000)).toEqual({ labelExpr: "datum.value == 0 ? '0' : format(datum.value / 1000000, ',~r') + ' M'" });
+  expect(numberLabels(1_400_000)).toEqual({
+    labelExpr: "datum.value == 0 ? '0' : format(datum.value / 1000000, ',~r') + ' M'",
+  });
   expect(numberLabels(90_000)).toEqual({ format: ",~r" });
 });
 
 test("1.2 M is written on the axis", async () => {
-  const svg = await drawn(chart(data(["city", "people:integer"], [["A", 1_150_000], ["B", 800_000]])));
+  const svg = await drawn(
+    chart(
+      data(
+        ["city", "people:integer"],
+        [
+          ["A", 1_150_000],
+          ["B", 800_000],
+        ],
+      ),
+    ),
+  );
   expect(texts(svg)).toContain("1.2 M");
 });
 
@@ -146,31 +347,62 @@ test("labels of periods never overlap", () => {
   for (const n of [3, 18, 40, 120]) {
     for (const width of [200, 320, 600]) {
       const begins = Array.from({ length: n }, (_, i) => Date.UTC(2025, i, 1));
-      const some = ticks(begins.map((t) => label("month", t)), begins, "month", width);
+      const some = ticks(
+        begins.map((t) => label("month", t)),
+        begins,
+        "month",
+        width,
+      );
       expect(some.length * 8 * 6.4).toBeLessThanOrEqual(Math.max(width, 52) + 52);
       expect(some.length).toBeGreaterThan(0);
     }
   }
   const begins = Array.from({ length: 18 }, (_, i) => Date.UTC(2025, 4 + i, 1));
-  expect(ticks(begins.map((t) => label("month", t)), begins, "month", 500)).toEqual(["Jul 2025", "Oct 2025", "Jan 2026", "Apr 2026", "Jul 2026", "Oct 2026"]);
+  expect(
+    ticks(
+      begins.map((t) => label("month", t)),
+      begins,
+      "month",
+      500,
+    ),
+  ).toEqual(["Jul 2025", "Oct 2025", "Jan 2026", "Apr 2026", "Jul 2026", "Oct 2026"]);
 });
 
 test("a pie has six parts at most", () => {
-  const seven = data(["s", "n:integer"], Array.from({ length: 7 }, (_, i) => [`s${i}`, i + 1]));
+  const seven = data(
+    ["s", "n:integer"],
+    Array.from({ length: 7 }, (_, i) => [`s${i}`, i + 1]),
+  );
   const c = chart(seven, { type: "pie", x: "s", y: ["n"] });
   expect(c.type).toBe("bar");
   expect(c.notes[0]).toMatch(/7 parts/);
-  expect(choices(seven, { result: "r1", type: "bar", x: "s", y: ["n"] }).find((x) => x.type === "pie")?.off).toBeDefined();
+  expect(
+    choices(seven, { result: "r1", type: "bar", x: "s", y: ["n"] }).find((x) => x.type === "pie")?.off,
+  ).toBeDefined();
 });
 
 test("a line leaves zero out only where it must, and says so", () => {
-  const line = (...ys: number[]) => chart(data(["month", "n:integer"], ys.map((y, i) => [month(i), y])), { type: "line", x: "month", y: ["n"] }).notes;
+  const line = (...ys: number[]) =>
+    chart(
+      data(
+        ["month", "n:integer"],
+        ys.map((y, i) => [month(i), y]),
+      ),
+      { type: "line", x: "month", y: ["n"] },
+    ).notes;
   expect(line(63, 71, 80)).toEqual([]);
   expect(line(1000, 1010, 1005)).toEqual(["The axis does not begin at zero."]);
 });
 
 test("a person's type keeps the columns of the spec", () => {
-  const d = data(["month", "a:integer", "b:integer"], [["2026-01", 1, 10], ["2026-02", 2, 20], ["2026-03", 3, 30]]);
+  const d = data(
+    ["month", "a:integer", "b:integer"],
+    [
+      ["2026-01", 1, 10],
+      ["2026-02", 2, 20],
+      ["2026-03", 3, 30],
+    ],
+  );
   const spec = { result: "r1", type: "line", x: "month", y: ["b"] } as ChartSpec;
   for (const type of ["bar", "area", "scatter"] as const) {
     const c = chart(d, spec, { type });
@@ -182,25 +414,93 @@ test("a person's type keeps the columns of the spec", () => {
 
 test("a column's name is never an expression", async () => {
   const bad = "a.b[0]'];alert(1)//";
-  const c = chart({ columns: [{ name: bad, kind: "text" }, { name: `datum.${bad}`, kind: "integer" }], rows: [["x'\"\\<b>", 1], ["</svg>", 2], ["", 3]] });
+  const c = chart({
+    columns: [
+      { name: bad, kind: "text" },
+      { name: `datum.${bad}`, kind: "integer" },
+    ],
+    rows: [
+      ["x'\"\\<b>", 1],
+      ["</svg>", 2],
+      ["", 3],
+    ],
+  });
   const svg = await drawn(c);
   expect(svg).not.toContain("<b>");
   expect(texts(svg)).toContain("(empty)");
 });
 
 test("nothing to draw is said", () => {
-  expect(compile(data(["a"], []), undefined, options())).toMatchObject({ kind: "none", why: "The result has no rows." });
+  expect(compile(data(["a"], []), undefined, options())).toMatchObject({
+    kind: "none",
+    why: "The result has no rows.",
+  });
   expect(compile(data(["a"], [["x"], ["y"]]), undefined, options()).kind).toBe("none");
-  expect(compile(data(["a", "n:integer"], [["x", null], ["y", null]]), undefined, options())).toMatchObject({ kind: "none", why: "Every value is missing." });
+  expect(
+    compile(
+      data(
+        ["a", "n:integer"],
+        [
+          ["x", null],
+          ["y", null],
+        ],
+      ),
+      undefined,
+      options(),
+    ),
+  ).toMatchObject({ kind: "none", why: "Every value is missing." });
 });
 
 test("bare results suggest a chart", () => {
   const kinds = (columns: string[], rows: Cell[][]) => pick(data(columns, rows)).type;
-  expect(kinds(["day:date", "n:integer"], [["2026-01-01", 1], ["2026-01-02", 2], ["2026-01-03", 2]])).toBe("line");
-  expect(kinds(["year:integer", "n:integer"], [[2024, 1], [2025, 2]])).toBe("bar");
-  expect(kinds(["city", "n:integer"], [["a", 1], ["b", 2]])).toBe("bar");
-  expect(kinds(["id:integer", "name", "n:integer"], [[1, "a", 3], [2, "b", 4]])).toBe("bar");
-  expect(pick(data(["id:integer", "name", "n:integer"], [[1, "a", 3], [2, "b", 4]])).x).toBe(1);
+  expect(
+    kinds(
+      ["day:date", "n:integer"],
+      [
+        ["2026-01-01", 1],
+        ["2026-01-02", 2],
+        ["2026-01-03", 2],
+      ],
+    ),
+  ).toBe("line");
+  expect(
+    kinds(
+      ["year:integer", "n:integer"],
+      [
+        [2024, 1],
+        [2025, 2],
+      ],
+    ),
+  ).toBe("bar");
+  expect(
+    kinds(
+      ["city", "n:integer"],
+      [
+        ["a", 1],
+        ["b", 2],
+      ],
+    ),
+  ).toBe("bar");
+  expect(
+    kinds(
+      ["id:integer", "name", "n:integer"],
+      [
+        [1, "a", 3],
+        [2, "b", 4],
+      ],
+    ),
+  ).toBe("bar");
+  expect(
+    pick(
+      data(
+        ["id:integer", "name", "n:integer"],
+        [
+          [1, "a", 3],
+          [2, "b", 4],
+        ],
+      ),
+    ).x,
+  ).toBe(1);
 });
 
 test("what adds up", () => {
@@ -223,13 +523,35 @@ test("periods are read", () => {
 });
 
 test("the column of dates of a statement", () => {
-  const schema = { name: "shop", engine: "sqlite", tables: [{ name: "orders", columns: [{ name: "id", type: "INTEGER" }, { name: "ordered_at", type: "TIMESTAMP" }, { name: "shipped_at", type: "TIMESTAMP" }] }] };
-  expect(dateColumn(`SELECT strftime('%Y-%m', "orders"."ordered_at") FROM orders`, schema)).toEqual({ table: "orders", column: "ordered_at" });
+  const schema = {
+    name: "shop",
+    engine: "sqlite",
+    tables: [
+      {
+        name: "orders",
+        columns: [
+          { name: "id", type: "INTEGER" },
+          { name: "ordered_at", type: "TIMESTAMP" },
+          { name: "shipped_at", type: "TIMESTAMP" },
+        ],
+      },
+    ],
+  };
+  expect(dateColumn(`SELECT strftime('%Y-%m', "orders"."ordered_at") FROM orders`, schema)).toEqual({
+    table: "orders",
+    column: "ordered_at",
+  });
   expect(dateColumn("SELECT ordered_at, shipped_at FROM orders", schema)).toBe(undefined);
 });
 
 describe("data that nobody drew for", () => {
-  const bars = (n: number, value: (i: number) => Cell, name = "g") => chart(data(["name", "profit:number"], Array.from({ length: n }, (_, i) => [`${name}${i}`, value(i)])));
+  const bars = (n: number, value: (i: number) => Cell, name = "g") =>
+    chart(
+      data(
+        ["name", "profit:number"],
+        Array.from({ length: n }, (_, i) => [`${name}${i}`, value(i)]),
+      ),
+    );
 
   test("bars that lie, to both sides of zero", async () => {
     await drawn(bars(9, (i) => (i - 4) * 1234.5, "a department with a long name "));
@@ -244,23 +566,34 @@ describe("data that nobody drew for", () => {
   test("ten thousand names", () => {
     const c = bars(10_000, (i) => i);
     expect(c.marks).toHaveLength(12);
-    expect(c.notes).toEqual(["The 12 largest of 10,000 are shown; the table has them all. The other 9,988 together: 49,875,078."]);
+    expect(c.notes).toEqual([
+      "The 12 largest of 10,000 are shown; the table has them all. The other 9,988 together: 49,875,078.",
+    ]);
   });
 
   test("measures that find no place are named", () => {
-    const d = data(["month", "revenue:number", "orders:integer"], [0, 1, 2, 3].map((i) => [month(i), 1e6 * (i + 1), i]));
+    const d = data(
+      ["month", "revenue:number", "orders:integer"],
+      [0, 1, 2, 3].map((i) => [month(i), 1e6 * (i + 1), i]),
+    );
     expect(chart(d).notes).toEqual(["orders is in the table, and not drawn here."]);
   });
 
   test("amounts in several currencies are never added", () => {
-    const d = data(["month", "currency", "amount:number"], [0, 1, 2].flatMap((i) => ["EUR", "JPY"].map((c) => [month(i), c, 5 + i] as Cell[])));
+    const d = data(
+      ["month", "currency", "amount:number"],
+      [0, 1, 2].flatMap((i) => ["EUR", "JPY"].map((c) => [month(i), c, 5 + i] as Cell[])),
+    );
     const c = chart(d, { type: "bar", x: "month", y: ["amount"], series: "currency" });
     expect(JSON.stringify(c.spec)).not.toContain('"stack":"zero"');
     expect(c.notes).toEqual(["One axis carries several currencies: EUR, JPY."]);
   });
 
   test("a row says what its figures are of", () => {
-    expect(compile(data(["city", "revenue:number"], [["Berlin", 12]]), undefined, options())).toMatchObject({ kind: "numbers", of: "Berlin" });
+    expect(compile(data(["city", "revenue:number"], [["Berlin", 12]]), undefined, options())).toMatchObject({
+      kind: "numbers",
+      of: "Berlin",
+    });
   });
 
   test("long names that begin alike are cut where they differ", async () => {

@@ -54,35 +54,81 @@ interface Point {
 }
 
 function points(d: Data, plan: Plan, at?: (number | null)[]): Point[] {
-  const styles = plan.y.map((j) => styleOf(d.columns[j]!, d.rows.map((r) => r[j])));
+  const styles = plan.y.map((j) =>
+    styleOf(
+      d.columns[j]!,
+      d.rows.map((r) => r[j]),
+    ),
+  );
   const out: Point[] = [];
   d.rows.forEach((r, i) => {
     plan.y.forEach((j, k) => {
-      const s = plan.series !== undefined ? nameOf(r[plan.series] ?? null) : plan.y.length > 1 ? d.columns[j]!.name : undefined;
+      const s =
+        plan.series !== undefined ? nameOf(r[plan.series] ?? null) : plan.y.length > 1 ? d.columns[j]!.name : undefined;
       const raw = r[j] ?? null;
-      out.push({ x: r[plan.x!] ?? null, at: at?.[i] ?? null, y: numberOf(raw), raw, style: styles[k]!, ...(s !== undefined ? { s } : {}) });
+      out.push({
+        x: r[plan.x!] ?? null,
+        at: at?.[i] ?? null,
+        y: numberOf(raw),
+        raw,
+        style: styles[k]!,
+        ...(s !== undefined ? { s } : {}),
+      });
     });
   });
   return out;
 }
 
-export const list = (names: string[]) => (names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`);
+export const list = (names: string[]) =>
+  names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
 
 /** Rows as marks, for the types that have an x and a y. */
 export function marksOf(d: Data, plan: Plan, to: { now: number; data?: number }): Marks {
   const column = d.columns[plan.x!]!;
-  const time = periods(column, d.rows.map((r) => r[plan.x!] ?? null));
+  const time = periods(
+    column,
+    d.rows.map((r) => r[plan.x!] ?? null),
+  );
   const all = points(d, plan, time?.at);
   const sums = plan.y.length > 0 && plan.y.every((j) => additive(d.columns[j]!, d.sql)) && !currencies(d);
-  const style = styleOf(d.columns[plan.y[0]!]!, all.map((p) => p.raw));
+  const style = styleOf(
+    d.columns[plan.y[0]!]!,
+    all.map((p) => p.raw),
+  );
   const out: Marks = { axis: "names", marks: [], domain: [], begins: [], series: [], style, notes: [], additive: sums };
   const empty = all.filter((p) => p.y === null).length;
   if (empty) out.notes.push(`${empty === 1 ? "1 value is" : `${empty} values are`} missing, and not drawn as zero.`);
   const few = fewSeries(all, plan, sums, out);
-  const regular = time && unbroken(time.unit, time.at.filter((t): t is number => t !== null));
+  const regular =
+    time &&
+    unbroken(
+      time.unit,
+      time.at.filter((t): t is number => t !== null),
+    );
   if (time && regular) byPeriod(few, time.unit, regular, to, out);
-  else if (time) continuous(few, (p) => p.at, (p) => label("moment", p.at!), out, "moments");
-  else if (plan.type !== "bar" && plan.type !== "pie" && numeric(few)) continuous(few, (p) => numberOf(p.x), (p) => written(p.x, styleOf(column, few.map((q) => q.x))), out, "numbers");
+  else if (time)
+    continuous(
+      few,
+      (p) => p.at,
+      (p) => label("moment", p.at!),
+      out,
+      "moments",
+    );
+  else if (plan.type !== "bar" && plan.type !== "pie" && numeric(few))
+    continuous(
+      few,
+      (p) => numberOf(p.x),
+      (p) =>
+        written(
+          p.x,
+          styleOf(
+            column,
+            few.map((q) => q.x),
+          ),
+        ),
+      out,
+      "numbers",
+    );
   else byName(few, plan, out);
   out.marks.forEach((m, i) => (m.i = i));
   return out;
@@ -94,7 +140,8 @@ const numeric = (ps: Point[]) => ps.every((p) => p.x === null || (typeof p.x !==
 function fewSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[] {
   const size = new Map<string, number>();
   for (const p of all) if (p.s !== undefined) size.set(p.s, (size.get(p.s) ?? 0) + Math.abs(p.y ?? 0));
-  out.series = plan.series === undefined ? [...size.keys()] : [...size.keys()].sort((a, b) => size.get(b)! - size.get(a)!);
+  out.series =
+    plan.series === undefined ? [...size.keys()] : [...size.keys()].sort((a, b) => size.get(b)! - size.get(a)!);
   if (out.series.length <= mostSeries) return all;
   const kept = new Set(out.series.slice(0, mostSeries - 1));
   const rest = out.series.length - kept.size;
@@ -117,7 +164,9 @@ function fewSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[]
   }
   if (plan.type === "line" && [...sum.values()].some((p) => dwarfs(p.y, most))) {
     out.series.pop();
-    out.notes.push(`The ${kept.size} largest of ${rest + kept.size} series are shown; all others together would dwarf them.`);
+    out.notes.push(
+      `The ${kept.size} largest of ${rest + kept.size} series are shown; all others together would dwarf them.`,
+    );
     return those;
   }
   return [...those, ...sum.values()];
@@ -127,7 +176,14 @@ function fewSeries(all: Point[], plan: Plan, sums: boolean, out: Marks): Point[]
 const dwarfs = (sum: number | null, most: number) => Math.abs(sum ?? 0) > 10 * most;
 
 function mark(p: Point, x: string | number, l: string): Mark {
-  return { i: 0, x, l, y: p.y, v: p.y === null ? "no value" : written(p.raw, p.style), ...(p.s !== undefined ? { s: p.s } : {}) };
+  return {
+    i: 0,
+    x,
+    l,
+    y: p.y,
+    v: p.y === null ? "no value" : written(p.raw, p.style),
+    ...(p.s !== undefined ? { s: p.s } : {}),
+  };
 }
 
 /** Periods side by side, the missing ones as gaps. */
@@ -137,7 +193,10 @@ function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number
   out.begins = regular;
   out.domain = regular.map((t) => label(unit, t));
   const none = all.filter((p) => p.at === null).length;
-  if (none) out.notes.push(`${none === 1 ? "1 value has" : `${none} values have`} no date, and ${none === 1 ? "is" : "are"} not drawn.`);
+  if (none)
+    out.notes.push(
+      `${none === 1 ? "1 value has" : `${none} values have`} no date, and ${none === 1 ? "is" : "are"} not drawn.`,
+    );
   const have = new Set(all.map((p) => p.at));
   const gaps = regular.filter((t) => !have.has(t)).map((t) => label(unit, t));
   if (gaps.length) out.notes.push(`There are no rows for ${list(gaps)}.`);
@@ -146,7 +205,9 @@ function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number
   if (open) {
     out.partial = label(unit, last);
     out.notes.push(
-      unfinished(unit, last, { now: to.now }) ? `${out.partial} is not over yet.` : `${out.partial} is not complete: its data ends on ${label("day", to.data! - (to.data! % 86_400_000))}.`,
+      unfinished(unit, last, { now: to.now })
+        ? `${out.partial} is not over yet.`
+        : `${out.partial} is not complete: its data ends on ${label("day", to.data! - (to.data! % 86_400_000))}.`,
     );
   }
   const series = out.series.length ? out.series : [undefined];
@@ -161,16 +222,24 @@ function byPeriod(all: Point[], unit: Unit, regular: number[], to: { now: number
     regular.forEach((t, k) => {
       const l = out.domain[k]!;
       const here = mine.get(t);
-      for (const p of here ?? []) out.marks.push({ ...mark(p, l, l), ...(open && t === last ? { p: 1 as const } : {}) });
+      for (const p of here ?? [])
+        out.marks.push({ ...mark(p, l, l), ...(open && t === last ? { p: 1 as const } : {}) });
       if (!here) out.marks.push({ i: 0, x: l, l, y: null, v: "no value", ...(s !== undefined ? { s } : {}) });
     });
   }
 }
 
-function continuous(all: Point[], at: (p: Point) => number | null, l: (p: Point) => string, out: Marks, axis: Axis): void {
+function continuous(
+  all: Point[],
+  at: (p: Point) => number | null,
+  l: (p: Point) => string,
+  out: Marks,
+  axis: Axis,
+): void {
   out.axis = axis;
   const known = all.filter((p) => at(p) !== null);
-  if (known.length < all.length) out.notes.push(`${all.length - known.length} without a place on the axis are not drawn.`);
+  if (known.length < all.length)
+    out.notes.push(`${all.length - known.length} without a place on the axis are not drawn.`);
   known.sort((a, b) => at(a)! - at(b)!);
   out.marks = known.map((p) => mark(p, at(p)!, l(p)));
 }
@@ -180,21 +249,31 @@ const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep
 
 /** The order that names have by themselves, where they have one. */
 export function ordinal(names: readonly Cell[]): ((v: Cell) => number) | "given" | undefined {
-  if (names.length > 1 && names.every((v) => v === null || (typeof v !== "boolean" && numberOf(v) !== null))) return (v) => numberOf(v) ?? Infinity;
-  const word = (v: Cell) => String(v ?? "").trim().toLowerCase();
+  if (names.length > 1 && names.every((v) => v === null || (typeof v !== "boolean" && numberOf(v) !== null)))
+    return (v) => numberOf(v) ?? Infinity;
+  const word = (v: Cell) =>
+    String(v ?? "")
+      .trim()
+      .toLowerCase();
   for (const known of [weekdays, monthNames]) {
-    const place = (v: Cell) => known.findIndex((k) => word(v) === k || (word(v).startsWith(k) && /^[a-z]{3,9}$/.test(word(v))));
-    if (names.length > 1 && names.every((v) => v === null || place(v) >= 0)) return (v) => (v === null ? Infinity : place(v));
+    const place = (v: Cell) =>
+      known.findIndex((k) => word(v) === k || (word(v).startsWith(k) && /^[a-z]{3,9}$/.test(word(v))));
+    if (names.length > 1 && names.every((v) => v === null || place(v) >= 0))
+      return (v) => (v === null ? Infinity : place(v));
   }
   // Ranges (0–10, 100+, under 5) and steps (Q1, H2, XS … XXL) come as they should be read.
   const range = /^(?:[<>≤≥]=?\s*|under\s+|over\s+|up to\s+)?[$€£]?[\d.,]+[km]?\s*(?:[-–—]|to|\+|and|or|$|<)/i;
-  if (names.every((v) => range.test(word(v)) || /^(q[1-4]|h[12])$/.test(word(v)) || /^(x{0,3}s|m|x{0,3}l)$/.test(word(v)))) return "given";
+  if (
+    names.every((v) => range.test(word(v)) || /^(q[1-4]|h[12])$/.test(word(v)) || /^(x{0,3}s|m|x{0,3}l)$/.test(word(v)))
+  )
+    return "given";
   return undefined;
 }
 
 /** Names by their value, the largest first; beyond twelve they are put together. */
 function byName(all: Point[], plan: Plan, out: Marks): void {
-  const total = new Map<Cell, number>(), of = new Map<Cell, Point[]>();
+  const total = new Map<Cell, number>(),
+    of = new Map<Cell, Point[]>();
   for (const p of all) {
     total.set(p.x, (total.get(p.x) ?? 0) + (p.y ?? 0));
     const there = of.get(p.x);
@@ -207,13 +286,17 @@ function byName(all: Point[], plan: Plan, out: Marks): void {
   const value = (v: Cell) => (known.has(v) ? total.get(v)! : -Infinity);
   if (plan.sort === "x" || plan.sort === "-x") {
     const sign = plan.sort === "x" ? 1 : -1;
-    names.sort((a, b) => sign * (order && order !== "given" ? order(a) - order(b) : nameOf(a).localeCompare(nameOf(b))));
+    names.sort(
+      (a, b) => sign * (order && order !== "given" ? order(a) - order(b) : nameOf(a).localeCompare(nameOf(b))),
+    );
   } else if (plan.sort === "y") names.sort((a, b) => value(a) - value(b));
   else if (plan.sort === "-y" || !order) names.sort((a, b) => value(b) - value(a));
   else if (order !== "given") names.sort((a, b) => order(a) - order(b));
   let rest: Cell[] = [];
   if (names.length > mostBars && !(order && plan.sort !== "-y")) {
-    const largest = new Set([...names].sort((a, b) => Math.abs(total.get(b)!) - Math.abs(total.get(a)!)).slice(0, mostBars));
+    const largest = new Set(
+      [...names].sort((a, b) => Math.abs(total.get(b)!) - Math.abs(total.get(a)!)).slice(0, mostBars),
+    );
     rest = names.filter((n) => !largest.has(n));
     names = names.filter((n) => largest.has(n));
   }
@@ -242,8 +325,13 @@ function byName(all: Point[], plan: Plan, out: Marks): void {
     others.push({ ...mark({ ...mine[0]!, y: sum, raw: sum }, other, other), o: 1 });
   }
   if (others.some((m) => dwarfs(m.y, most))) {
-    const sum = others.length === 1 ? ` The other ${written(rest.length, { numeric: true, grouped: true, decimals: 0 })} together: ${others[0]!.v}.` : "";
-    out.notes.push(`The ${mostBars} largest of ${written(total.size, { numeric: true, grouped: true, decimals: 0 })} are shown; the table has them all.${sum}`);
+    const sum =
+      others.length === 1
+        ? ` The other ${written(rest.length, { numeric: true, grouped: true, decimals: 0 })} together: ${others[0]!.v}.`
+        : "";
+    out.notes.push(
+      `The ${mostBars} largest of ${written(total.size, { numeric: true, grouped: true, decimals: 0 })} are shown; the table has them all.${sum}`,
+    );
     return;
   }
   out.domain.push(other);

@@ -27,10 +27,17 @@ export const mostSeries = 8;
 const column = (d: Data, j: number): Cell[] => d.rows.map((r) => r[j] ?? null);
 
 function roles(d: Data) {
-  const time: number[] = [], measures: number[] = [], names: number[] = [];
+  const time: number[] = [],
+    measures: number[] = [],
+    names: number[] = [];
   d.columns.forEach((c, j) => {
     if (d.rows.length > 0 && periods(c, column(d, j))) time.push(j);
-    else if (isNumeric(c) || (!c.kind && d.rows.some((r) => numberOf(r[j]) !== null) && d.rows.every((r) => r[j] === null || numberOf(r[j]) !== null))) {
+    else if (
+      isNumeric(c) ||
+      (!c.kind &&
+        d.rows.some((r) => numberOf(r[j]) !== null) &&
+        d.rows.every((r) => r[j] === null || numberOf(r[j]) !== null))
+    ) {
       (namesThings(c) ? names : measures).push(j);
     } else if (c.kind !== "blob" && c.kind !== "json") names.push(j);
   });
@@ -43,7 +50,11 @@ export const measuresOf = (d: Data): number[] => roles(d).measures;
 /** What the figures of a single row are of: its other columns. */
 export function labelOf(d: Data): string {
   const { time, names } = roles(d);
-  return [...names, ...time].map((j) => d.rows[0]?.[j] ?? null).filter((v) => v !== null && v !== "").join(" · ").slice(0, 200);
+  return [...names, ...time]
+    .map((j) => d.rows[0]?.[j] ?? null)
+    .filter((v) => v !== null && v !== "")
+    .join(" · ")
+    .slice(0, 200);
 }
 
 let codes: Set<string> | undefined;
@@ -83,7 +94,8 @@ function together(d: Data, measures: number[]): number[] {
 function suggest(d: Data): Plan {
   const { time, measures, names } = roles(d);
   if (!d.rows.length || !measures.length) return { type: "none", y: [] };
-  if (d.rows.length === 1) return measures.length <= 4 ? { type: "number", y: measures } : { type: "none", y: measures };
+  if (d.rows.length === 1)
+    return measures.length <= 4 ? { type: "number", y: measures } : { type: "none", y: measures };
   if (time.length) {
     const x = time[0]!;
     const series = names.find((j) => distinct(d, j) > 1 && distinct(d, j) <= 3 * mostSeries);
@@ -93,7 +105,9 @@ function suggest(d: Data): Plan {
       : { type, x, y: measures.slice(0, 1), series };
   }
   if (names.length) {
-    const x = names.find((j) => distinct(d, j) === d.rows.length && !namesThings(d.columns[j]!)) ?? names.find((j) => distinct(d, j) === d.rows.length);
+    const x =
+      names.find((j) => distinct(d, j) === d.rows.length && !namesThings(d.columns[j]!)) ??
+      names.find((j) => distinct(d, j) === d.rows.length);
     if (x !== undefined || names.length === 1) return { type: "bar", x: x ?? names[0]!, y: together(d, measures) };
     const [a, b] = [...names].sort((i, j) => distinct(d, j) - distinct(d, i));
     return { type: "bar", x: a!, y: measures.slice(0, 1), series: b! };
@@ -106,7 +120,8 @@ function suggest(d: Data): Plan {
 export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
   const bare = suggest(d);
   const at = (name?: string) => (name === undefined ? -1 : d.columns.findIndex((c) => c.name === name));
-  const x = at(spec?.x), series = at(spec?.series);
+  const x = at(spec?.x),
+    series = at(spec?.series);
   const y = (spec?.y ?? []).map(at).filter((j) => j >= 0);
   let plan: Plan = bare;
   // A spec whose columns a new version of the result lacks says nothing.
@@ -126,8 +141,16 @@ export function pick(d: Data, spec?: ChartSpec, type?: Type): Plan {
 /** Whether sums of a column's values mean something: they do not for averages,
  *  shares, or numbers of distinct things. */
 export function additive(c: Column, sql = ""): boolean {
-  if (/(^|_|\b)(avg|average|mean|median|rate|ratio|share|percent|percentage|pct|min|max|growth|change|rank|per|price|age|score|rating|distinct|unique)(_|\b|$)/i.test(c.name)) return false;
+  if (
+    /(^|_|\b)(avg|average|mean|median|rate|ratio|share|percent|percentage|pct|min|max|growth|change|rank|per|price|age|score|rating|distinct|unique)(_|\b|$)/i.test(
+      c.name,
+    )
+  )
+    return false;
   const name = c.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const made = new RegExp(`\\b(avg|median|min|max|stddev\\w*|quantile\\w*|percentile\\w*)\\s*\\([^()]*\\)\\s*(?:as\\s+)?["\`]?${name}["\`]?(?![\\w])|count\\s*\\(\\s*distinct[^()]*\\)\\s*(?:as\\s+)?["\`]?${name}["\`]?(?![\\w])`, "i");
+  const made = new RegExp(
+    `\\b(avg|median|min|max|stddev\\w*|quantile\\w*|percentile\\w*)\\s*\\([^()]*\\)\\s*(?:as\\s+)?["\`]?${name}["\`]?(?![\\w])|count\\s*\\(\\s*distinct[^()]*\\)\\s*(?:as\\s+)?["\`]?${name}["\`]?(?![\\w])`,
+    "i",
+  );
   return !made.test(sql);
 }

@@ -9,7 +9,11 @@ export function dateColumn(sql: string, schema: Schema): { table: string; column
   const words = new Set([...sql.toLowerCase().matchAll(/[\p{L}_][\p{L}\p{N}_]*/gu)].map((m) => m[0]));
   const found = schema.tables
     .filter((t) => words.has(t.name.split(".").at(-1)!.toLowerCase()))
-    .flatMap((t) => t.columns.filter((c) => /date|time/i.test(c.type) && words.has(c.name.toLowerCase())).map((c) => ({ table: t.name, column: c.name })));
+    .flatMap((t) =>
+      t.columns
+        .filter((c) => /date|time/i.test(c.type) && words.has(c.name.toLowerCase()))
+        .map((c) => ({ table: t.name, column: c.name })),
+    );
   return found.length === 1 ? found[0] : undefined;
 }
 
@@ -21,7 +25,8 @@ export function useThrough(r: ShownResult, wanted: boolean): { at?: number; know
     const found = dateColumn(r.sql!, await api.schema(r.source!));
     if (!found) return {};
     const { max } = await api.distribution(r.source!, found.table, found.column);
-    const at = typeof max === "string" ? Date.parse(max.length > 10 ? `${max.replace(" ", "T").replace(/Z$/, "")}Z` : max) : NaN;
+    const at =
+      typeof max === "string" ? Date.parse(max.length > 10 ? `${max.replace(" ", "T").replace(/Z$/, "")}Z` : max) : NaN;
     return { at: Number.isNaN(at) ? undefined : at };
   });
   return { at: data?.at, known: !ask || data !== undefined || error !== undefined };

@@ -127,7 +127,8 @@ export function label(unit: Unit, t: number): string {
     case "month":
       return `${months[d.getUTCMonth()]} ${year}`;
     case "moment":
-      if (t % day !== 0) return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${year}, ${d.toISOString().slice(11, 16)}`;
+      if (t % day !== 0)
+        return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${year}, ${d.toISOString().slice(11, 16)}`;
       return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${year}`;
     default:
       return `${d.getUTCDate()} ${months[d.getUTCMonth()]} ${year}`;

@@ -25,7 +25,10 @@ async function view(spec: object): Promise<View> {
 
 /** Draws into an element. The caller finalizes the view. */
 export async function draw(spec: object, into: HTMLElement, marks: number, tooltip: TooltipHandler): Promise<View> {
-  const v = (await view(spec)).renderer(marks > mostElements ? "canvas" : "svg").tooltip(tooltip).hover();
+  const v = (await view(spec))
+    .renderer(marks > mostElements ? "canvas" : "svg")
+    .tooltip(tooltip)
+    .hover();
   await pause();
   v.initialize(into);
   await pause();

@@ -32,8 +32,10 @@ export default function CallCard({ part, conversation }: CallCardProps) {
       </>
     );
   }
-  if (part.name === "Grep" && part.content !== undefined) return <Matches content={part.content} conversation={conversation} />;
-  if (part.content === undefined) return <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} asked />;
+  if (part.name === "Grep" && part.content !== undefined)
+    return <Matches content={part.content} conversation={conversation} />;
+  if (part.content === undefined)
+    return <Preview call={part.key} name={part.name} input={part.input} conversation={conversation} asked />;
   return <Raw part={part} />;
 }
 
@@ -45,7 +47,9 @@ function Failed({ part }: { part: ToolPart }) {
       </p>
     );
   }
-  return part.content ? <p className="rounded-md bg-bad-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap text-bad">{part.content.trim()}</p> : null;
+  return part.content ? (
+    <p className="rounded-md bg-bad-soft px-3 py-2 wrap-anywhere whitespace-pre-wrap text-bad">{part.content.trim()}</p>
+  ) : null;
 }
 
 /** A path that opens the file beside the thread. */
@@ -93,9 +97,18 @@ function Changed({ file, conversation }: { file: FileDetail; conversation: strin
       </div>
       {!file.op && <p className="text-ink-quiet">It already had this content; nothing changed.</p>}
       {file.op && (hunks.length > 0 || cut) && (
-        <Diff hunks={hunks} cut={cut} label={`Changes of ${file.path}`} after={after ? () => api.workspaceText(conversation, file.path, after) : undefined} />
+        <Diff
+          hunks={hunks}
+          cut={cut}
+          label={`Changes of ${file.path}`}
+          after={after ? () => api.workspaceText(conversation, file.path, after) : undefined}
+        />
       )}
-      {file.op && !hunks.length && !cut && <p className="text-ink-quiet">{file.size ? `${bytes(file.size)}; there is no diff of binary and very large files.` : "The file is empty."}</p>}
+      {file.op && !hunks.length && !cut && (
+        <p className="text-ink-quiet">
+          {file.size ? `${bytes(file.size)}; there is no diff of binary and very large files.` : "The file is empty."}
+        </p>
+      )}
     </div>
   );
 }
@@ -122,8 +135,12 @@ function Command({ command: c, conversation }: { command: CommandDetail; convers
           {words.join(" · ")}
         </p>
       </div>
-      {c.changes?.map((f) => <Changed key={f.path} file={f} conversation={conversation} />)}
-      {c.more_changes ? <p className="text-ink-quiet">And {plural(c.more_changes, "more file")}: see the files of the workspace.</p> : null}
+      {c.changes?.map((f) => (
+        <Changed key={f.path} file={f} conversation={conversation} />
+      ))}
+      {c.more_changes ? (
+        <p className="text-ink-quiet">And {plural(c.more_changes, "more file")}: see the files of the workspace.</p>
+      ) : null}
     </div>
   );
 }
@@ -143,7 +160,9 @@ function Found({ list, conversation }: { list: ListDetail; conversation: string 
           <span className="tabular shrink-0 text-xs text-ink-quiet">{bytes(f.size)}</span>
         </li>
       ))}
-      {files.length > mostListed && <li className="text-xs text-ink-quiet">and {plural(files.length - mostListed, "more file")}</li>}
+      {files.length > mostListed && (
+        <li className="text-xs text-ink-quiet">and {plural(files.length - mostListed, "more file")}</li>
+      )}
     </ul>
   );
 }
@@ -179,7 +198,13 @@ export function readLines(content: string): { lines: { number: number; text: str
 
 const mostLines = 400;
 
-function Numbered({ lines, label }: { lines: readonly { number: number; text: string; hit?: boolean }[]; label: string }) {
+function Numbered({
+  lines,
+  label,
+}: {
+  lines: readonly { number: number; text: string; hit?: boolean }[];
+  label: string;
+}) {
   return (
     <div className="diff bounded" tabIndex={0} role="region" aria-label={label}>
       <table>
@@ -192,7 +217,9 @@ function Numbered({ lines, label }: { lines: readonly { number: number; text: st
           ))}
         </tbody>
       </table>
-      {lines.length > mostLines && <p className="more">and {plural(lines.length - mostLines, "more line")}: open the file to see them.</p>}
+      {lines.length > mostLines && (
+        <p className="more">and {plural(lines.length - mostLines, "more line")}: open the file to see them.</p>
+      )}
     </div>
   );
 }
@@ -238,7 +265,8 @@ export function matches(content: string): { files: Match[]; note: string } {
     const near = /^(.+?)-(\d+)-(.*)$/.exec(line);
     const counted = /^(.+):(\d+)$/.exec(line);
     if (/^\(.*\)$/.test(line) || /^Nothing matches /.test(line)) notes.push(line.replace(/^\((.*)\)$/, "$1"));
-    else if (near && files.has(near[1]!) && !hit) file(near[1]!).lines.push({ number: Number(near[2]), text: near[3]! });
+    else if (near && files.has(near[1]!) && !hit)
+      file(near[1]!).lines.push({ number: Number(near[2]), text: near[3]! });
     else if (hit) file(hit[1]!).lines.push({ number: Number(hit[2]), text: hit[3]!, hit: true });
     else if (near && !/\s/.test(near[1]!)) file(near[1]!).lines.push({ number: Number(near[2]), text: near[3]! });
     else if (counted) file(counted[1]!).count = Number(counted[2]);

@@ -14,7 +14,9 @@ import "./coder.css";
 /** The files of the conversation's workspace: what was changed, all of them, and one
  *  of them with its history. */
 export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
-  const done = useLog(log, (c) => c.turns.reduce((n, t) => n + t.parts.filter((p) => p.kind === "tool" && p.content !== undefined).length, 0));
+  const done = useLog(log, (c) =>
+    c.turns.reduce((n, t) => n + t.parts.filter((p) => p.kind === "tool" && p.content !== undefined).length, 0),
+  );
   const { data, error, loading, reload } = useLoad(`workspace:${log.id}`, () => api.workspace(log.id));
   const known = useRef(data !== undefined);
   useEffect(() => {
@@ -35,19 +37,45 @@ export default function CoderPane({ log, at, onAt }: CoderPaneProps) {
     );
   }
   const spot = spotOf(at);
-  if (spot) return <FileView key={spot.path} log={log} spot={spot} files={data.files} changes={data.changes} onAt={onAt} reload={reload} />;
+  if (spot)
+    return (
+      <FileView
+        key={spot.path}
+        log={log}
+        spot={spot}
+        files={data.files}
+        changes={data.changes}
+        onAt={onAt}
+        reload={reload}
+      />
+    );
   return <Overview files={data.files} changes={data.changes} onAt={onAt} />;
 }
 
 const searchable = 12;
 
-function Overview({ files, changes, onAt }: { files: readonly WorkspaceFile[]; changes: readonly WorkspaceChange[]; onAt: CoderPaneProps["onAt"] }) {
+function Overview({
+  files,
+  changes,
+  onAt,
+}: {
+  files: readonly WorkspaceFile[];
+  changes: readonly WorkspaceChange[];
+  onAt: CoderPaneProps["onAt"];
+}) {
   const [query, setQuery] = useState("");
   const own = useMemo(() => touched(changes), [changes]);
   const words = query.trim().toLowerCase();
-  const found = useMemo(() => tree(words ? files.filter((f) => f.path.toLowerCase().includes(words)) : files), [files, words]);
+  const found = useMemo(
+    () => tree(words ? files.filter((f) => f.path.toLowerCase().includes(words)) : files),
+    [files, words],
+  );
   if (!files.length && !own.length) {
-    return <p className="p-4 text-sm text-ink-quiet">There are no files yet. The workspace is made when the assistant first uses it.</p>;
+    return (
+      <p className="p-4 text-sm text-ink-quiet">
+        There are no files yet. The workspace is made when the assistant first uses it.
+      </p>
+    );
   }
   return (
     <div className="scroll min-h-0 flex-1 space-y-6 px-2 py-4">
@@ -75,10 +103,19 @@ function Overview({ files, changes, onAt }: { files: readonly WorkspaceFile[]; c
           </span>
         </div>
         {files.length > searchable && (
-          <input type="search" aria-label="Find a file" placeholder="Find a file" value={query} onChange={(e) => setQuery(e.target.value)} className="mx-2 mb-1 h-8 rounded-md border bg-surface px-2 text-sm" />
+          <input
+            type="search"
+            aria-label="Find a file"
+            placeholder="Find a file"
+            value={query}
+            onChange={(e) => setQuery(e.target.value)}
+            className="mx-2 mb-1 h-8 rounded-md border bg-surface px-2 text-sm"
+          />
         )}
         <Contents folder={found} deep={0} open={words !== "" || files.length <= 200} onOpen={onAt} />
-        {words && !found.files.length && !found.folders.length && <p className="px-2 text-sm text-ink-quiet">No file has this in its name.</p>}
+        {words && !found.files.length && !found.folders.length && (
+          <p className="px-2 text-sm text-ink-quiet">No file has this in its name.</p>
+        )}
       </section>
     </div>
   );
@@ -90,9 +127,21 @@ function ChangedFile({ file, onOpen }: { file: Touched; onOpen: () => void }) {
   return (
     <li>
       <button type="button" onClick={onOpen} className={row}>
-        <Icon name={file.state === "deleted" ? "trash" : file.state === "new" ? "plus" : "edit"} small className="text-ink-quiet" />
-        <span className={`min-w-0 truncate font-mono text-xs ${file.state === "deleted" ? "line-through" : ""}`}>{file.path}</span>
-        <span className="shrink-0 text-xs text-ink-quiet">{file.state === "changed" ? (file.times > 1 ? plural(file.times, "change") : maker(file.last).toLowerCase()) : file.state}</span>
+        <Icon
+          name={file.state === "deleted" ? "trash" : file.state === "new" ? "plus" : "edit"}
+          small
+          className="text-ink-quiet"
+        />
+        <span className={`min-w-0 truncate font-mono text-xs ${file.state === "deleted" ? "line-through" : ""}`}>
+          {file.path}
+        </span>
+        <span className="shrink-0 text-xs text-ink-quiet">
+          {file.state === "changed"
+            ? file.times > 1
+              ? plural(file.times, "change")
+              : maker(file.last).toLowerCase()
+            : file.state}
+        </span>
         <span className="flex-1" />
         <Counts added={file.added} removed={file.removed} />
         <span className="tabular shrink-0 text-xs text-ink-quiet">{clock(file.last.time)}</span>
@@ -101,7 +150,17 @@ function ChangedFile({ file, onOpen }: { file: Touched; onOpen: () => void }) {
   );
 }
 
-function Contents({ folder, deep, open, onOpen }: { folder: Folder<WorkspaceFile>; deep: number; open: boolean; onOpen: (path: string) => void }) {
+function Contents({
+  folder,
+  deep,
+  open,
+  onOpen,
+}: {
+  folder: Folder<WorkspaceFile>;
+  deep: number;
+  open: boolean;
+  onOpen: (path: string) => void;
+}) {
   return (
     <ul className={deep ? "ml-3.5 border-l pl-1.5" : ""}>
       {folder.folders.map((f) => (
@@ -111,7 +170,9 @@ function Contents({ folder, deep, open, onOpen }: { folder: Folder<WorkspaceFile
         <li key={f.path}>
           <button type="button" onClick={() => onOpen(f.path)} className={row}>
             <Icon name="file" small className="text-ink-quiet" />
-            <span className="min-w-0 flex-1 truncate font-mono text-xs">{f.path.slice(f.path.lastIndexOf("/") + 1)}</span>
+            <span className="min-w-0 flex-1 truncate font-mono text-xs">
+              {f.path.slice(f.path.lastIndexOf("/") + 1)}
+            </span>
             <span className="tabular shrink-0 text-xs text-ink-quiet">{bytes(f.size)}</span>
           </button>
         </li>
@@ -120,7 +181,17 @@ function Contents({ folder, deep, open, onOpen }: { folder: Folder<WorkspaceFile
   );
 }
 
-function FolderRow({ folder, deep, open: all, onOpen }: { folder: Folder<WorkspaceFile>; deep: number; open: boolean; onOpen: (path: string) => void }) {
+function FolderRow({
+  folder,
+  deep,
+  open: all,
+  onOpen,
+}: {
+  folder: Folder<WorkspaceFile>;
+  deep: number;
+  open: boolean;
+  onOpen: (path: string) => void;
+}) {
   const [own, setOwn] = useState<boolean>();
   const open = own ?? all;
   return (

@@ -33,7 +33,10 @@ export function Diff({ hunks, label, after, cut, tall }: Props) {
       // It stays folded: the contents are not kept.
     }
   };
-  if (!hunks.length) return <p className="text-sm text-ink-quiet">{cut ? "The diff is too long to be shown." : "No line is different."}</p>;
+  if (!hunks.length)
+    return (
+      <p className="text-sm text-ink-quiet">{cut ? "The diff is too long to be shown." : "No line is different."}</p>
+    );
   return (
     <div tabIndex={0} role="region" aria-label={label} className={`diff ${tall ? "" : "bounded"}`}>
       <table>
@@ -91,7 +94,10 @@ function unchanged(text: readonly string[], from: number, to: number, next: read
 function Rows({ lines }: { lines: readonly Line[] }) {
   const other = useMemo(() => pairs(lines), [lines]);
   return lines.map((l, i) => (
-    <tr key={i} className={l.sign === "+" ? "added" : l.sign === "-" ? "removed" : l.sign === "\\" ? "note" : undefined}>
+    <tr
+      key={i}
+      className={l.sign === "+" ? "added" : l.sign === "-" ? "removed" : l.sign === "\\" ? "note" : undefined}
+    >
       <td className="number">{l.old}</td>
       <td className="number">{l.new}</td>
       <td className="sign">

@@ -34,13 +34,26 @@ export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
   return (
     <>
       <div className="flex min-w-0 shrink-0 items-center gap-1 border-b py-1.5 pr-2 pl-1">
-        <IconButton icon="chevron" small label="All files" className="[&>svg]:rotate-180" onClick={() => onAt(undefined)} />
+        <IconButton
+          icon="chevron"
+          small
+          label="All files"
+          className="[&>svg]:rotate-180"
+          onClick={() => onAt(undefined)}
+        />
         <h3 className="min-w-0 truncate font-mono text-xs font-semibold" title={path}>
           {path}
         </h3>
         <span className="tabular shrink-0 pl-1 text-xs text-ink-quiet">{file ? bytes(file.size) : "deleted"}</span>
         <span className="flex-1" />
-        {file && <IconButton icon="download" small label={`Download ${path}`} onClick={() => download(api.workspaceFileUrl(log.id, path))} />}
+        {file && (
+          <IconButton
+            icon="download"
+            small
+            label={`Download ${path}`}
+            onClick={() => download(api.workspaceFileUrl(log.id, path))}
+          />
+        )}
       </div>
       <div className="shrink-0 px-3 py-1.5">
         <Tabs
@@ -54,8 +67,24 @@ export function FileView({ log, spot, files, changes, onAt, reload }: Props) {
           onChange={(t) => onAt(t === "content" ? path : addressOf({ path, seq: spot.seq ?? 0 }))}
         />
       </div>
-      <div role="tabpanel" id="coder-file-panel" aria-labelledby={`coder-file-${now}`} className="flex min-h-0 flex-1 flex-col">
-        {now === "content" && file ? <Content log={log} file={file} /> : <Versions log={log} path={path} versions={versions} exists={file !== undefined} open={spot.seq} reload={reload} />}
+      <div
+        role="tabpanel"
+        id="coder-file-panel"
+        aria-labelledby={`coder-file-${now}`}
+        className="flex min-h-0 flex-1 flex-col"
+      >
+        {now === "content" && file ? (
+          <Content log={log} file={file} />
+        ) : (
+          <Versions
+            log={log}
+            path={path}
+            versions={versions}
+            exists={file !== undefined}
+            open={spot.seq}
+            reload={reload}
+          />
+        )}
       </div>
     </>
   );
@@ -66,8 +95,17 @@ const mostShown = 4_000_000; // bytes
 
 function Content({ log, file }: { log: Log; file: WorkspaceFile }) {
   const large = file.size > mostShown;
-  const { data, error } = useLoad(large ? "" : `workspace-file:${log.id}:${file.changed}:${file.size}:${file.path}`, () => api.workspaceContent(log.id, file.path));
-  const words = large ? `${bytes(file.size)} are too much to be shown here. Download the file to see it.` : data?.binary ? "This is not a text. Download the file to open it." : data?.text === "" ? "The file is empty." : "";
+  const { data, error } = useLoad(
+    large ? "" : `workspace-file:${log.id}:${file.changed}:${file.size}:${file.path}`,
+    () => api.workspaceContent(log.id, file.path),
+  );
+  const words = large
+    ? `${bytes(file.size)} are too much to be shown here. Download the file to see it.`
+    : data?.binary
+      ? "This is not a text. Download the file to open it."
+      : data?.text === ""
+        ? "The file is empty."
+        : "";
   if (error) {
     return (
       <p role="alert" className="p-4 text-sm text-bad">
@@ -88,7 +126,10 @@ function Lines({ text, label }: { text: string; label: string }) {
   const height = useMemo(() => rem(1.125), []);
   const seen = useVisible(scroller, lines.length, (i) => i * height);
   const { from, to } = lines.length <= mostDrawn ? { from: 0, to: lines.length } : seen;
-  const widest = useMemo(() => lines.reduce((n, l) => Math.max(n, l.length + 3 * (l.split("\t").length - 1)), 0), [lines]);
+  const widest = useMemo(
+    () => lines.reduce((n, l) => Math.max(n, l.length + 3 * (l.split("\t").length - 1)), 0),
+    [lines],
+  );
   const digits = String(lines.length).length;
   return (
     <div ref={scroller} tabIndex={0} role="region" aria-label={label} className="lines min-h-0 flex-1 border-t">
@@ -135,7 +176,14 @@ function Versions({ log, path, versions, exists, open, reload }: VersionsProps) 
   if (!versions.length) return <p className="p-4 text-sm text-ink-quiet">Nothing is known of this file's history.</p>;
   return (
     <div ref={top} tabIndex={-1} className="scroll min-h-0 flex-1 border-t px-3 py-3 outline-none">
-      <p role="status" className={said.words ? `mb-3 rounded-md px-3 py-2 text-sm ${said.bad ? "bg-bad-soft text-bad" : "bg-good-soft text-good"}` : "sr-only"}>
+      <p
+        role="status"
+        className={
+          said.words
+            ? `mb-3 rounded-md px-3 py-2 text-sm ${said.bad ? "bg-bad-soft text-bad" : "bg-good-soft text-good"}`
+            : "sr-only"
+        }
+      >
         {said.words}
       </p>
       <ol className="space-y-2" aria-label="Versions, the newest first">
@@ -151,7 +199,11 @@ function Versions({ log, path, versions, exists, open, reload }: VersionsProps) 
               onRevert={
                 c === last
                   ? c.before || c.op === "create"
-                    ? () => void revert(c.before, c.before ? `Undone: ${path} is as it was before.` : `${path} was removed.`)
+                    ? () =>
+                        void revert(
+                          c.before,
+                          c.before ? `Undone: ${path} is as it was before.` : `${path} was removed.`,
+                        )
                     : undefined
                   : c.after && (!exists || c.after !== last?.after)
                     ? () => void revert(c.after, `${path} is version ${i + 1} again.`)
@@ -178,11 +230,20 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
   const [open, setOpen] = useState(first);
   const { hunks, cut } = useMemo(() => parse(c.diff ?? ""), [c.diff]);
   const { added, removed } = useMemo(() => counts(hunks), [hunks]);
-  const inThread = useLog(log, (s) => c.call_id !== undefined && s.turns.some((t) => t.parts.some((p) => p.kind === "tool" && p.key === c.call_id)));
+  const inThread = useLog(
+    log,
+    (s) =>
+      c.call_id !== undefined && s.turns.some((t) => t.parts.some((p) => p.kind === "tool" && p.key === c.call_id)),
+  );
   const { after } = c;
   return (
     <li className="rounded-md border bg-surface">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full min-w-0 items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover">
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        className="flex min-h-9 w-full min-w-0 items-center gap-2 rounded-md px-3 py-1.5 text-left text-sm hover:bg-hover"
+      >
         <span className="tabular shrink-0 text-ink-quiet">v{number}</span>
         <span className="min-w-0 truncate font-medium">{maker(c)}</span>
         {newest && <span className="shrink-0 text-xs text-ink-quiet">newest</span>}
@@ -191,14 +252,28 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
         <span className="tabular shrink-0 text-xs text-ink-quiet" title={new Date(c.time).toLocaleString("en-GB")}>
           {clock(c.time)}
         </span>
-        <Icon name="chevron" small className={`shrink-0 text-ink-quiet transition-transform ${open ? "rotate-90" : ""}`} />
+        <Icon
+          name="chevron"
+          small
+          className={`shrink-0 text-ink-quiet transition-transform ${open ? "rotate-90" : ""}`}
+        />
       </button>
       {open && (
         <div className="space-y-2 border-t px-3 py-2">
           {hunks.length > 0 || cut ? (
-            <Diff hunks={hunks} cut={cut} tall label={`Version ${number}`} after={after && c.kept ? () => api.workspaceText(log.id, c.path, after) : undefined} />
+            <Diff
+              hunks={hunks}
+              cut={cut}
+              tall
+              label={`Version ${number}`}
+              after={after && c.kept ? () => api.workspaceText(log.id, c.path, after) : undefined}
+            />
           ) : (
-            <p className="text-sm text-ink-quiet">{c.op === "delete" ? "There is no diff." : `${bytes(c.size)}; there is no diff of binary, empty and very large files.`}</p>
+            <p className="text-sm text-ink-quiet">
+              {c.op === "delete"
+                ? "There is no diff."
+                : `${bytes(c.size)}; there is no diff of binary, empty and very large files.`}
+            </p>
           )}
           <div className="-mx-1.5 flex flex-wrap items-center gap-1">
             {inThread && (
@@ -207,13 +282,19 @@ function Version({ change: c, number, log, open: first, newest, onRevert }: Vers
               </Button>
             )}
             {c.kept && after && (
-              <Button look="quiet" icon="download" onClick={() => download(api.workspaceFileUrl(log.id, c.path, after))}>
+              <Button
+                look="quiet"
+                icon="download"
+                onClick={() => download(api.workspaceFileUrl(log.id, c.path, after))}
+              >
                 This version
               </Button>
             )}
             {onRevert && (
               <Button look="quiet" icon="retry" className="[&>svg]:-scale-x-100" onClick={onRevert}>
-                {newest ? { delete: "Bring the file back", create: "Remove the file", write: "Undo this change" }[c.op] : "Go back to this version"}
+                {newest
+                  ? { delete: "Bring the file back", create: "Remove the file", write: "Undo this change" }[c.op]
+                  : "Go back to this version"}
               </Button>
             )}
           </div>

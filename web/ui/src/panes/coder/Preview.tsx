@@ -44,7 +44,12 @@ export function Preview({ call, name, input, conversation, asked }: Props) {
       return null; // the line above says it all
     default:
       return (
-        <pre tabIndex={0} role="region" aria-label="Input" className="max-h-64 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap">
+        <pre
+          tabIndex={0}
+          role="region"
+          aria-label="Input"
+          className="max-h-64 overflow-auto rounded-md bg-sunken p-2 font-mono text-xs whitespace-pre-wrap"
+        >
           {JSON.stringify(input, null, 2)}
         </pre>
       );
@@ -59,40 +64,66 @@ async function current(conversation: string, path: string): Promise<string | nul
 
 function Change({ call, name, input, conversation, asked }: Props) {
   const path = relative(text(input, "file_path"));
-  const { data: now, loading, error } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => current(conversation, path));
-  const made = useMemo(() => plan(name, input, asked || loading ? undefined : (now ?? (error ? undefined : null))), [name, input, asked, loading, now, error]);
+  const {
+    data: now,
+    loading,
+    error,
+  } = useLoad(asked ? "" : `preview:${conversation}:${call}`, () => current(conversation, path));
+  const made = useMemo(
+    () => plan(name, input, asked || loading ? undefined : (now ?? (error ? undefined : null))),
+    [name, input, asked, loading, now, error],
+  );
   if (!asked && loading) return <p className="text-ink-quiet">Comparing with the file as it is.</p>;
   return (
     <div className="space-y-1.5">
       {made.words && <p className="text-sm text-ink-soft">{made.words}</p>}
-      {made.hunks.length > 0 && <Diff hunks={made.hunks} label={`What would change in ${path}`} after={made.after === undefined ? undefined : () => Promise.resolve(made.after!)} />}
+      {made.hunks.length > 0 && (
+        <Diff
+          hunks={made.hunks}
+          label={`What would change in ${path}`}
+          after={made.after === undefined ? undefined : () => Promise.resolve(made.after!)}
+        />
+      )}
     </div>
   );
 }
 
 /** A piece of a file and what replaces it: where it stands is not known. */
 function piece(old: string, next: string): Hunk[] {
-  return compare(old, next).map((h) => ({ ...h, lines: h.lines.filter((l) => l.sign !== "\\").map(({ sign, text }) => ({ sign, text })) }));
+  return compare(old, next).map((h) => ({
+    ...h,
+    lines: h.lines.filter((l) => l.sign !== "\\").map(({ sign, text }) => ({ sign, text })),
+  }));
 }
 
 /** The difference a call would make to a file as it is now; null: there is none yet,
  *  undefined: it is not known, and only what the call says can be shown. */
-export function plan(name: string, input: unknown, now: string | null | undefined): { hunks: Hunk[]; words: string; after?: string } {
+export function plan(
+  name: string,
+  input: unknown,
+  now: string | null | undefined,
+): { hunks: Hunk[]; words: string; after?: string } {
   if (name === "Write") {
     const content = text(input, "content");
     if (now === undefined) return { hunks: compare("", content), words: "The whole content it would have:" };
     const hunks = compare(now ?? "", content);
-    if (!hunks.length) return { hunks, words: now === null ? "An empty file would be made." : "The file has this content already." };
+    if (!hunks.length)
+      return { hunks, words: now === null ? "An empty file would be made." : "The file has this content already." };
     return { hunks, after: content, words: now === null ? `A new file, ${plural(counts(hunks).added, "line")}.` : "" };
   }
-  let old = text(input, "old_string"), next = text(input, "new_string");
+  let old = text(input, "old_string"),
+    next = text(input, "new_string");
   const all = (input as { replace_all?: unknown } | null)?.replace_all === true;
-  if (now === undefined) return { hunks: piece(old, next), words: `It replaces this${all ? ", wherever it stands" : ""}:` };
+  if (now === undefined)
+    return { hunks: piece(old, next), words: `It replaces this${all ? ", wherever it stands" : ""}:` };
   if (now === null) return { hunks: piece(old, next), words: "There is no such file, so this would fail." };
-  if (now.includes("\r\n") && !old.includes("\r")) [old, next] = [old.replaceAll("\n", "\r\n"), next.replaceAll("\n", "\r\n")];
+  if (now.includes("\r\n") && !old.includes("\r"))
+    [old, next] = [old.replaceAll("\n", "\r\n"), next.replaceAll("\n", "\r\n")];
   const places = old ? now.split(old).length - 1 : 0;
-  if (places === 0) return { hunks: piece(old, next), words: "This text is not in the file as it is now, so this would fail." };
-  if (places > 1 && !all) return { hunks: piece(old, next), words: `This text stands in the file ${places} times, so this would fail.` };
+  if (places === 0)
+    return { hunks: piece(old, next), words: "This text is not in the file as it is now, so this would fail." };
+  if (places > 1 && !all)
+    return { hunks: piece(old, next), words: `This text stands in the file ${places} times, so this would fail.` };
   const after = now.split(old).join(next); // not replaceAll: the replacement is no pattern
   return { hunks: compare(now, after), after, words: places > 1 ? `In ${plural(places, "place")}.` : "" };
 }

@@ -3,7 +3,10 @@ import { matches, readLines } from "./CallCard";
 import { plan } from "./Preview";
 import { subject } from "./detail";
 
-const shown = (p: ReturnType<typeof plan>) => p.hunks.flatMap((h) => h.lines.filter((l) => l.sign !== " ").map((l) => `${l.sign}${l.old ?? l.new ?? ""}:${l.text}`));
+const shown = (p: ReturnType<typeof plan>) =>
+  p.hunks.flatMap((h) =>
+    h.lines.filter((l) => l.sign !== " ").map((l) => `${l.sign}${l.old ?? l.new ?? ""}:${l.text}`),
+  );
 
 test("what an edit would make", () => {
   const input = { file_path: "/workspace/a.txt", old_string: "b", new_string: "$&B" };

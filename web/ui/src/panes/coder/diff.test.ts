@@ -46,7 +46,8 @@ describe("compare", () => {
     const random = (n: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
     const text = () => Array.from({ length: random(40) }, () => "abcd"[random(4)]).join("\n") + "\n";
     for (let i = 0; i < 300; i++) {
-      const a = text(), b = text();
+      const a = text(),
+        b = text();
       expect(patched(a, compare(a, b))).toBe(b);
     }
   });
@@ -64,7 +65,9 @@ describe("compare", () => {
 });
 
 test("parse reads numbers, signs and a diff that was cut", () => {
-  const { hunks, cut } = parse("--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@\n same\n-old\n+new\n+\n@@ -20 +21 @@\n-x\n+y\n\\ No newline at end of file\n… (the diff goes on)\n");
+  const { hunks, cut } = parse(
+    "--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@\n same\n-old\n+new\n+\n@@ -20 +21 @@\n-x\n+y\n\\ No newline at end of file\n… (the diff goes on)\n",
+  );
   expect(cut).toBe(true);
   expect(hunks[0]!.lines).toEqual([
     { sign: " ", text: "same", old: 3, new: 3 },

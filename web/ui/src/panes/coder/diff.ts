@@ -44,7 +44,8 @@ function numbered(oldStart: number, newStart: number, lines: Iterable<{ sign: Si
 const signs = new Set([" ", "+", "-", "\\"]);
 const signOf = (line: string) => ({ sign: (signs.has(line[0] ?? "") ? line[0] : " ") as Sign, text: line.slice(1) });
 
-export const fromServer = (hunks: readonly ServerHunk[]): Hunk[] => hunks.map((h) => numbered(h.old_start, h.new_start, h.lines.map(signOf)));
+export const fromServer = (hunks: readonly ServerHunk[]): Hunk[] =>
+  hunks.map((h) => numbered(h.old_start, h.new_start, h.lines.map(signOf)));
 
 /** Reads a unified diff of one file. Cut is set when it says that it goes on. */
 export function parse(diff: string): { hunks: Hunk[]; cut: boolean } {
@@ -71,7 +72,8 @@ export function parse(diff: string): { hunks: Hunk[]; cut: boolean } {
 }
 
 export function counts(hunks: readonly Hunk[]): { added: number; removed: number } {
-  let added = 0, removed = 0;
+  let added = 0,
+    removed = 0;
   for (const h of hunks)
     for (const l of h.lines) {
       if (l.sign === "+") added++;
@@ -98,25 +100,30 @@ const mostEdits = 400;
 /** Compares two texts. */
 export function compare(before: string, after: string): Hunk[] {
   if (before === after) return [];
-  const a = linesOf(before), b = linesOf(after);
+  const a = linesOf(before),
+    b = linesOf(after);
   // A last line without its break differs from one with it.
   if (!a.ended) a.lines.push(a.lines.pop()! + "\0");
   if (!b.ended) b.lines.push(b.lines.pop()! + "\0");
   const script = edits(a.lines, b.lines);
   const hunks: Hunk[] = [];
-  let old = 1, now = 1;
-  for (let i = 0; i < script.length; ) {
+  let old = 1,
+    now = 1;
+  for (let i = 0; i < script.length;) {
     if (script[i]!.sign === " ") {
-      old++, now++, i++;
+      (old++, now++, i++);
       continue;
     }
     const from = Math.max(0, i - around);
     let to = i;
-    for (let quiet = 0; to < script.length && quiet <= 2 * around; to++) quiet = script[to]!.sign === " " ? quiet + 1 : 0;
+    for (let quiet = 0; to < script.length && quiet <= 2 * around; to++)
+      quiet = script[to]!.sign === " " ? quiet + 1 : 0;
     let end = to;
     while (script[end - 1]!.sign === " ") end--;
     end = Math.min(script.length, end + around);
-    const piece = script.slice(from, end).flatMap((e) => (e.text.endsWith("\0") ? [{ ...e, text: e.text.slice(0, -1) }, noEnd] : [e]));
+    const piece = script
+      .slice(from, end)
+      .flatMap((e) => (e.text.endsWith("\0") ? [{ ...e, text: e.text.slice(0, -1) }, noEnd] : [e]));
     hunks.push(numbered(old - (i - from), now - (i - from), piece));
     for (; i < end; i++) {
       if (script[i]!.sign !== "+") old++;
@@ -135,12 +142,19 @@ function edits(a: readonly string[], b: readonly string[]): Edit[] {
   let tail = 0;
   while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
   const same = (lines: readonly string[]): Edit[] => lines.map((text) => ({ sign: " ", text }));
-  return [...same(a.slice(0, head)), ...shortest(a.slice(head, a.length - tail), b.slice(head, b.length - tail)), ...same(tail ? a.slice(-tail) : [])];
+  return [
+    ...same(a.slice(0, head)),
+    ...shortest(a.slice(head, a.length - tail), b.slice(head, b.length - tail)),
+    ...same(tail ? a.slice(-tail) : []),
+  ];
 }
 
 /** Myers' algorithm: furthest[k] is how far diagonal k was reached with d edits. */
 function shortest(a: readonly string[], b: readonly string[]): Edit[] {
-  const replaced = (): Edit[] => [...a.map((text): Edit => ({ sign: "-", text })), ...b.map((text): Edit => ({ sign: "+", text }))];
+  const replaced = (): Edit[] => [
+    ...a.map((text): Edit => ({ sign: "-", text })),
+    ...b.map((text): Edit => ({ sign: "+", text })),
+  ];
   if (!a.length || !b.length) return replaced();
   const trace: Map<number, number>[] = [];
   let furthest = new Map([[1, 0]]);
@@ -159,16 +173,23 @@ function shortest(a: readonly string[], b: readonly string[]): Edit[] {
   return replaced();
 }
 
-function walkBack(a: readonly string[], b: readonly string[], trace: readonly Map<number, number>[], edits: number): Edit[] {
+function walkBack(
+  a: readonly string[],
+  b: readonly string[],
+  trace: readonly Map<number, number>[],
+  edits: number,
+): Edit[] {
   const out: Edit[] = [];
-  let x = a.length, y = b.length;
+  let x = a.length,
+    y = b.length;
   for (let d = edits; d > 0; d--) {
     const v = trace[d]!;
     const k = x - y;
     const down = k === -d || (k !== d && (v.get(k - 1) ?? -1) < (v.get(k + 1) ?? -1));
     const fromK = down ? k + 1 : k - 1;
     const fromX = v.get(fromK) ?? 0;
-    while (x > fromX && y > fromX - fromK && x > 0 && y > 0 && a[x - 1] === b[y - 1]) out.push({ sign: " ", text: a[--x]! }), y--;
+    while (x > fromX && y > fromX - fromK && x > 0 && y > 0 && a[x - 1] === b[y - 1])
+      (out.push({ sign: " ", text: a[--x]! }), y--);
     if (down) out.push({ sign: "+", text: b[--y]! });
     else out.push({ sign: "-", text: a[--x]! });
   }
@@ -182,7 +203,12 @@ export function changedWithin(old: string, now: string): { from: number; oldTo: 
   let from = 0;
   while (from < old.length && from < now.length && old[from] === now[from]) from++;
   let tail = 0;
-  while (tail < old.length - from && tail < now.length - from && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
+  while (
+    tail < old.length - from &&
+    tail < now.length - from &&
+    old[old.length - 1 - tail] === now[now.length - 1 - tail]
+  )
+    tail++;
   if (from > 0 && isHalf(old.charCodeAt(from - 1))) from--;
   if (tail > 0 && isLowHalf(old.charCodeAt(old.length - tail))) tail--;
   const kept = from + tail;
@@ -196,7 +222,7 @@ const isLowHalf = (c: number) => c >= 0xdc00 && c <= 0xdfff;
 /** Pairs each removed line of a hunk with the added one in its place. */
 export function pairs(lines: readonly Line[]): Map<Line, Line> {
   const out = new Map<Line, Line>();
-  for (let i = 0; i < lines.length; ) {
+  for (let i = 0; i < lines.length;) {
     if (lines[i]!.sign !== "-") {
       i++;
       continue;

@@ -3,7 +3,12 @@ import type { WorkspaceChange } from "../../api/client";
 import { addressOf, maker, spotOf, touched } from "./history";
 import { tree } from "./tree";
 
-const change = (path: string, op: WorkspaceChange["op"], tool = "Edit", diff = "@@ -1 +1 @@\n-a\n+b\n"): WorkspaceChange => ({ seq: 1, time: "2026-01-01T00:00:00Z", path, op, size: 1, tool, diff });
+const change = (
+  path: string,
+  op: WorkspaceChange["op"],
+  tool = "Edit",
+  diff = "@@ -1 +1 @@\n-a\n+b\n",
+): WorkspaceChange => ({ seq: 1, time: "2026-01-01T00:00:00Z", path, op, size: 1, tool, diff });
 
 test("what a conversation changed", () => {
   const all = touched([
@@ -30,12 +35,15 @@ test("who made a change", () => {
 });
 
 test("what is selected, in the address and back", () => {
-  for (const s of [{ path: "a/b c.txt" }, { path: "a/b.txt", seq: 12 }, { path: "12/a" }]) expect(spotOf(addressOf(s))).toEqual(s);
+  for (const s of [{ path: "a/b c.txt" }, { path: "a/b.txt", seq: 12 }, { path: "12/a" }])
+    expect(spotOf(addressOf(s))).toEqual(s);
   expect(spotOf(undefined)).toBeUndefined();
 });
 
 test("files by folder", () => {
-  const t = tree(["a.txt", "src/deep/er/x.go", "src/deep/er/y.go", "lib/z.go", "lib/sub/w.go"].map((path) => ({ path })));
+  const t = tree(
+    ["a.txt", "src/deep/er/x.go", "src/deep/er/y.go", "lib/z.go", "lib/sub/w.go"].map((path) => ({ path })),
+  );
   expect(t.files.map((f) => f.path)).toEqual(["a.txt"]);
   expect(t.folders.map((f) => [f.name, f.files.length, f.folders.map((g) => g.name)])).toEqual([
     ["src/deep/er", 2, []],

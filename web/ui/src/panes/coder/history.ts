@@ -23,7 +23,15 @@ export function touched(changes: readonly WorkspaceChange[]): Touched[] {
     const born = old ? old.born : c.op === "create";
     const state = c.op === "delete" ? "deleted" : born ? "new" : "changed";
     files.delete(c.path);
-    files.set(c.path, { path: c.path, state, born, times: (old?.times ?? 0) + 1, added: (old?.added ?? 0) + added, removed: (old?.removed ?? 0) + removed, last: c });
+    files.set(c.path, {
+      path: c.path,
+      state,
+      born,
+      times: (old?.times ?? 0) + 1,
+      added: (old?.added ?? 0) + added,
+      removed: (old?.removed ?? 0) + removed,
+      last: c,
+    });
   }
   return [...files.values()].filter((f) => !(f.born && f.state === "deleted")).reverse();
 }
@@ -39,7 +47,8 @@ const makers: Record<string, string> = {
 
 /** What made a change, in words. */
 export function maker(c: Pick<WorkspaceChange, "tool" | "op">): string {
-  if (c.op === "delete") return c.tool === "Bash" ? "Deleted by a command" : c.tool === "revert" ? "Removed by a person" : "Deleted";
+  if (c.op === "delete")
+    return c.tool === "Bash" ? "Deleted by a command" : c.tool === "revert" ? "Removed by a person" : "Deleted";
   return makers[c.tool] ?? `Changed by ${c.tool}`;
 }
 

@@ -74,7 +74,11 @@ export function Attach({ session, onLocal, onUploaded }: AttachProps) {
         hidden
         multiple={!upload}
         aria-label={upload ? "File to upload" : "File to open"}
-        accept={upload ? ".csv,.tsv,.parquet,.json,.xlsx,.sqlite,.db,.duckdb" : ".csv,.tsv,.txt,.parquet,.json,.jsonl,.ndjson,.xlsx"}
+        accept={
+          upload
+            ? ".csv,.tsv,.parquet,.json,.xlsx,.sqlite,.db,.duckdb"
+            : ".csv,.tsv,.txt,.parquet,.json,.jsonl,.ndjson,.xlsx"
+        }
         onChange={(e) => {
           const files = [...(e.target.files ?? [])];
           e.target.value = "";

@@ -19,7 +19,9 @@ export function Dropped() {
       {!names && "CSV, TSV, Parquet, JSON and XLSX files can be opened here."}
       {names && (
         <>
-          <span className="min-w-0 wrap-anywhere">{names}: opened in this browser. This conversation is about other data.</span>
+          <span className="min-w-0 wrap-anywhere">
+            {names}: opened in this browser. This conversation is about other data.
+          </span>
           <button
             type="button"
             className="rounded-sm font-medium text-accent underline underline-offset-2"

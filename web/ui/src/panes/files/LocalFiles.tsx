@@ -24,12 +24,26 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
   return (
     <section aria-label="Files in this browser" className="flex flex-wrap items-center gap-1.5 pb-2 text-sm">
       {log && <SendCells conversation={log.id} />}
-      {!files.length && <span className="text-warn">The file is not open in this browser. Pick it again to go on asking.</span>}
+      {!files.length && (
+        <span className="text-warn">The file is not open in this browser. Pick it again to go on asking.</span>
+      )}
       {log && <Again />}
       {files.map((f) => (
-        <span key={f.id} className={`inline-flex h-8 min-w-0 items-center gap-1 rounded-full pr-1 pl-2.5 ${f.state === "failed" ? "bg-bad-soft text-bad" : "bg-accent-soft text-accent"}`}>
-          <Icon name={f.state === "loading" ? "spinner" : f.state === "failed" ? "alert" : "file"} small className={f.state === "loading" ? "turning" : ""} />
-          <button type="button" className="min-w-0 truncate rounded-sm" title="What the model knows of it" onClick={() => setShown(f)}>
+        <span
+          key={f.id}
+          className={`inline-flex h-8 min-w-0 items-center gap-1 rounded-full pr-1 pl-2.5 ${f.state === "failed" ? "bg-bad-soft text-bad" : "bg-accent-soft text-accent"}`}
+        >
+          <Icon
+            name={f.state === "loading" ? "spinner" : f.state === "failed" ? "alert" : "file"}
+            small
+            className={f.state === "loading" ? "turning" : ""}
+          />
+          <button
+            type="button"
+            className="min-w-0 truncate rounded-sm"
+            title="What the model knows of it"
+            onClick={() => setShown(f)}
+          >
             {f.name}
           </button>
           <span className="tabular shrink-0 text-xs">{facts(f)}</span>
@@ -40,8 +54,22 @@ export default function LocalFiles({ log, offline, asked = true }: LocalFilesPro
         label="What the model may see"
         side="above"
         groups={[
-          ...(log && !offline ? [{ title: "Cells of results, in this conversation", items: options.map((o) => ({ ...o, checked: o.choice === choice, onSelect: () => choose(log.id, o.choice) })) }] : []),
-          { title: "After a reload", items: [{ label: "Keep a copy in this browser", checked: keep, onSelect: () => void setKeep(!keep) }] },
+          ...(log && !offline
+            ? [
+                {
+                  title: "Cells of results, in this conversation",
+                  items: options.map((o) => ({
+                    ...o,
+                    checked: o.choice === choice,
+                    onSelect: () => choose(log.id, o.choice),
+                  })),
+                },
+              ]
+            : []),
+          {
+            title: "After a reload",
+            items: [{ label: "Keep a copy in this browser", checked: keep, onSelect: () => void setKeep(!keep) }],
+          },
         ]}
         button={(p) => (
           <button type="button" {...p} className={chip}>
@@ -94,7 +122,12 @@ const options: { choice: Choice; label: string; hint: string; now: string }[] = 
   { choice: "ask", label: "Ask before each send", hint: "You see the cells first", now: "Cells: ask first" },
   { choice: 0, label: "Send none", hint: "You read the table yourself", now: "Cells: none" },
   { choice: 50, label: "Send up to 50 of each result", hint: "Enough for totals", now: "Cells: up to 50" },
-  { choice: 1000, label: "Send up to 1,000 of each result", hint: "Enough for longer lists", now: "Cells: up to 1,000" },
+  {
+    choice: 1000,
+    label: "Send up to 1,000 of each result",
+    hint: "Enough for longer lists",
+    now: "Cells: up to 1,000",
+  },
 ];
 
 const mostNames = 12;
@@ -106,12 +139,17 @@ function Goes({ files, onShow }: { files: readonly LocalFile[]; onShow: (f: Loca
   const tables = files.flatMap((f) => f.tables.map((t) => t.name));
   return (
     <p className="w-full text-xs wrap-anywhere text-ink-quiet">
-      With your question go its words, the number of rows, and these names with their types: <span className="text-ink-soft">{tables.join(", ")}</span>:{" "}
+      With your question go its words, the number of rows, and these names with their types:{" "}
+      <span className="text-ink-soft">{tables.join(", ")}</span>:{" "}
       <span className="text-ink-soft">{names.slice(0, mostNames).join(", ")}</span>
       {names.length > mostNames && (
         <>
           {" "}
-          <button type="button" className="rounded-sm underline underline-offset-2 hover:text-ink" onClick={() => onShow(first!)}>
+          <button
+            type="button"
+            className="rounded-sm underline underline-offset-2 hover:text-ink"
+            onClick={() => onShow(first!)}
+          >
             and {plural(names.length - mostNames, "more name")}
           </button>
         </>
@@ -132,7 +170,14 @@ function facts(f: LocalFile): string {
 function About({ file, onClose }: { file: LocalFile; onClose: () => void }) {
   return (
     <Dialog title={file.name} onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
-      {file.error ? <p className="text-bad">{file.error}</p> : <p className="pb-3 text-sm text-ink-soft">The model is told these names and types, and how many rows there are. The cells stay in this browser until you send some.</p>}
+      {file.error ? (
+        <p className="text-bad">{file.error}</p>
+      ) : (
+        <p className="pb-3 text-sm text-ink-soft">
+          The model is told these names and types, and how many rows there are. The cells stay in this browser until you
+          send some.
+        </p>
+      )}
       {file.tables.map((t) => (
         <section key={t.name} className="pb-3" aria-label={t.name}>
           <h3 className="font-medium">
@@ -158,7 +203,9 @@ const calls = (c: Conversation): readonly Conversation["turns"][number][] => c.t
 function Seen({ log }: { log: Log }) {
   const [open, setOpen] = useState(false);
   const turns = useLog(log, calls);
-  const parts = turns.flatMap((t) => t.parts.filter((p): p is ToolPart => p.kind === "tool" && p.by === "client" && p.content !== undefined));
+  const parts = turns.flatMap((t) =>
+    t.parts.filter((p): p is ToolPart => p.kind === "tool" && p.by === "client" && p.content !== undefined),
+  );
   if (!parts.length) return null;
   return (
     <>
@@ -166,14 +213,22 @@ function Seen({ log }: { log: Log }) {
         What the model saw
       </button>
       {open && (
-        <Dialog title="What the model saw" onClose={() => setOpen(false)} actions={<Button onClick={() => setOpen(false)}>Close</Button>}>
+        <Dialog
+          title="What the model saw"
+          onClose={() => setOpen(false)}
+          actions={<Button onClick={() => setOpen(false)}>Close</Button>}
+        >
           <p className="pb-3 text-sm text-ink-soft">
-            {plural(parts.length, "result")} of this conversation, as they were sent. In all {count(parts.reduce((n, p) => n + (p.content?.length ?? 0), 0))} characters.
+            {plural(parts.length, "result")} of this conversation, as they were sent. In all{" "}
+            {count(parts.reduce((n, p) => n + (p.content?.length ?? 0), 0))} characters.
           </p>
           {parts.map((p) => (
             <section key={p.key} aria-label={p.name} className="pb-3">
               <h3 className="text-sm font-medium">{p.name}</h3>
-              <pre tabIndex={0} className="max-h-64 overflow-auto rounded-sm bg-sunken p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap">
+              <pre
+                tabIndex={0}
+                className="max-h-64 overflow-auto rounded-sm bg-sunken p-2 font-mono text-xs wrap-anywhere whitespace-pre-wrap"
+              >
                 {p.content}
               </pre>
             </section>

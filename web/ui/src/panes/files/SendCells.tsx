@@ -34,8 +34,18 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
   useFocus(card);
   useKeys(card, noKeys);
   return (
-    <section ref={card} tabIndex={-1} aria-label="Cells to send" data-card="" className="max-h-[max(45dvh,100dvh-19rem)] w-full overflow-y-auto rounded-lg border border-line-strong bg-raised px-3 pt-3 shadow-raised">
-      <h3 className="font-medium">{of(allowance) ? `Send ${of(allowance) === 1 ? "this" : "these"} ${cells} to the model?` : "Send cells of this result to the model?"}</h3>
+    <section
+      ref={card}
+      tabIndex={-1}
+      aria-label="Cells to send"
+      data-card=""
+      className="max-h-[max(45dvh,100dvh-19rem)] w-full overflow-y-auto rounded-lg border border-line-strong bg-raised px-3 pt-3 shadow-raised"
+    >
+      <h3 className="font-medium">
+        {of(allowance)
+          ? `Send ${of(allowance) === 1 ? "this" : "these"} ${cells} to the model?`
+          : "Send cells of this result to the model?"}
+      </h3>
       <p className="text-sm text-ink-soft">
         {ask.why && (
           <>
@@ -43,7 +53,8 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
             <br />
           </>
         )}
-        No cell of this result has left the browser. Even if you send none, the model learns {ask.whole.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
+        No cell of this result has left the browser. Even if you send none, the model learns{" "}
+        {ask.whole.columns.length === 1 ? "the column's name" : "the columns' names"} and that there{" "}
         {ask.whole.rowCount === 1 ? "is 1 row" : `are ${plural(ask.whole.rowCount, "row")}`}.
       </p>
       <Preview sent={sent} />
@@ -55,7 +66,11 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
             : "All rows of this result."}
         {more > 0 && ` ${plural(more, "more result")} of this question ${more === 1 ? "waits" : "wait"}.`}
         {of(1000) > of(50) && (
-          <button type="button" onClick={() => setAllowance(allowance === 50 ? 1000 : 50)} className="ml-1.5 rounded-sm underline underline-offset-2 hover:text-ink">
+          <button
+            type="button"
+            onClick={() => setAllowance(allowance === 50 ? 1000 : 50)}
+            className="ml-1.5 rounded-sm underline underline-offset-2 hover:text-ink"
+          >
             {allowance === 50 ? `Show ${plural(of(1000), "cell")}` : `Show ${plural(of(50), "cell")} only`}
           </button>
         )}
@@ -77,12 +92,21 @@ function Question({ ask, more }: { ask: Ask; more: number }) {
 /** What would go, as it would go. */
 function Preview({ sent }: { sent: { columns: readonly { name: string }[]; rows: readonly Cell[][] } }) {
   return (
-    <div role="region" aria-label="What would go" tabIndex={0} className="my-2 max-h-[min(12rem,30dvh)] overflow-auto rounded-sm border bg-surface">
+    <div
+      role="region"
+      aria-label="What would go"
+      tabIndex={0}
+      className="my-2 max-h-[min(12rem,30dvh)] overflow-auto rounded-sm border bg-surface"
+    >
       <table className="tabular w-full text-sm">
         <thead className="sticky top-0 bg-sunken">
           <tr>
             {sent.columns.map((c, i) => (
-              <th key={i} scope="col" className={`px-2 py-1 font-medium whitespace-nowrap ${sent.rows.length > 0 && sent.rows.every((r) => typeof r[i] === "number") ? "text-right" : "text-left"}`}>
+              <th
+                key={i}
+                scope="col"
+                className={`px-2 py-1 font-medium whitespace-nowrap ${sent.rows.length > 0 && sent.rows.every((r) => typeof r[i] === "number") ? "text-right" : "text-left"}`}
+              >
                 {c.name}
               </th>
             ))}

@@ -21,10 +21,19 @@ export interface Sent {
 const words = (s: string) => s.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
 // Names that DuckDB gives by itself.
-const usual = new Set(words("count star sum avg min max value rows column_name column_type null key default extra approx_unique q25 q50 q75 std null_percentage n"));
+const usual = new Set(
+  words(
+    "count star sum avg min max value rows column_name column_type null key default extra approx_unique q25 q50 q75 std null_percentage n",
+  ),
+);
 
 // The names and texts that stand in a statement or in code, each as a whole.
-const tokens = (s: string) => new Set([...s.matchAll(/"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`|[\p{L}_$][\p{L}\p{N}_$]*/gu)].map((m) => (m[1] ?? m[2] ?? m[3] ?? m[0]).toLowerCase()));
+const tokens = (s: string) =>
+  new Set(
+    [...s.matchAll(/"([^"\n]*)"|'([^'\n]*)'|`([^`\n]*)`|[\p{L}_$][\p{L}\p{N}_$]*/gu)].map((m) =>
+      (m[1] ?? m[2] ?? m[3] ?? m[0]).toLowerCase(),
+    ),
+  );
 
 /** Reports whether a column's name says nothing of the data. DuckDB takes the names of a
  *  statement's columns from its text. A pivot and a model's code choose them while they
@@ -63,7 +72,9 @@ export function allowed(r: Whole, allowance: number, said: Said, schema: Iterabl
 /** How many values a sent result has: its cells, and names that no one without them
  *  would have. */
 export function cellsOf(sent: Sent, blind: Sent): number {
-  return sent.rows.length * sent.columns.length + sent.columns.filter((c, i) => c.name !== blind.columns[i]?.name).length;
+  return (
+    sent.rows.length * sent.columns.length + sent.columns.filter((c, i) => c.name !== blind.columns[i]?.name).length
+  );
 }
 
 /** An error in words of ours, without anything of the data. It is told in full. */
@@ -140,16 +151,24 @@ export function withoutValues(message: string, code: string, schema: Iterable<st
 
 // The kinds of errors that DuckDB has. A message that begins with other words may
 // begin with a value.
-const errorKinds = /^(?:Error: )?((?:Binder|Catalog|Constraint|Conversion|Decimal|Dependency|Divide by Zero|Internal|INTERNAL|Interrupt|Invalid|Invalid Input|Invalid Type|IO|Mismatch Type|Not implemented|Out of Memory|Out of Range|Parser|Permission|Sequence|Serialization|Syntax|Transaction) Error)\b/;
+const errorKinds =
+  /^(?:Error: )?((?:Binder|Catalog|Constraint|Conversion|Decimal|Dependency|Divide by Zero|Internal|INTERNAL|Interrupt|Invalid|Invalid Input|Invalid Type|IO|Mismatch Type|Not implemented|Out of Memory|Out of Range|Parser|Permission|Sequence|Serialization|Syntax|Transaction) Error)\b/;
 
 /** What a statement's failure may say: one that was found before any row was read
  *  says all but texts that the statement does not have; another only what kind it is.
  *  A pivot reads rows to find its columns, so its errors may name values at once. */
 export function failure(message: string, beforeRows: boolean, said = ""): string {
   const kind = errorKinds.exec(message)?.[1] ?? "Error";
-  if (beforeRows && !/pivot/i.test(said)) return message.replace(/^Error: /, "").replace(/'([^']*)'/g, (all, t: string) => (said.includes(t) ? all : "'…'")).slice(0, 2000);
+  if (beforeRows && !/pivot/i.test(said))
+    return message
+      .replace(/^Error: /, "")
+      .replace(/'([^']*)'/g, (all, t: string) => (said.includes(t) ? all : "'…'"))
+      .slice(0, 2000);
   const why = "The words of the error stay in the browser, because they may hold values.";
-  if (kind === "Out of Memory Error") return `${kind}: the statement needs more memory than the browser gives it. ${why} Filter or aggregate before you join or sort.`;
-  const hint = /pivot/i.test(said) ? "Check the names of columns; those of a pivot are values." : "Look for casts, divisions and dates that not every row allows (TRY_CAST helps).";
+  if (kind === "Out of Memory Error")
+    return `${kind}: the statement needs more memory than the browser gives it. ${why} Filter or aggregate before you join or sort.`;
+  const hint = /pivot/i.test(said)
+    ? "Check the names of columns; those of a pivot are values."
+    : "Look for casts, divisions and dates that not every row allows (TRY_CAST helps).";
   return `${kind}: the statement failed while it read rows. ${why} ${hint}`;
 }

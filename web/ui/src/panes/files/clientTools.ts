@@ -102,7 +102,12 @@ const plannerModel = "offline-planner";
 const input = (part: ToolPart) => (part.input ?? {}) as Record<string, unknown>;
 const word = (v: unknown) => (typeof v === "string" ? v : "");
 
-async function compute(log: Log, part: ToolPart, offline: boolean, signal: AbortSignal): Promise<ToolAnswer | undefined> {
+async function compute(
+  log: Log,
+  part: ToolPart,
+  offline: boolean,
+  signal: AbortSignal,
+): Promise<ToolAnswer | undefined> {
   const all = await tables();
   if (!all.length) return undefined;
   const sentBefore = Object.values(log.conversation().results).flatMap((r) => r.columns.map((c) => c.name));
@@ -114,7 +119,14 @@ async function compute(log: Log, part: ToolPart, offline: boolean, signal: Abort
     give(`${log.id}.${part.key}`, whole);
     const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
     const sent = await agreed(log.id, part, whole, said, schema, planner, signal);
-    return { call_id: part.key, columns: sent.columns, rows: sent.rows, row_count: sent.rowCount, ...(sql ? { sql } : {}), statements: tried.all() };
+    return {
+      call_id: part.key,
+      columns: sent.columns,
+      rows: sent.rows,
+      row_count: sent.rowCount,
+      ...(sql ? { sql } : {}),
+      statements: tried.all(),
+    };
   } catch (err) {
     if (signal.aborted) throw err;
     return { call_id: part.key, is_error: true, content: explained(part, err, schema), statements: tried.all() };
@@ -124,7 +136,8 @@ async function compute(log: Log, part: ToolPart, offline: boolean, signal: Abort
 /** Says why a call failed without quoting the data. Messages of ours are sent as they are. */
 function explained(part: ToolPart, err: unknown, schema: readonly string[]): string {
   if (err instanceof OurError) return err.message;
-  if (err instanceof CodeError) return err.early ? err.message.slice(0, 500) : withoutValues(err.message, word(input(part).code), schema);
+  if (err instanceof CodeError)
+    return err.early ? err.message.slice(0, 500) : withoutValues(err.message, word(input(part).code), schema);
   if (err instanceof QueryError) return failure(err.message, err.early, word(input(part).sql));
   return "The call failed in the browser. The words of the error stay there, because they may hold values.";
 }
@@ -150,10 +163,15 @@ async function columnSQL(part: ToolPart): Promise<string> {
   const { table, column, limit } = input(part);
   const all = await tables();
   const same = (a: string, b: unknown) => a.toLowerCase() === word(b).toLowerCase();
-  const t = word(table) ? all.find((x) => same(x.name, table)) : (all.find((x) => x.columns.some((c) => same(c.name, column))) ?? all[0]);
+  const t = word(table)
+    ? all.find((x) => same(x.name, table))
+    : (all.find((x) => x.columns.some((c) => same(c.name, column))) ?? all[0]);
   if (!t) throw new OurError(`There is no table ${word(table)}; there are ${all.map((x) => x.name).join(", ")}.`);
   const c = t.columns.find((x) => same(x.name, column));
-  if (!c) throw new OurError(`The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`);
+  if (!c)
+    throw new OurError(
+      `The table ${t.name} has no column ${word(column)}; it has ${t.columns.map((x) => x.name).join(", ")}.`,
+    );
   if (part.name === "get_column_stats") return statsSQL(t.name, c.name, c.type);
   return distributionSQL(t.name, c.name, Math.min(100, Math.max(1, Math.round(Number(limit) || 10))));
 }
@@ -209,7 +227,8 @@ async function again(conversation: string, r: StoredResult): Promise<void> {
     const whole = await query(r.sql, AbortSignal.timeout(60_000));
     // A different file of the same name gives a different result, which is not used.
     const same = whole.rowCount === r.row_count && whole.columns.length === r.columns.length;
-    if (same && !localRows(ref)) keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
+    if (same && !localRows(ref))
+      keepLocalRows(ref, { columns: whole.columns, rows: whole.rows, rowCount: whole.rowCount });
   } catch {
     // The file has changed or is gone; the rows that the server has are shown.
   }

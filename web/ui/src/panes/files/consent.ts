@@ -28,7 +28,9 @@ const listeners = new Set<() => void>();
 function kept(): Record<string, Choice> {
   try {
     const all = JSON.parse(localStorage.getItem(at) ?? "{}") as Record<string, unknown>;
-    return Object.fromEntries(Object.entries(all).filter((e): e is [string, Choice] => allowances.some((a) => a === e[1])));
+    return Object.fromEntries(
+      Object.entries(all).filter((e): e is [string, Choice] => allowances.some((a) => a === e[1])),
+    );
   } catch {
     return {}; // no storage, or not ours
   }
@@ -52,18 +54,28 @@ const subscribe = (f: () => void) => {
 };
 
 /** A choice is about these files; another one beside them is asked about anew. */
-const keyOf = (conversation: string) => [conversation, ...local().files.map((f) => f.id).sort()].join(" ");
+const keyOf = (conversation: string) =>
+  [
+    conversation,
+    ...local()
+      .files.map((f) => f.id)
+      .sort(),
+  ].join(" ");
 
 export function choiceOf(conversation: string): Choice {
   return choices[keyOf(conversation)] ?? "ask";
 }
 
-export const useChoice = (conversation: string): Choice => useSyncExternalStore(subscribe, () => choiceOf(conversation));
+export const useChoice = (conversation: string): Choice =>
+  useSyncExternalStore(subscribe, () => choiceOf(conversation));
 
 /** Holds for the results to come, and for those that wait. */
 export function choose(conversation: string, choice: Choice): void {
   const { [keyOf(conversation)]: _, ...others } = choices;
-  choices = { ...Object.fromEntries(Object.entries(others).slice(1 - mostKept)), ...(choice === "ask" ? {} : { [keyOf(conversation)]: choice }) };
+  choices = {
+    ...Object.fromEntries(Object.entries(others).slice(1 - mostKept)),
+    ...(choice === "ask" ? {} : { [keyOf(conversation)]: choice }),
+  };
   try {
     localStorage.setItem(at, JSON.stringify(choices));
   } catch {
@@ -95,7 +107,15 @@ export function useAsks(conversation: string): readonly Ask[] {
 
 /** What of a result goes to the model. It asks where nothing has been chosen and there
  *  is something to send. A planner without a model gets no cells at all. */
-export async function agreed(conversation: string, part: ToolPart, whole: Whole, said: Said, schema: readonly string[], planner: boolean, signal: AbortSignal): Promise<Sent> {
+export async function agreed(
+  conversation: string,
+  part: ToolPart,
+  whole: Whole,
+  said: Said,
+  schema: readonly string[],
+  planner: boolean,
+  signal: AbortSignal,
+): Promise<Sent> {
   const sent = (allowance: Allowance) => allowed(whole, allowance, said, schema);
   const blind = sent(0);
   if (planner || cellsOf(sent(allowances.at(-1)!), blind) === 0) return blind;

@@ -31,7 +31,10 @@ const recode = (data: Uint8Array, from: string) => new TextEncoder().encode(new 
 /** The first rows of a text. Quoted fields may hold delimiters and line breaks. */
 export function firstRows(text: string, delimiter: string, most: number): string[][] {
   const rows: string[][] = [];
-  let row: string[] = [], cell = "", quoted = false, began = false;
+  let row: string[] = [],
+    cell = "",
+    quoted = false,
+    began = false;
   for (let i = 0; i < text.length && rows.length < most; i++) {
     const c = text[i]!;
     if (quoted) {
@@ -79,12 +82,15 @@ export function sniff(raw: Uint8Array, tab = false): CSV {
   const head = new TextDecoder().decode(data.subarray(0, 512 << 10));
   const delimiter = tab
     ? "\t"
-    : delimiters.map((d) => ({ d, fits: fit(firstRows(head, d, 50)) })).reduce((a, b) => (b.fits > a.fits + 1e-9 ? b : a)).d;
+    : delimiters
+        .map((d) => ({ d, fits: fit(firstRows(head, d, 50)) }))
+        .reduce((a, b) => (b.fits > a.fits + 1e-9 ? b : a)).d;
   const rows = firstRows(head, delimiter, looked);
   const [first = [], ...rest] = rows;
   const named = first.every((c) => c.trim() !== "" && !numeric.test(c.trim()) && !dateLike.test(c.trim()));
   const header = named && new Set(first).size === first.length ? true : undefined;
-  let comma = 0, dot = 0;
+  let comma = 0,
+    dot = 0;
   for (const r of rest) {
     for (const c of r) {
       const v = c.trim();

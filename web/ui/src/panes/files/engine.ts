@@ -50,7 +50,8 @@ export class Engine {
     await db.open({ query: { castDecimalToDouble: true } });
     const conn = await db.connect();
     await conn.query("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false");
-    const tables = new Map<File, LocalTable[]>(), failures = new Map<File, string>();
+    const tables = new Map<File, LocalTable[]>(),
+      failures = new Map<File, string>();
     const taken: string[] = [];
     for (const file of files) {
       try {
@@ -109,7 +110,9 @@ export class Engine {
     let types: { name: string; type: string }[];
     try {
       const described = await this.conn.query(`DESCRIBE ${sql}`);
-      types = described.toArray().map((r: { column_name: string; column_type: string }) => ({ name: r.column_name, type: r.column_type }));
+      types = described
+        .toArray()
+        .map((r: { column_name: string; column_type: string }) => ({ name: r.column_name, type: r.column_type }));
     } catch (err) {
       throw new QueryError(words(err), true);
     }
@@ -146,7 +149,8 @@ function within<T>(ms: number, p: Promise<T>): Promise<T> {
 function ingest(order: Ingest): Promise<Ingested[]> {
   const worker = new Worker(new URL("./ingest.worker.ts", import.meta.url), { type: "module" });
   const answer = new Promise<Ingested[]>((resolve, reject) => {
-    worker.onmessage = (e: MessageEvent<{ tables?: Ingested[]; error?: string }>) => (e.data.tables ? resolve(e.data.tables) : reject(new Error(e.data.error)));
+    worker.onmessage = (e: MessageEvent<{ tables?: Ingested[]; error?: string }>) =>
+      e.data.tables ? resolve(e.data.tables) : reject(new Error(e.data.error));
     worker.onerror = () => reject(new Error("The file cannot be read in this browser."));
     worker.postMessage(order);
   });
@@ -185,32 +189,58 @@ function options({ columns, csv }: Ingested): string {
 async function tidy(conn: AsyncDuckDBConnection, name: string, comma: boolean): Promise<void> {
   const { columns } = await describe(conn, name);
   const texts = columns.filter((c) => c.type === "VARCHAR");
-  const changes: string[] = columns.filter((c) => c.type.includes("TIME ZONE")).map((c) => `make_timestamp(epoch_us(${quote(c.name)})) AS ${quote(c.name)}`);
+  const changes: string[] = columns
+    .filter((c) => c.type.includes("TIME ZONE"))
+    .map((c) => `make_timestamp(epoch_us(${quote(c.name)})) AS ${quote(c.name)}`);
   for (const c of texts) {
     const v = `trim(${quote(c.name)})`;
     const tests = comma
       ? [`'[-+]?[1-9]\\d{0,17}|0'`, `'[-+]?(\\d{1,3}(\\.\\d{3})+|\\d+)(,\\d+)?( ?[€%])?'`]
       : [`'[-+]?(\\d{1,3}(,\\d{3})+)( ?[$€£%])?'`, `'[-+]?[$€£]?(\\d{1,3}(,\\d{3})+|\\d+)(\\.\\d+)?( ?[$€£%])?'`];
-    const full = [...tests, "'\\d{1,2}\\.\\d{1,2}\\.\\d{4}'", "'\\d{4}-\\d\\d-\\d\\d'", "'\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?'", "'0\\d+'", "'\\d{1,2}/\\d{1,2}/\\d{4}'", "'(1[3-9]|2\\d|3[01])/\\d{1,2}/\\d{4}'", "'\\d{1,2}/(1[3-9]|2\\d|3[01])/\\d{4}'"];
+    const full = [
+      ...tests,
+      "'\\d{1,2}\\.\\d{1,2}\\.\\d{4}'",
+      "'\\d{4}-\\d\\d-\\d\\d'",
+      "'\\d{4}-\\d\\d-\\d\\d[ T]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?'",
+      "'0\\d+'",
+      "'\\d{1,2}/\\d{1,2}/\\d{4}'",
+      "'(1[3-9]|2\\d|3[01])/\\d{1,2}/\\d{4}'",
+      "'\\d{1,2}/(1[3-9]|2\\d|3[01])/\\d{4}'",
+    ];
     const counts = full.map((t) => `count(*) FILTER (regexp_full_match(${v}, ${t}))`).join(", ");
     const asked = await conn.query(`SELECT count(*) FILTER (${v} <> ''), ${counts} FROM ${quote(name)}`);
     const n = Object.values(asked.toArray()[0]!.toJSON() as Record<string, unknown>).map(Number);
-    const [all = 0, whole = 0, number = 0, dotted = 0, day = 0, moment = 0, code = 0, slashed = 0, dayFirst = 0, monthFirst = 0] = n;
+    const [
+      all = 0,
+      whole = 0,
+      number = 0,
+      dotted = 0,
+      day = 0,
+      moment = 0,
+      code = 0,
+      slashed = 0,
+      dayFirst = 0,
+      monthFirst = 0,
+    ] = n;
     if (!all) continue;
     const value = `nullif(${v}, '')`;
     const digits = comma ? `replace(replace(${strip(value)}, '.', ''), ',', '.')` : `replace(${strip(value)}, ',', '')`;
     if (code > 0 && whole + number < all) continue;
     if (comma && whole === all && !code) changes.push(`CAST(${value} AS BIGINT) AS ${quote(c.name)}`);
-    else if (number === all && !code) changes.push(`CAST(${digits} AS ${!comma && whole === all ? "BIGINT" : "DOUBLE"}) AS ${quote(c.name)}`);
+    else if (number === all && !code)
+      changes.push(`CAST(${digits} AS ${!comma && whole === all ? "BIGINT" : "DOUBLE"}) AS ${quote(c.name)}`);
     else if (dotted === all) changes.push(`CAST(strptime(${value}, '%d.%m.%Y') AS DATE) AS ${quote(c.name)}`);
     // 1/2/2025 may be either; one day past the twelfth tells for all.
-    else if (slashed === all && dayFirst > 0 !== monthFirst > 0) changes.push(`CAST(strptime(${value}, '${dayFirst ? "%d/%m/%Y" : "%m/%d/%Y"}') AS DATE) AS ${quote(c.name)}`);
+    else if (slashed === all && dayFirst > 0 !== monthFirst > 0)
+      changes.push(`CAST(strptime(${value}, '${dayFirst ? "%d/%m/%Y" : "%m/%d/%Y"}') AS DATE) AS ${quote(c.name)}`);
     else if (day === all && comma) changes.push(`CAST(${value} AS DATE) AS ${quote(c.name)}`);
     else if (moment === all && comma) changes.push(`CAST(${value} AS TIMESTAMP) AS ${quote(c.name)}`);
   }
   if (!changes.length) return;
   try {
-    await conn.query(`CREATE OR REPLACE TABLE ${quote(name)} AS SELECT * REPLACE (${changes.join(", ")}) FROM ${quote(name)}`);
+    await conn.query(
+      `CREATE OR REPLACE TABLE ${quote(name)} AS SELECT * REPLACE (${changes.join(", ")}) FROM ${quote(name)}`,
+    );
   } catch {
     // A value does not fit after all, such as the 31st of a short month: texts they stay.
   }
@@ -219,7 +249,9 @@ async function tidy(conn: AsyncDuckDBConnection, name: string, comma: boolean): 
 const strip = (v: string) => `regexp_replace(${v}, '[ $€£%]', '', 'g')`;
 
 async function describe(conn: AsyncDuckDBConnection, name: string): Promise<LocalTable> {
-  const columns = (await conn.query(`DESCRIBE ${quote(name)}`)).toArray().map((r: { column_name: string; column_type: string }) => ({ name: r.column_name, type: r.column_type }));
+  const columns = (await conn.query(`DESCRIBE ${quote(name)}`))
+    .toArray()
+    .map((r: { column_name: string; column_type: string }) => ({ name: r.column_name, type: r.column_type }));
   const rows = Number((await conn.query(`SELECT count(*) AS n FROM ${quote(name)}`)).getChildAt(0)?.get(0));
   return { name, rows, columns };
 }

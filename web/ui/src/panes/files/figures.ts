@@ -17,12 +17,17 @@ export function useFigures(turn: Turn, log: Log): Turn {
   const local = useLog(log, explores);
   const part = local && turn.answer ? turn.parts.findLast(unseen) : undefined;
   const rows = useLocalRows({ conversation: log.id, id: part?.result?.id ?? "" });
-  return useMemo(() => (turn.answer && part?.result && rows ? { ...turn, answer: withFigures(turn.answer, part.result.id, rows) } : turn), [turn, part, rows]);
+  return useMemo(
+    () =>
+      turn.answer && part?.result && rows ? { ...turn, answer: withFigures(turn.answer, part.result.id, rows) } : turn,
+    [turn, part, rows],
+  );
 }
 
 /** Whether the model was told of a result's rows only how many there are. */
 function unseen(p: Turn["parts"][number]): p is ToolPart {
-  if (p.kind !== "tool" || !p.result || p.by !== "client" || (p.name !== "run_query" && p.name !== "transform_data")) return false;
+  if (p.kind !== "tool" || !p.result || p.by !== "client" || (p.name !== "run_query" && p.name !== "transform_data"))
+    return false;
   try {
     const told = JSON.parse(p.content ?? "") as { rows?: unknown[]; row_count?: number };
     return told.rows?.length === 0 && (told.row_count ?? 0) > 0;
@@ -35,7 +40,8 @@ function unseen(p: Turn["parts"][number]): p is ToolPart {
 export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
   const w = new Writer(`${a.text}\n\nFrom the rows in this browser:\n\n`, result);
   const styles = stylesOf(r.columns, r.rows);
-  const cell = (row: number, i: number) => w.cell(r.rows[row]?.[i], row, r.columns[i]!.name, styles[i]!.numeric, written(r.rows[row]?.[i], styles[i]!));
+  const cell = (row: number, i: number) =>
+    w.cell(r.rows[row]?.[i], row, r.columns[i]!.name, styles[i]!.numeric, written(r.rows[row]?.[i], styles[i]!));
   if (r.rows.length === 1 && r.columns.length <= mostListed) {
     r.columns.forEach((c, i) => {
       w.say(`- ${plain(label(c.name))}: `);
@@ -43,7 +49,9 @@ export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
       w.say("\n");
     });
   } else {
-    w.say(`| ${r.columns.map((c) => plain(c.name)).join(" | ")} |\n| ${styles.map((s) => (s.numeric ? "--:" : "---")).join(" | ")} |\n`);
+    w.say(
+      `| ${r.columns.map((c) => plain(c.name)).join(" | ")} |\n| ${styles.map((s) => (s.numeric ? "--:" : "---")).join(" | ")} |\n`,
+    );
     for (let row = 0; row < Math.min(mostRows, r.rows.length); row++) {
       w.say("|");
       for (let i = 0; i < r.columns.length; i++) {
@@ -54,7 +62,8 @@ export function withFigures(a: Answer, result: string, r: LocalRows): Answer {
       w.say("\n");
     }
     const all = r.rowCount ?? r.rows.length;
-    if (all > mostRows && !styles.some((s) => s.numeric)) w.say(`\n_The first ${mostRows} of ${all} rows; the table has them all._\n`);
+    if (all > mostRows && !styles.some((s) => s.numeric))
+      w.say(`\n_The first ${mostRows} of ${all} rows; the table has them all._\n`);
   }
   return { ...a, text: w.text, cites: [...a.cites, ...w.cites] };
 }
@@ -86,6 +95,15 @@ class Writer {
     if (!numeric || !shown) return this.say(plain(shown));
     const start = this.at;
     this.say(shown);
-    this.cites.push({ start, end: this.at, text: shown, result: this.result, row, column, value: String(v), confidence: 1 });
+    this.cites.push({
+      start,
+      end: this.at,
+      text: shown,
+      result: this.result,
+      row,
+      column,
+      value: String(v),
+      confidence: 1,
+    });
   }
 }

@@ -33,16 +33,28 @@ describe("sniff", () => {
     expect(words(toUTF8(new Uint8Array([0x4b, 0xf6, 0x6c, 0x6e])))).toBe("Köln");
   });
   it("keeps quoted line breaks and quotes", () => {
-    expect(firstRows('a,"b\n""c"""\r\n1,2', ",", 9)).toEqual([["a", 'b\n"c"'], ["1", "2"]]);
+    expect(firstRows('a,"b\n""c"""\r\n1,2', ",", 9)).toEqual([
+      ["a", 'b\n"c"'],
+      ["1", "2"],
+    ]);
   });
 });
 
 describe("tables", () => {
   it("finds the type that all values have", () => {
-    expect([typeOf([1, null, 2]), typeOf([1, 2.5]), typeOf([true, 1]), typeOf(["2025-01-01", "2025-01-01T10:00:00Z"]), typeOf([null])]).toEqual(["BIGINT", "DOUBLE", "VARCHAR", "TIMESTAMP", "VARCHAR"]);
+    expect([
+      typeOf([1, null, 2]),
+      typeOf([1, 2.5]),
+      typeOf([true, 1]),
+      typeOf(["2025-01-01", "2025-01-01T10:00:00Z"]),
+      typeOf([null]),
+    ]).toEqual(["BIGINT", "DOUBLE", "VARCHAR", "TIMESTAMP", "VARCHAR"]);
   });
   it("writes what it read", () => {
-    const t = ofObjects("t", [{ a: 'x,"y"', b: null }, { a: "", b: 2 }]);
+    const t = ofObjects("t", [
+      { a: 'x,"y"', b: null },
+      { a: "", b: 2 },
+    ]);
     expect(words(toCSV(t))).toBe(`"x,""y""",${noValue}\n"",2\n`);
   });
   it("names tables", () => {
@@ -50,7 +62,13 @@ describe("tables", () => {
     expect(tableName("2024.json", new Set())).toBe("t_2024");
   });
   it("reads JSON in its three forms", () => {
-    expect(readJSON("f", '[{"a":{"b":1,"c":[2]}}]')[0]).toMatchObject({ columns: [{ name: "a.b", type: "BIGINT" }, { name: "a.c", type: "VARCHAR" }], rows: [[1, "[2]"]] });
+    expect(readJSON("f", '[{"a":{"b":1,"c":[2]}}]')[0]).toMatchObject({
+      columns: [
+        { name: "a.b", type: "BIGINT" },
+        { name: "a.c", type: "VARCHAR" },
+      ],
+      rows: [[1, "[2]"]],
+    });
     expect(readJSON("f", '{"a":1}\n{"a":2}')[0]!.rows).toEqual([[1], [2]]);
     expect(readJSON("f", '{"x":[{"a":1}],"y":[{"b":2}]}').map((t) => t.name)).toEqual(["x", "y"]);
     expect(() => readJSON("f", "3")).toThrow("single value");
@@ -59,40 +77,94 @@ describe("tables", () => {
 
 describe("oneSelect", () => {
   it("lets one statement that reads through", () => {
-    for (const sql of ["SELECT 1;", " -- why\nWITH a AS (SELECT 1) FROM a", "/* ; */ select ';' -- ;", "(SELECT 1)", "SELECT $$;$$"]) expect(oneSelect(sql)).toBeTruthy();
+    for (const sql of [
+      "SELECT 1;",
+      " -- why\nWITH a AS (SELECT 1) FROM a",
+      "/* ; */ select ';' -- ;",
+      "(SELECT 1)",
+      "SELECT $$;$$",
+    ])
+      expect(oneSelect(sql)).toBeTruthy();
   });
   it("refuses the rest", () => {
-    for (const sql of ["", ";", "SELECT 1; DROP TABLE a", "DELETE FROM a", "COMMIT", "SET lock_configuration=false", "COPY a TO 'x'", "ATTACH 'x'", "PRAGMA version", "-- x\nDROP TABLE a"]) expect(() => oneSelect(sql), sql).toThrow();
+    for (const sql of [
+      "",
+      ";",
+      "SELECT 1; DROP TABLE a",
+      "DELETE FROM a",
+      "COMMIT",
+      "SET lock_configuration=false",
+      "COPY a TO 'x'",
+      "ATTACH 'x'",
+      "PRAGMA version",
+      "-- x\nDROP TABLE a",
+    ])
+      expect(() => oneSelect(sql), sql).toThrow();
   });
   it("knows kinds", () => {
-    expect(["HUGEINT", "DECIMAL(18,3)", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "STRUCT(a INTEGER)", "TIME"].map(kindOf)).toEqual(["integer", "number", "timestamp", "json", "json", "time"]);
+    expect(
+      ["HUGEINT", "DECIMAL(18,3)", "TIMESTAMP WITH TIME ZONE", "VARCHAR[]", "STRUCT(a INTEGER)", "TIME"].map(kindOf),
+    ).toEqual(["integer", "number", "timestamp", "json", "json", "time"]);
   });
 });
 
 describe("what leaves the browser", () => {
-  const whole = (names: string[], rows: number): Whole => ({ columns: names.map((name) => ({ name })), rows: Array.from({ length: rows }, () => names.map(() => "secret")), rowCount: rows });
+  const whole = (names: string[], rows: number): Whole => ({
+    columns: names.map((name) => ({ name })),
+    rows: Array.from({ length: rows }, () => names.map(() => "secret")),
+    rowCount: rows,
+  });
   it("is at most as many cells as are allowed", () => {
     for (const allowance of [0, 1, 5, 50, 1000]) {
       const sent = allowed(whole(["region", "total"], 600), allowance, { sql: "SELECT region, total", code: "" }, []);
       expect(sent.rows.length * 2).toBeLessThanOrEqual(allowance);
       expect(sent.rowCount).toBe(600);
     }
-    expect(allowed(whole(["region", "total"], 600), 50, { sql: "SELECT region, total", code: "" }, []).rows.length).toBe(25);
+    expect(
+      allowed(whole(["region", "total"], 600), 50, { sql: "SELECT region, total", code: "" }, []).rows.length,
+    ).toBe(25);
   });
   it("counts names that could be values", () => {
     const r = whole(["Alice", "Bob"], 3);
-    expect(allowed(r, 0, { sql: "PIVOT t ON name", code: "" }, ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2"]);
+    expect(allowed(r, 0, { sql: "PIVOT t ON name", code: "" }, ["name"]).columns.map((c) => c.name)).toEqual([
+      "column 1",
+      "column 2",
+    ]);
     const some = allowed(r, 3, { sql: "PIVOT t ON name", code: "" }, ["name"]);
     expect([some.columns.map((c) => c.name), some.rows.length]).toEqual([["Alice", "Bob"], 0]);
-    expect(allowed(whole(["sum(amount)", "count_star()"], 1), 0, { sql: "SELECT sum(amount), count(*) FROM t", code: "" }, []).columns.map((c) => c.name)).toEqual(["sum(amount)", "count_star()"]);
+    expect(
+      allowed(
+        whole(["sum(amount)", "count_star()"], 1),
+        0,
+        { sql: "SELECT sum(amount), count(*) FROM t", code: "" },
+        [],
+      ).columns.map((c) => c.name),
+    ).toEqual(["sum(amount)", "count_star()"]);
   });
   it("has no values spelled out in single letters, digits or symbols", () => {
     const code = "/* a b c d e i l 0 1 2 3 4 5 6 7 8 9 */ throw Error([...data[0].name].join(' '))";
-    expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', code, ["name"])).not.toMatch(/a l i c e|5 2 0 0/);
+    expect(withoutValues('Error: { " n a m e " : " a l i c e " , 5 2 0 0 }', code, ["name"])).not.toMatch(
+      /a l i c e|5 2 0 0/,
+    );
     const spelled = whole(["a l i c e", "5 2 0 0", "😀😀🎉", "a", "share"], 1);
-    expect(allowed(spelled, 0, { sql: "", code: code + " share" }, ["name"]).columns.map((c) => c.name)).toEqual(["column 1", "column 2", "column 3", "column 4", "share"]);
-    expect(allowed(whole(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name).toBe("column 1");
-    expect(allowed(whole(["share of total"], 1), 0, { sql: "", code: "return data.map((r) => ({ 'share of total': 1 }))" }, []).columns[0]?.name).toBe("share of total");
+    expect(allowed(spelled, 0, { sql: "", code: code + " share" }, ["name"]).columns.map((c) => c.name)).toEqual([
+      "column 1",
+      "column 2",
+      "column 3",
+      "column 4",
+      "share",
+    ]);
+    expect(allowed(whole(["😀😀"], 1), 0, { sql: "PIVOT t ON emoji", code: "" }, ["emoji"]).columns[0]?.name).toBe(
+      "column 1",
+    );
+    expect(
+      allowed(
+        whole(["share of total"], 1),
+        0,
+        { sql: "", code: "return data.map((r) => ({ 'share of total': 1 }))" },
+        [],
+      ).columns[0]?.name,
+    ).toBe("share of total");
   });
   it("counts what would go", () => {
     const r = whole(["region", "Alice"], 600);
@@ -103,23 +175,53 @@ describe("what leaves the browser", () => {
     expect(failure("Conversion Error: Could not convert string 'Alice' to INT32", false)).not.toContain("Alice");
     expect(failure("Conversion Error: x", false)).toMatch(/^Conversion Error: /);
     expect(failure('Error: Binder Error: Referenced column "nme" not found', true)).toContain("nme");
-    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", "data[9].x")).toBe("TypeError: Cannot read properties of undefined (reading 'x')");
-    expect(failure('Binder Error: Referenced column "x" not found! Candidate bindings: "Alice"', true, "SELECT x FROM (PIVOT t ON name USING sum(a))")).not.toContain("Alice");
+    expect(withoutValues("TypeError: Cannot read properties of undefined (reading 'x')", "data[9].x")).toBe(
+      "TypeError: Cannot read properties of undefined (reading 'x')",
+    );
+    expect(
+      failure(
+        'Binder Error: Referenced column "x" not found! Candidate bindings: "Alice"',
+        true,
+        "SELECT x FROM (PIVOT t ON name USING sum(a))",
+      ),
+    ).not.toContain("Alice");
     expect(failure("Alice Smith Error: Bob", false)).not.toMatch(/Alice|Bob/);
-    expect(failure("Out of Memory Error: failed to pin block of size 4711", false)).toMatch(/^Out of Memory Error: the statement needs more memory/);
-    expect(withoutValues("TypeError: rows.toFixd is not a function", "rows.toFixd()")).toBe("TypeError: rows.toFixd is not a function");
+    expect(failure("Out of Memory Error: failed to pin block of size 4711", false)).toMatch(
+      /^Out of Memory Error: the statement needs more memory/,
+    );
+    expect(withoutValues("TypeError: rows.toFixd is not a function", "rows.toFixd()")).toBe(
+      "TypeError: rows.toFixd is not a function",
+    );
     expect(withoutValues("TypeError: Alice is not a function", "rows.toFixd()")).not.toContain("Alice");
-    expect(withoutValues("Error: no column revenue, id", "throw new Error(x)", ["revenue", "id"])).toMatch(/^Error: the code failed/);
-    expect(withoutValues("Error: Alice 4711 at a@b.example", "throw new Error(data[0].name)")).not.toMatch(/Alice|4711|example/);
+    expect(withoutValues("Error: no column revenue, id", "throw new Error(x)", ["revenue", "id"])).toMatch(
+      /^Error: the code failed/,
+    );
+    expect(withoutValues("Error: Alice 4711 at a@b.example", "throw new Error(data[0].name)")).not.toMatch(
+      /Alice|4711|example/,
+    );
   });
 });
 
 describe("figures of the page", () => {
   const answer = { seq: 1, text: "Größe: said.", cites: [], unresolved: [] };
   it("has a footnote for each number, at its place", () => {
-    const a = withFigures(answer, "r2", { columns: [{ name: "naïve name", kind: "text" }, { name: "total_amount", kind: "number" }], rows: [["Ω|[x](https://evil.test)", 1234.5], ["b", null], ["c", -7]], rowCount: 3 });
+    const a = withFigures(answer, "r2", {
+      columns: [
+        { name: "naïve name", kind: "text" },
+        { name: "total_amount", kind: "number" },
+      ],
+      rows: [
+        ["Ω|[x](https://evil.test)", 1234.5],
+        ["b", null],
+        ["c", -7],
+      ],
+      rowCount: 3,
+    });
     expect(a.text).toContain("Ω\\|\\[x\\]\\(https\\:\\/\\/evil\\.test\\)");
-    expect(notesOf(a).map((n) => [a.text.slice(n.from, n.to), n.cite!.result, n.cite!.row, n.cite!.column])).toEqual([["1,234.50", "r2", 0, "total_amount"], ["-7.00", "r2", 2, "total_amount"]]);
+    expect(notesOf(a).map((n) => [a.text.slice(n.from, n.to), n.cite!.result, n.cite!.row, n.cite!.column])).toEqual([
+      ["1,234.50", "r2", 0, "total_amount"],
+      ["-7.00", "r2", 2, "total_amount"],
+    ]);
   });
   it("lists a single row", () => {
     const a = withFigures(answer, "r1", { columns: [{ name: "number_of_sales", kind: "integer" }], rows: [[5000]] });
@@ -127,7 +229,11 @@ describe("figures of the page", () => {
     expect(notesOf(a)).toHaveLength(1);
   });
   it("says when there are more rows than it shows", () => {
-    const a = withFigures(answer, "r1", { columns: [{ name: "city", kind: "text" }], rows: Array.from({ length: 30 }, (_, i) => [`c${i}`]), rowCount: 30 });
+    const a = withFigures(answer, "r1", {
+      columns: [{ name: "city", kind: "text" }],
+      rows: Array.from({ length: 30 }, (_, i) => [`c${i}`]),
+      rowCount: 30,
+    });
     expect(a.text).toContain("The first 12 of 30 rows");
   });
 });
@@ -143,7 +249,8 @@ describe("what the page tells about its statements", () => {
     "select 3": () => Promise.reject(new OurError("The engine could not be started.")),
     "": () => Promise.reject(new OurError("There is no statement.")),
   };
-  const run = async (tried: Statements, sql: string) => tried.run(sql, async (s) => (answers[s] ?? answers["select 1"]!)()).catch(() => {});
+  const run = async (tried: Statements, sql: string) =>
+    tried.run(sql, async (s) => (answers[s] ?? answers["select 1"]!)()).catch(() => {});
 
   it("tells refused, failed and late statements apart", async () => {
     const tried = new Statements();

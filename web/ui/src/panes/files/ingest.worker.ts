@@ -21,7 +21,8 @@ const mostBytes = 1 << 30;
 const mostParquetRows = 5_000_000;
 
 async function read({ file, taken }: Ingest): Promise<Ingested[]> {
-  if (file.size > mostBytes) throw new Error("The file is larger than 1 GB. Upload it as a source of the server instead.");
+  if (file.size > mostBytes)
+    throw new Error("The file is larger than 1 GB. Upload it as a source of the server instead.");
   if (file.size === 0) throw new Error("The file is empty.");
   const data = new Uint8Array(await file.arrayBuffer());
   const kind = /\.([a-z]+)$/i.exec(file.name)?.[1]?.toLowerCase() ?? "";
@@ -40,7 +41,9 @@ async function read({ file, taken }: Ingest): Promise<Ingested[]> {
     }
     case "xlsx": {
       const { readXLSX } = await import("./xlsx");
-      const tables = attempt("This is no XLSX workbook, or it is damaged. Save it again as XLSX, or as CSV.", () => readXLSX(data));
+      const tables = attempt("This is no XLSX workbook, or it is damaged. Save it again as XLSX, or as CSV.", () =>
+        readXLSX(data),
+      );
       if (!tables.length) throw new Error("The workbook has no sheet with data.");
       return tables.map((t) => typed(free(tables.length === 1 ? file.name : t.name), t));
     }
@@ -67,9 +70,13 @@ function attempt<T>(words: string, f: () => T): T {
 }
 
 async function parquet(name: string, data: Uint8Array<ArrayBuffer>): Promise<ReadTable> {
-  const [{ parquetReadObjects, parquetMetadata }, { compressors }] = await Promise.all([import("hyparquet"), import("hyparquet-compressors")]);
+  const [{ parquetReadObjects, parquetMetadata }, { compressors }] = await Promise.all([
+    import("hyparquet"),
+    import("hyparquet-compressors"),
+  ]);
   const metadata = attempt("This is no Parquet file, or it is damaged.", () => parquetMetadata(data.buffer));
-  if (metadata.num_rows > mostParquetRows) throw new Error("The file has more than 5 million rows. Upload it as a source of the server instead.");
+  if (metadata.num_rows > mostParquetRows)
+    throw new Error("The file has more than 5 million rows. Upload it as a source of the server instead.");
   return ofObjects(name, await parquetReadObjects({ file: data.buffer, metadata, compressors }));
 }
 

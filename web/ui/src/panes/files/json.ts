@@ -39,7 +39,8 @@ function flat(v: unknown): Record<string, unknown> {
   if (typeof v !== "object" || v === null || Array.isArray(v)) return { value: v };
   const out: Record<string, unknown> = {};
   for (const [k, x] of Object.entries(v)) {
-    if (typeof x === "object" && x !== null && !Array.isArray(x)) for (const [inner, y] of Object.entries(x)) out[`${k}.${inner}`] = y;
+    if (typeof x === "object" && x !== null && !Array.isArray(x))
+      for (const [inner, y] of Object.entries(x)) out[`${k}.${inner}`] = y;
     else out[k] = x;
   }
   return out;

@@ -15,7 +15,11 @@ export function useHere(conversation: string, result: ShownResult | undefined): 
   const id = result?.source === "client" && result.sql ? result.id : undefined;
   return useMemo(() => {
     if (!id) return undefined;
-    const schema: Schema = { name: "this browser", engine: "duckdb", tables: files.flatMap((f) => f.tables).map((t) => ({ name: t.name, rows: t.rows, columns: t.columns })) };
+    const schema: Schema = {
+      name: "this browser",
+      engine: "duckdb",
+      tables: files.flatMap((f) => f.tables).map((t) => ({ name: t.name, rows: t.rows, columns: t.columns })),
+    };
     return { schema, ready: schema.tables.length > 0, run: (sql, signal) => rerun(conversation, id, sql, signal) };
   }, [conversation, id, files]);
 }

@@ -11,7 +11,21 @@ interface Order {
 const mostRows = 100_000;
 
 // What a worker could still reach through its scope is taken away before the code runs.
-for (const name of ["fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "importScripts", "indexedDB", "caches", "BroadcastChannel", "Worker", "SharedWorker", "navigator"]) {
+for (const name of [
+  "fetch",
+  "XMLHttpRequest",
+  "WebSocket",
+  "WebSocketStream",
+  "WebTransport",
+  "EventSource",
+  "importScripts",
+  "indexedDB",
+  "caches",
+  "BroadcastChannel",
+  "Worker",
+  "SharedWorker",
+  "navigator",
+]) {
   try {
     Object.defineProperty(globalThis, name, { value: undefined, configurable: false, writable: false });
   } catch {
@@ -29,8 +43,13 @@ function table(value: unknown): { columns: string[]; rows: unknown[][]; rowCount
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   const columns: string[] = [];
   const seen = new Set<string>();
-  const some = list.slice(0, mostRows).map((v) => (typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Record<string, unknown>) : { value: v }));
-  for (const o of some) for (const k of Object.keys(o)) if (!seen.has(k) && seen.size < 1000) (seen.add(k), columns.push(k));
+  const some = list
+    .slice(0, mostRows)
+    .map((v) =>
+      typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Record<string, unknown>) : { value: v },
+    );
+  for (const o of some)
+    for (const k of Object.keys(o)) if (!seen.has(k) && seen.size < 1000) (seen.add(k), columns.push(k));
   const rows = some.map((o) => columns.map((c) => plain(o[c])));
   return { columns, rows, rowCount: list.length };
 }
@@ -38,7 +57,8 @@ function table(value: unknown): { columns: string[]; rows: unknown[][]; rowCount
 function plain(v: unknown): unknown {
   if (v === undefined || v === null || typeof v === "function" || typeof v === "symbol") return null;
   if (typeof v === "number") return Number.isFinite(v) ? v : null;
-  if (typeof v === "bigint") return v <= BigInt(Number.MAX_SAFE_INTEGER) && v >= -BigInt(Number.MAX_SAFE_INTEGER) ? Number(v) : String(v);
+  if (typeof v === "bigint")
+    return v <= BigInt(Number.MAX_SAFE_INTEGER) && v >= -BigInt(Number.MAX_SAFE_INTEGER) ? Number(v) : String(v);
   if (v instanceof Date) return Number.isNaN(v.getTime()) ? null : v.toISOString();
   if (typeof v === "object") return JSON.stringify(v);
   return v;

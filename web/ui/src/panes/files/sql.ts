@@ -4,15 +4,31 @@ import { RefusedError } from "./cells";
 export const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export const text = (s: string) => `'${s.replaceAll("'", "''")}'`;
 
-const reads = new Set(["select", "with", "from", "values", "table", "describe", "summarize", "show", "pivot", "unpivot", "("]);
+const reads = new Set([
+  "select",
+  "with",
+  "from",
+  "values",
+  "table",
+  "describe",
+  "summarize",
+  "show",
+  "pivot",
+  "unpivot",
+  "(",
+]);
 
 /** Returns the statement without its semicolon. It throws when there is not exactly one, or
  *  when it does not read. The engine's read-only transaction backs this up. */
 export function oneSelect(sql: string): string {
   const parts = split(sql);
-  if (parts.length !== 1) throw new RefusedError(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
+  if (parts.length !== 1)
+    throw new RefusedError(parts.length ? "Only one statement can be run at a time." : "There is no statement.");
   const first = /^[\s]*(\(|[a-z]+)/i.exec(bare(parts[0]!))?.[1]?.toLowerCase() ?? "";
-  if (!reads.has(first)) throw new RefusedError("Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.");
+  if (!reads.has(first))
+    throw new RefusedError(
+      "Only statements that read can be run here: SELECT, WITH, FROM, VALUES, PIVOT, DESCRIBE, SUMMARIZE.",
+    );
   return parts[0]!.trim();
 }
 

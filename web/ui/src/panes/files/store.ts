@@ -121,14 +121,31 @@ async function started(): Promise<Engine> {
     return e;
   } catch (err) {
     const error = err instanceof Error ? err.message : "DuckDB could not be started.";
-    if (opened === files) set({ files: files.map((o) => ({ id: o.id, name: o.file.name, size: o.file.size, state: "failed", tables: [], error })) });
+    if (opened === files)
+      set({
+        files: files.map((o) => ({
+          id: o.id,
+          name: o.file.name,
+          size: o.file.size,
+          state: "failed",
+          tables: [],
+          error,
+        })),
+      });
     throw err;
   }
 }
 
 function shown({ id, file }: Opened, e: Engine): LocalFile {
   const error = e.failures.get(file);
-  return { id, name: file.name, size: file.size, state: error ? "failed" : "ready", tables: e.tables.get(file) ?? [], error };
+  return {
+    id,
+    name: file.name,
+    size: file.size,
+    state: error ? "failed" : "ready",
+    tables: e.tables.get(file) ?? [],
+    error,
+  };
 }
 
 export async function query(sql: string, signal: AbortSignal): Promise<Whole> {

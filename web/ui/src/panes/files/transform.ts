@@ -34,12 +34,33 @@ export function transform(code: string, source: number, steps: Step[], signal: A
       const { error, result, ready } = e.data;
       if (ready && !given) {
         given = true;
-        return worker.postMessage({ source, steps: steps.map((s) => ({ columns: s.columns.map((c) => c.name), rows: s.rows })) });
+        return worker.postMessage({
+          source,
+          steps: steps.map((s) => ({ columns: s.columns.map((c) => c.name), rows: s.rows })),
+        });
       }
-      if (!result) return end(() => reject(error ? new CodeError(error, !given) : new OurError("The code threw a value that is no error.")));
-      end(() => resolve({ columns: result.columns.map((name, i) => ({ name, kind: kindOf(result.rows, i) })), rows: result.rows, rowCount: result.rowCount }));
+      if (!result)
+        return end(() =>
+          reject(error ? new CodeError(error, !given) : new OurError("The code threw a value that is no error.")),
+        );
+      end(() =>
+        resolve({
+          columns: result.columns.map((name, i) => ({ name, kind: kindOf(result.rows, i) })),
+          rows: result.rows,
+          rowCount: result.rowCount,
+        }),
+      );
     };
-    worker.onerror = () => end(() => reject(new OurError(given ? "The code broke its worker; it may need too much memory." : "The worker for the code could not be started.")));
+    worker.onerror = () =>
+      end(() =>
+        reject(
+          new OurError(
+            given
+              ? "The code broke its worker; it may need too much memory."
+              : "The worker for the code could not be started.",
+          ),
+        ),
+      );
     worker.postMessage({ code });
   });
 }
@@ -50,12 +71,23 @@ function kindOf(rows: Cell[][], i: number): string {
     const v = r[i] ?? null;
     if (v === null) continue;
     const k =
-      typeof v === "number" ? (Number.isSafeInteger(v) ? "integer" : "number")
-      : typeof v === "boolean" ? "boolean"
-      : /^\d{4}-\d\d-\d\d$/.test(v) ? "date"
-      : "text";
+      typeof v === "number"
+        ? Number.isSafeInteger(v)
+          ? "integer"
+          : "number"
+        : typeof v === "boolean"
+          ? "boolean"
+          : /^\d{4}-\d\d-\d\d$/.test(v)
+            ? "date"
+            : "text";
     if (!kind || kind === k) kind = k;
-    else if (kind !== "text" && k !== "text" && (kind === "number" || kind === "integer") && (k === "number" || k === "integer")) kind = "number";
+    else if (
+      kind !== "text" &&
+      k !== "text" &&
+      (kind === "number" || kind === "integer") &&
+      (k === "number" || k === "integer")
+    )
+      kind = "number";
     else return "text";
   }
   return kind || "text";

@@ -7,7 +7,8 @@ const mostUnpacked = 1 << 30; // bytes
 
 export function readXLSX(data: Uint8Array): ReadTable[] {
   let unpacked = 0;
-  const wanted = /^xl\/(workbook\.xml|_rels\/workbook\.xml\.rels|sharedStrings\.xml|styles\.xml|worksheets\/[^/]+\.xml)$/;
+  const wanted =
+    /^xl\/(workbook\.xml|_rels\/workbook\.xml\.rels|sharedStrings\.xml|styles\.xml|worksheets\/[^/]+\.xml)$/;
   const files = unzipSync(data, {
     filter: (f) => {
       if (!wanted.test(f.name)) return false;
@@ -22,7 +23,12 @@ export function readXLSX(data: Uint8Array): ReadTable[] {
   const strings = sharedStrings(text("xl/sharedStrings.xml"));
   const dates = dateStyles(text("xl/styles.xml"));
   const since1904 = /<workbookPr[^>]*\bdate1904="(1|true)"/.test(book);
-  const targets = new Map([...text("xl/_rels/workbook.xml.rels").matchAll(/<Relationship\b[^>]*>/g)].map(([r]) => [attr(r, "Id"), attr(r, "Target")]));
+  const targets = new Map(
+    [...text("xl/_rels/workbook.xml.rels").matchAll(/<Relationship\b[^>]*>/g)].map(([r]) => [
+      attr(r, "Id"),
+      attr(r, "Target"),
+    ]),
+  );
   const tables: ReadTable[] = [];
   for (const [tag] of book.matchAll(/<(?:\w+:)?sheet\b[^>]*>/g)) {
     const target = targets.get(attr(tag, "r:id")) ?? "";
@@ -42,14 +48,19 @@ const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"'
 function unescape(s: string): string {
   if (!s.includes("&") && !s.includes("_x")) return s;
   return s
-    .replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (all, e: string) => (e[0] === "#" ? String.fromCodePoint(Number(e[1] === "x" ? `0${e.slice(1)}` : e.slice(1))) : (entities[e] ?? all)))
+    .replace(/&(#x[0-9a-f]+|#\d+|\w+);/gi, (all, e: string) =>
+      e[0] === "#" ? String.fromCodePoint(Number(e[1] === "x" ? `0${e.slice(1)}` : e.slice(1))) : (entities[e] ?? all),
+    )
     .replace(/_x([0-9A-F]{4})_/g, (_, h: string) => String.fromCharCode(parseInt(h, 16)));
 }
 
 /** The text of runs, without what is read aloud for them. */
 function texts(xml: string): string {
   let s = "";
-  for (const m of xml.replace(/<rPh\b[\s\S]*?<\/rPh>/g, "").matchAll(/<(?:\w+:)?t(?:\s[^>]*)?>([\s\S]*?)<\/(?:\w+:)?t>/g)) s += unescape(m[1]!);
+  for (const m of xml
+    .replace(/<rPh\b[\s\S]*?<\/rPh>/g, "")
+    .matchAll(/<(?:\w+:)?t(?:\s[^>]*)?>([\s\S]*?)<\/(?:\w+:)?t>/g))
+    s += unescape(m[1]!);
   return s;
 }
 
@@ -60,7 +71,8 @@ function sharedStrings(xml: string): string[] {
 /** Which styles of cells show a date. */
 function dateStyles(xml: string): Set<number> {
   const formats = new Map<number, string>();
-  for (const [tag] of xml.matchAll(/<(?:\w+:)?numFmt\b[^>]*>/g)) formats.set(Number(attr(tag, "numFmtId")), attr(tag, "formatCode"));
+  for (const [tag] of xml.matchAll(/<(?:\w+:)?numFmt\b[^>]*>/g))
+    formats.set(Number(attr(tag, "numFmtId")), attr(tag, "formatCode"));
   const styles = new Set<number>();
   const list = /<(?:\w+:)?cellXfs\b[^>]*>([\s\S]*?)<\/(?:\w+:)?cellXfs>/.exec(xml)?.[1] ?? "";
   [...list.matchAll(/<(?:\w+:)?xf\b[^>]*>/g)].forEach(([tag], i) => {
@@ -73,7 +85,9 @@ function dateStyles(xml: string): Set<number> {
 
 function cellsOf(xml: string, strings: string[], dates: Set<number>, since1904: boolean): Plain[][] {
   const rows: Plain[][] = [];
-  for (const [, attrs = "", inside = ""] of xml.matchAll(/<(?:\w+:)?row\b([^>]*?)(?:\/>|>([\s\S]*?)<\/(?:\w+:)?row>)/g)) {
+  for (const [, attrs = "", inside = ""] of xml.matchAll(
+    /<(?:\w+:)?row\b([^>]*?)(?:\/>|>([\s\S]*?)<\/(?:\w+:)?row>)/g,
+  )) {
     const row: Plain[] = [];
     for (const [, tag = "", body = ""] of inside.matchAll(/<(?:\w+:)?c\b([^>]*?)(?:\/>|>([\s\S]*?)<\/(?:\w+:)?c>)/g)) {
       const ref = /\sr="([A-Z]+)/.exec(tag)?.[1];
@@ -134,7 +148,11 @@ function table(name: string, cells: Plain[][]): ReadTable | undefined {
     used.add(free.toLowerCase());
     columns.push({ name: free, type: typeOf(column(rows, i)), at: i });
   }
-  return { name, columns: columns.map(({ name: n, type }) => ({ name: n, type })), rows: rows.map((r) => columns.map((c) => text(r[c.at] ?? null, c.type))) };
+  return {
+    name,
+    columns: columns.map(({ name: n, type }) => ({ name: n, type })),
+    rows: rows.map((r) => columns.map((c) => text(r[c.at] ?? null, c.type))),
+  };
 }
 
 /** In a column of texts everything is one. */

@@ -48,7 +48,12 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
   };
   const inCell = result && cite.row !== undefined && !cite.formula;
   return (
-    <Popover anchor={anchor} onClose={onClose} label={`Footnote of ${cite.text}`} className="max-h-[80dvh] w-popover max-w-[calc(100dvw-1rem)]! overflow-y-auto p-4">
+    <Popover
+      anchor={anchor}
+      onClose={onClose}
+      label={`Footnote of ${cite.text}`}
+      className="max-h-[80dvh] w-popover max-w-[calc(100dvw-1rem)]! overflow-y-auto p-4"
+    >
       <div onKeyDown={key}>
         <div className="flex items-start gap-2">
           <p className="min-w-0 flex-1 text-sm">
@@ -56,15 +61,36 @@ export default function FootnotePopover({ note, anchor, conversation, result, on
             <span className="block text-ink-quiet">{says(cite, result)}</span>
           </p>
           <span className="-mt-1 -mr-1 flex shrink-0">
-            {neighbour(anchor, -1) && <IconButton icon="chevron" small label="Previous footnote (P)" className="[&>svg]:rotate-180" onClick={() => step(-1)} />}
-            {neighbour(anchor, 1) && <IconButton icon="chevron" small label="Next footnote (N)" onClick={() => step(1)} />}
+            {neighbour(anchor, -1) && (
+              <IconButton
+                icon="chevron"
+                small
+                label="Previous footnote (P)"
+                className="[&>svg]:rotate-180"
+                onClick={() => step(-1)}
+              />
+            )}
+            {neighbour(anchor, 1) && (
+              <IconButton icon="chevron" small label="Next footnote (N)" onClick={() => step(1)} />
+            )}
             <IconButton icon="close" small label="Close" onClick={onClose} autoFocus />
           </span>
         </div>
         {queries.map((r) => r.replacedBy && <Newer key={r.id} r={r} newest={all[r.replacedBy]} onOpen={open} />)}
         {inCell && <Near conversation={conversation} result={result} row={cite.row!} column={cite.column ?? ""} />}
         {used.length > 0 && <Worked conversation={conversation} cite={cite} used={used} />}
-        {queries.map((r) => r.sql && <Query key={r.id} r={r} named={queries.length > 1} onOpen={open} at={inCell ? cellAddress({ row: cite.row!, column: cite.column ?? "" }) : undefined} />)}
+        {queries.map(
+          (r) =>
+            r.sql && (
+              <Query
+                key={r.id}
+                r={r}
+                named={queries.length > 1}
+                onOpen={open}
+                at={inCell ? cellAddress({ row: cite.row!, column: cite.column ?? "" }) : undefined}
+              />
+            ),
+        )}
       </div>
     </Popover>
   );
@@ -84,12 +110,26 @@ function says(c: Cite, r?: ShownResult): string {
 
 /** The footnote before or after, in the order of the text. */
 function neighbour(anchor: HTMLElement, by: 1 | -1): HTMLElement | undefined {
-  const all = [...(anchor.closest("article")?.querySelectorAll<HTMLElement>(anchor.classList.contains("note") ? "button.note" : "[aria-label=Footnotes] li button") ?? [])];
+  const all = [
+    ...(anchor
+      .closest("article")
+      ?.querySelectorAll<HTMLElement>(
+        anchor.classList.contains("note") ? "button.note" : "[aria-label=Footnotes] li button",
+      ) ?? []),
+  ];
   const at = all.indexOf(anchor);
   return at < 0 ? undefined : all[at + by];
 }
 
-function Newer({ r, newest, onOpen }: { r: ShownResult; newest?: ShownResult; onOpen: (r: ShownResult, view: "table") => void }) {
+function Newer({
+  r,
+  newest,
+  onOpen,
+}: {
+  r: ShownResult;
+  newest?: ShownResult;
+  onOpen: (r: ShownResult, view: "table") => void;
+}) {
   if (!newest) return null;
   return (
     <p className="mt-2 flex items-center gap-2 rounded-md bg-warn-soft px-2.5 py-1.5 text-xs text-warn">
@@ -97,20 +137,38 @@ function Newer({ r, newest, onOpen }: { r: ShownResult; newest?: ShownResult; on
       <span className="min-w-0 flex-1">
         This is v{r.version}. There is a newer version, v{newest.version}, by {who(newest.author)}.
       </span>
-      <button type="button" className="rounded-sm font-medium underline underline-offset-2" onClick={() => onOpen(newest, "table")}>
+      <button
+        type="button"
+        className="rounded-sm font-medium underline underline-offset-2"
+        onClick={() => onOpen(newest, "table")}
+      >
         See it
       </button>
     </p>
   );
 }
 
-function Query({ r, named, onOpen, at }: { r: ShownResult; named: boolean; onOpen: (r: ShownResult, view: "sql" | "table", at?: string) => void; at?: string }) {
+function Query({
+  r,
+  named,
+  onOpen,
+  at,
+}: {
+  r: ShownResult;
+  named: boolean;
+  onOpen: (r: ShownResult, view: "sql" | "table", at?: string) => void;
+  at?: string;
+}) {
   return (
     <section aria-label={`Query of ${r.id}`} className="mt-3">
       {named && <h3 className="mb-1 text-xs font-semibold text-ink-soft">{r.id}</h3>}
       <Sql sql={r.sql ?? ""} className="max-h-44" />
       <p className="mt-1.5 flex flex-wrap items-center gap-x-1 text-xs text-ink-quiet">
-        <span className="tabular min-w-0 flex-1">{[r.source, plural(r.row_count, "row"), r.millis !== undefined ? duration(r.millis) : ""].filter(Boolean).join(" · ")}</span>
+        <span className="tabular min-w-0 flex-1">
+          {[r.source, plural(r.row_count, "row"), r.millis !== undefined ? duration(r.millis) : ""]
+            .filter(Boolean)
+            .join(" · ")}
+        </span>
         <Button look="quiet" className="!h-8 !px-2" onClick={() => onOpen(r, "table", at)}>
           In the table
         </Button>
@@ -123,15 +181,41 @@ function Query({ r, named, onOpen, at }: { r: ShownResult; named: boolean; onOpe
 }
 
 /** The rows around the cell. */
-function Near({ conversation, result, row, column }: { conversation: string; result: ShownResult; row: number; column: string }) {
+function Near({
+  conversation,
+  result,
+  row,
+  column,
+}: {
+  conversation: string;
+  result: ShownResult;
+  row: number;
+  column: string;
+}) {
   const ref: ResultRef = { conversation, id: result.id };
   const first = Math.max(0, row - around);
-  const { data, error } = useLoad(`rows:${conversation}.${result.id}:${first}+`, () => page(ref, first, 2 * around + 1));
+  const { data, error } = useLoad(`rows:${conversation}.${result.id}:${first}+`, () =>
+    page(ref, first, 2 * around + 1),
+  );
   const whole = useFirstRows(result.row_count <= 10_000 ? ref : undefined); // as its chart and table have it
   if (error) return <p className="mt-2 text-sm text-bad">{error}</p>;
   return (
-    <div className="mt-3 max-h-56 min-h-32 overflow-auto bg-raised" tabIndex={0} role="region" aria-label="Rows around the cell">
-      {data && <Rows columns={data.columns} rows={data.rows} first={first} mark={{ row, column }} label="Source rows" styles={whole.data ? stylesOf(whole.data.columns, whole.data.rows) : undefined} />}
+    <div
+      className="mt-3 max-h-56 min-h-32 overflow-auto bg-raised"
+      tabIndex={0}
+      role="region"
+      aria-label="Rows around the cell"
+    >
+      {data && (
+        <Rows
+          columns={data.columns}
+          rows={data.rows}
+          first={first}
+          mark={{ row, column }}
+          label="Source rows"
+          styles={whole.data ? stylesOf(whole.data.columns, whole.data.rows) : undefined}
+        />
+      )}
     </div>
   );
 }
@@ -171,7 +255,9 @@ function Worked({ conversation, cite, used }: { conversation: string; cite: Cite
           </tbody>
         </table>
       )}
-      {data.cells.length > shown.length && <p className="mt-1 text-xs text-ink-quiet">and {plural(data.cells.length - shown.length, "more cell")}.</p>}
+      {data.cells.length > shown.length && (
+        <p className="mt-1 text-xs text-ink-quiet">and {plural(data.cells.length - shown.length, "more cell")}.</p>
+      )}
     </div>
   );
 }
@@ -196,8 +282,16 @@ async function cellsOf(conversation: string, used: Ref[]): Promise<{ cells: Cell
     for (const i of rows) {
       const value = written(t.rows[i]?.[j] ?? null, t.styles[j]!) || "NULL";
       const first = t.styles.findIndex((s) => !s.numeric);
-      const label = first >= 0 && first !== j ? `${r.column}, ${written(t.rows[i]?.[first] ?? null, t.styles[first]!) || `row ${i + 1}`}` : `${r.column}, row ${i + 1}`;
-      cells.set(`${r.result} ${i} ${j}`, { name: label, value, result: r.result, at: cellAddress({ row: i, column: r.column! }) });
+      const label =
+        first >= 0 && first !== j
+          ? `${r.column}, ${written(t.rows[i]?.[first] ?? null, t.styles[first]!) || `row ${i + 1}`}`
+          : `${r.column}, row ${i + 1}`;
+      cells.set(`${r.result} ${i} ${j}`, {
+        name: label,
+        value,
+        result: r.result,
+        at: cellAddress({ row: i, column: r.column! }),
+      });
       if (rows.length === 1) text.set(`${r.from}`, value);
     }
   }

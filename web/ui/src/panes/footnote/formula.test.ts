@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { arithmetic, called, outcome, refs } from "./formula";
 
 test("the cells of a formula", () => {
-  expect(refs('(r1[17].revenue - r12[0]."net sales") / r1[17].revenue').map((r) => [r.result, r.rows, r.column])).toEqual([
+  expect(
+    refs('(r1[17].revenue - r12[0]."net sales") / r1[17].revenue').map((r) => [r.result, r.rows, r.column]),
+  ).toEqual([
     ["r1", [17], "revenue"],
     ["r12", [0], "net sales"],
     ["r1", [17], "revenue"],

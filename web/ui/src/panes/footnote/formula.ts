@@ -48,7 +48,8 @@ export function called(r: Ref): string {
 
 /** The formula with its cells' values in their places. */
 export function arithmetic(formula: string, value: (r: Ref) => string): string {
-  let out = "", at = 0;
+  let out = "",
+    at = 0;
   for (const r of refs(formula)) {
     out += signs(formula.slice(at, r.from)) + value(r);
     at = r.to;
@@ -61,10 +62,16 @@ export function arithmetic(formula: string, value: (r: Ref) => string): string {
 export function outcome(c: { text: string; value?: string }): string {
   const n = Number(c.value);
   if (c.value === undefined || c.value === "" || Number.isNaN(n)) return c.value ?? "";
-  const digits = (x: number) => x.toLocaleString("en-US", { maximumSignificantDigits: Math.max(6, Math.ceil(Math.log10(Math.abs(x) + 1)) + 2) });
+  const digits = (x: number) =>
+    x.toLocaleString("en-US", { maximumSignificantDigits: Math.max(6, Math.ceil(Math.log10(Math.abs(x) + 1)) + 2) });
   const said = Number(c.text.replace(/[^\d.-]/g, ""));
   const share = c.text.includes("%") && Math.abs(n * 100 - said) < Math.abs(n - said);
   return share ? `${digits(n * 100)}%` : digits(n);
 }
 
-const signs = (s: string) => s.replace(/\s*\*\s*/g, " × ").replace(/\s*\/\s*/g, " ÷ ").replace(/(?<=[\s)])-(?=[\s(])/g, "−").replace(/,(?=\S)/g, ", ");
+const signs = (s: string) =>
+  s
+    .replace(/\s*\*\s*/g, " × ")
+    .replace(/\s*\/\s*/g, " ÷ ")
+    .replace(/(?<=[\s)])-(?=[\s(])/g, "−")
+    .replace(/,(?=\S)/g, ", ");

@@ -1,6 +1,17 @@
 // Rows to look through, however many and however wide: only the cells in view are drawn. One element has
 // the focus, and says which cell is meant; arrow keys move it, Ctrl+C copies.
-import { memo, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import {
+  memo,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type PointerEvent,
+} from "react";
 import type { ResultRef } from "../../api/rows";
 import { count as grouped, plural } from "../../lib/format";
 import type { Cell, Column } from "../../log/events";
@@ -52,9 +63,13 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     if (!el) return;
     const from = Math.max(0, Math.floor(el.scrollTop / height) - over);
     const to = Math.min(count, Math.ceil((el.scrollTop + el.clientHeight) / height) + over);
-    const first = ends.current.findIndex((x) => x > el.scrollLeft), after = ends.current.findIndex((x) => x > el.scrollLeft + el.clientWidth);
-    const left = first < 0 ? 0 : Math.max(0, first - beside), right = after < 0 ? Infinity : after + 1 + beside;
-    setView((v) => (v.from === from && v.to === to && v.left === left && v.right === right ? v : { from, to, left, right }));
+    const first = ends.current.findIndex((x) => x > el.scrollLeft),
+      after = ends.current.findIndex((x) => x > el.scrollLeft + el.clientWidth);
+    const left = first < 0 ? 0 : Math.max(0, first - beside),
+      right = after < 0 ? Infinity : after + 1 + beside;
+    setView((v) =>
+      v.from === from && v.to === to && v.left === left && v.right === right ? v : { from, to, left, right },
+    );
   }, [count, height]);
   useLayoutEffect(() => {
     const el = scroller.current!;
@@ -91,7 +106,16 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
       if (r) all.push(r);
     }
     const styles = stylesOf(columns, all as Cell[][]);
-    return { styles, widths: columns.map((c, j) => widthOf(c, some.map((r) => (r[j] === null ? "NULL" : written(r[j], styles[j]!))), unit)) };
+    return {
+      styles,
+      widths: columns.map((c, j) =>
+        widthOf(
+          c,
+          some.map((r) => (r[j] === null ? "NULL" : written(r[j], styles[j]!))),
+          unit,
+        ),
+      ),
+    };
     // Once: widths do not change while one scrolls.
   }, [columns, first, unit, count]);
   const [own, setOwn] = useState<Record<number, number>>({});
@@ -112,7 +136,8 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     (place: number, middle = false) => {
       const el = scroller.current;
       if (!el) return;
-      const top = place * height, room = el.clientHeight - head; // the header covers its own height
+      const top = place * height,
+        room = el.clientHeight - head; // the header covers its own height
       if (middle) el.scrollTop = Math.max(0, top - room / 2);
       else if (top < el.scrollTop) el.scrollTop = top;
       else if (top + height > el.scrollTop + room) el.scrollTop = top + height - room;
@@ -122,7 +147,9 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   const revealColumn = (j: number) => {
     const el = scroller.current;
     if (!el) return;
-    const left = j ? edges[j - 1]! : 0, right = edges[j]!, room = el.clientWidth - numbers; // the numbers of the rows cover the rest
+    const left = j ? edges[j - 1]! : 0,
+      right = edges[j]!,
+      room = el.clientWidth - numbers; // the numbers of the rows cover the rest
     if (left < el.scrollLeft || right - left > room) el.scrollLeft = left;
     else if (right > el.scrollLeft + room) el.scrollLeft = right - room;
   };
@@ -136,22 +163,39 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
   }, [mark?.row, mark?.column, first]);
 
   const bySort = async (j: number) => {
-    const next: Sort | undefined = sort?.column !== j ? { column: j, down: styles[j]!.numeric } : sort.down === styles[j]!.numeric ? { column: j, down: !sort.down } : undefined;
+    const next: Sort | undefined =
+      sort?.column !== j
+        ? { column: j, down: styles[j]!.numeric }
+        : sort.down === styles[j]!.numeric
+          ? { column: j, down: !sort.down }
+          : undefined;
     setSort(next);
     setActive(undefined);
     scroller.current!.scrollTop = 0;
     if (next && rows.loaded < count && !(await rows.needAll())) setSort(undefined);
   };
 
-  const from = active && anchor ? { row: Math.min(active.row, anchor.row), column: Math.min(active.column, anchor.column) } : active;
-  const to = active && anchor ? { row: Math.max(active.row, anchor.row), column: Math.max(active.column, anchor.column) } : active;
+  const from =
+    active && anchor
+      ? { row: Math.min(active.row, anchor.row), column: Math.min(active.column, anchor.column) }
+      : active;
+  const to =
+    active && anchor
+      ? { row: Math.max(active.row, anchor.row), column: Math.max(active.column, anchor.column) }
+      : active;
   const text = () => {
     if (!from || !to) return "";
     const one = from.row === to.row && from.column === to.column;
     const lines: string[] = [];
     for (let r = from.row; r <= to.row; r++) {
       const row = rows.at(r);
-      if (row) lines.push(columns.slice(from.column, to.column + 1).map((_, k) => plain(row[from.column + k] ?? null, one)).join("\t"));
+      if (row)
+        lines.push(
+          columns
+            .slice(from.column, to.column + 1)
+            .map((_, k) => plain(row[from.column + k] ?? null, one))
+            .join("\t"),
+        );
     }
     return lines.join("\n");
   };
@@ -168,7 +212,10 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
     const pageful = Math.max(1, Math.floor((scroller.current!.clientHeight - head - height) / height));
     if (e.altKey && (e.key === "ArrowLeft" || e.key === "ArrowRight") && active) {
       e.preventDefault();
-      return setOwn((o) => ({ ...o, [active.column]: Math.max(3 * unit, width(active.column) + (e.key === "ArrowRight" ? unit : -unit)) }));
+      return setOwn((o) => ({
+        ...o,
+        [active.column]: Math.max(3 * unit, width(active.column) + (e.key === "ArrowRight" ? unit : -unit)),
+      }));
     }
     const end = e.ctrlKey || e.metaKey;
     const next: At | undefined = {
@@ -189,18 +236,24 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
       return;
     }
     e.preventDefault();
-    const cell = { row: Math.max(0, Math.min(count - 1, next.row)), column: Math.max(0, Math.min(columns.length - 1, next.column)) };
+    const cell = {
+      row: Math.max(0, Math.min(count - 1, next.row)),
+      column: Math.max(0, Math.min(columns.length - 1, next.column)),
+    };
     setActive(cell);
     if (!e.shiftKey) setAnchor(cell);
     reveal(cell.row);
     revealColumn(cell.column);
   };
 
-  const choose = useCallback((row: number, column: number, more: boolean) => {
-    const last = column < 0;
-    setActive({ row, column: Math.max(0, column) });
-    if (!more) setAnchor(last ? { row, column: columns.length - 1 } : { row, column });
-  }, [columns.length]);
+  const choose = useCallback(
+    (row: number, column: number, more: boolean) => {
+      const last = column < 0;
+      setActive({ row, column: Math.max(0, column) });
+      if (!more) setAnchor(last ? { row, column: columns.length - 1 } : { row, column });
+    },
+    [columns.length],
+  );
 
   const drawn: React.ReactNode[] = [];
   for (let r = view.from; r < Math.min(view.to, count); r++) {
@@ -241,7 +294,7 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         tabIndex={0}
         onKeyDown={key}
         onCopy={(e) => {
-          if (!active || e.target !== e.currentTarget && !e.currentTarget.contains(e.target as Node)) return;
+          if (!active || (e.target !== e.currentTarget && !e.currentTarget.contains(e.target as Node))) return;
           e.clipboardData.setData("text/plain", text());
           e.preventDefault();
           copied();
@@ -249,7 +302,12 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
         className="grid-view tabular min-h-0 flex-1 overflow-auto text-sm"
       >
         <div role="rowgroup" className="grid-head" style={{ minWidth: total }}>
-          <div role="row" aria-rowindex={1} className="grid-line" style={{ gridTemplateColumns: template, height: head }}>
+          <div
+            role="row"
+            aria-rowindex={1}
+            className="grid-line"
+            style={{ gridTemplateColumns: template, height: head }}
+          >
             <span role="columnheader" aria-colindex={1} className="grid-number">
               <span className="sr-only">Row</span>
             </span>
@@ -283,7 +341,11 @@ export function Grid({ source, columns, count, first: given, label, mark, trunca
           </span>
         )}
         {sorted && (
-          <button type="button" onClick={() => setSort(undefined)} className="rounded-sm underline underline-offset-2 hover:text-ink">
+          <button
+            type="button"
+            onClick={() => setSort(undefined)}
+            className="rounded-sm underline underline-offset-2 hover:text-ink"
+          >
             Sorted by {columns[sort.column]!.name}: undo
           </button>
         )}
@@ -330,9 +392,15 @@ interface HeadProps {
 
 function Head({ column, index, right, sort, onSort, width, onWidth, onFit }: HeadProps) {
   const start = useRef<{ x: number; width: number }>(undefined);
-  const drag = (e: PointerEvent<HTMLElement>) => start.current && onWidth(start.current.width + e.clientX - start.current.x);
+  const drag = (e: PointerEvent<HTMLElement>) =>
+    start.current && onWidth(start.current.width + e.clientX - start.current.x);
   return (
-    <span role="columnheader" aria-colindex={index + 2} aria-sort={sort === "up" ? "ascending" : sort === "down" ? "descending" : "none"} className="grid-cell relative !p-0">
+    <span
+      role="columnheader"
+      aria-colindex={index + 2}
+      aria-sort={sort === "up" ? "ascending" : sort === "down" ? "descending" : "none"}
+      className="grid-cell relative !p-0"
+    >
       <button
         type="button"
         onClick={onSort}
@@ -340,7 +408,11 @@ function Head({ column, index, right, sort, onSort, width, onWidth, onFit }: Hea
         className={`flex h-full w-full items-end gap-1 px-3 pb-1 font-semibold text-ink-soft -outline-offset-2 hover:text-ink ${right ? "flex-row-reverse text-right" : "text-left"}`}
       >
         <span className="line-clamp-3 leading-5 wrap-anywhere whitespace-normal">{column.name}</span>
-        <Icon name="down" small className={`mb-1 size-3 shrink-0 ${sort ? "text-accent" : "opacity-0"} ${sort === "up" ? "rotate-180" : ""}`} />
+        <Icon
+          name="down"
+          small
+          className={`mb-1 size-3 shrink-0 ${sort ? "text-accent" : "opacity-0"} ${sort === "up" ? "rotate-180" : ""}`}
+        />
       </button>
       <span
         aria-hidden="true"
@@ -376,9 +448,29 @@ interface LineProps {
   choose: (row: number, column: number, more: boolean) => void;
 }
 
-const Line = memo(function Line({ id, place, original, row, styles, top, template, left, right, marked, from, to, active, choose }: LineProps) {
+const Line = memo(function Line({
+  id,
+  place,
+  original,
+  row,
+  styles,
+  top,
+  template,
+  left,
+  right,
+  marked,
+  from,
+  to,
+  active,
+  choose,
+}: LineProps) {
   return (
-    <div role="row" aria-rowindex={place + 2} className="grid-line grid-row" style={{ top, gridTemplateColumns: template }}>
+    <div
+      role="row"
+      aria-rowindex={place + 2}
+      className="grid-line grid-row"
+      style={{ top, gridTemplateColumns: template }}
+    >
       <span role="rowheader" aria-colindex={1} className="grid-number" onClick={(e) => choose(place, -1, e.shiftKey)}>
         {original + 1}
       </span>

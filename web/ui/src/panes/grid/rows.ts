@@ -39,15 +39,26 @@ export function order(rows: readonly (readonly Cell[])[], column: Column, sort: 
   const sign = sort.down ? -1 : 1;
   const keys = rows.map((r) => r[sort.column] ?? null);
   return Int32Array.from(rows.keys()).sort((i, j) => {
-    const a = keys[i]!, b = keys[j]!;
+    const a = keys[i]!,
+      b = keys[j]!;
     if (a === null || b === null) return a === b ? i - j : a === null ? 1 : -1;
     return sign * compare(a, b) || i - j;
   });
 }
 
-export function useRows(source: ResultRef, columns: readonly Column[], count: number, sort: Sort | undefined, first?: readonly (readonly Cell[])[]): Rows {
+export function useRows(
+  source: ResultRef,
+  columns: readonly Column[],
+  count: number,
+  sort: Sort | undefined,
+  first?: readonly (readonly Cell[])[],
+): Rows {
   const key = `${source.conversation}.${source.id}`;
-  const pages = useRef<{ key: string; got: (readonly (readonly Cell[])[] | undefined)[]; asked: Set<number> }>({ key: "", got: [], asked: new Set() });
+  const pages = useRef<{ key: string; got: (readonly (readonly Cell[])[] | undefined)[]; asked: Set<number> }>({
+    key: "",
+    got: [],
+    asked: new Set(),
+  });
   const [version, setVersion] = useState(0);
   const [error, setError] = useState("");
   if (pages.current.key !== key) pages.current = { key, got: first ? [first] : [], asked: new Set(first ? [0] : []) };
@@ -79,7 +90,8 @@ export function useRows(source: ResultRef, columns: readonly Column[], count: nu
   );
   const need = useCallback(
     (from: number, to: number) => {
-      for (let n = Math.floor(from / pageSize); n <= Math.floor(Math.max(from, to - 1) / pageSize); n++) fetchPage(n).catch(() => {}); // it is said by error
+      for (let n = Math.floor(from / pageSize); n <= Math.floor(Math.max(from, to - 1) / pageSize); n++)
+        fetchPage(n).catch(() => {}); // it is said by error
     },
     [fetchPage],
   );
@@ -110,7 +122,15 @@ export function useRows(source: ResultRef, columns: readonly Column[], count: nu
   return useMemo(() => {
     const row = (i: number) => (local ? local[i] : pages.current.got[Math.floor(i / pageSize)]?.[i % pageSize]);
     const original = (place: number) => places?.[place] ?? place;
-    return { at: (place) => row(original(place)), original, placeOf: (r) => back?.[r] ?? r, need: local ? () => {} : need, needAll, loaded, error };
+    return {
+      at: (place) => row(original(place)),
+      original,
+      placeOf: (r) => back?.[r] ?? r,
+      need: local ? () => {} : need,
+      needAll,
+      loaded,
+      error,
+    };
     // version: a page came.
   }, [places, back, local, need, needAll, loaded, error, version]);
 }

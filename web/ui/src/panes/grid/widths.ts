@@ -2,9 +2,12 @@
 // as their names, which may take several lines.
 import type { Column } from "../../log/events";
 
-const least = 4.5, most = 24, forName = 11; // rem
+const least = 4.5,
+  most = 24,
+  forName = 11; // rem
 const mostLines = 3;
-const padding = 1.5, sign = 1; // of a cell; of the order, beside a name
+const padding = 1.5,
+  sign = 1; // of a cell; of the order, beside a name
 
 let canvas: CanvasRenderingContext2D | null | undefined;
 const known = new Map<string, number>(); // widths of names

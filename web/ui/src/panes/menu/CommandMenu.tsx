@@ -19,7 +19,11 @@ import { commands, fitting, type Command } from "./commands";
 /** Everything by keyboard: type a few letters, go up and down, Enter does it. */
 export default function CommandMenu(props: CommandMenuProps) {
   const [list, setList] = useState(props.shortcuts ?? false);
-  return list ? <Shortcuts onClose={props.onClose} onBack={() => setList(false)} /> : <Commands {...props} onShortcuts={() => setList(true)} />;
+  return list ? (
+    <Shortcuts onClose={props.onClose} onBack={() => setList(false)} />
+  ) : (
+    <Commands {...props} onShortcuts={() => setList(true)} />
+  );
 }
 
 const mostFound = 30;
@@ -46,7 +50,8 @@ function Commands({ log, onClose, onSettings, onShortcuts }: CommandMenuProps & 
           else if (to === "settings") onSettings();
           else if (to === "theme") setTheme(dark ? "light" : "dark");
           else if (to === "export" && log) download(api.exportUrl(log.id));
-          else if (to === "link" && log) void navigator.clipboard.writeText(location.origin + href({ conversation: log.id })).catch(() => {});
+          else if (to === "link" && log)
+            void navigator.clipboard.writeText(location.origin + href({ conversation: log.id })).catch(() => {});
         },
         ask: ({ assistant, source }) => {
           if (assistant !== undefined) setChoice({ ...choice, assistant, tier: undefined });

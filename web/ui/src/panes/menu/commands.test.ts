@@ -13,7 +13,13 @@ test("every word must fit, and what begins so comes first in its group", () => {
 });
 
 test("only a conversation can be exported, and what is off says why", () => {
-  const d = { dark: false, go: () => {}, ask: () => {}, assistants: [], sources: [{ name: "shop", engine: "sqlite", tables: 4, ok: false, error: "The file is gone." }] };
+  const d = {
+    dark: false,
+    go: () => {},
+    ask: () => {},
+    assistants: [],
+    sources: [{ name: "shop", engine: "sqlite", tables: 4, ok: false, error: "The file is gone." }],
+  };
   const ids = commands({ ...d, conversation: false }).map((c) => c.id);
   expect(ids).not.toContain("export");
   const all = commands({ ...d, conversation: true });

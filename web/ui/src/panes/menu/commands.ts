@@ -43,33 +43,97 @@ interface Does {
 /** Everything that can be done, in its groups. */
 export function commands(d: Does): Command[] {
   const all: Command[] = [
-    { id: "new", name: "New question", group: "Go to", icon: "plus", keys: [mod, "Shift", "O"], run: () => d.go("new") },
+    {
+      id: "new",
+      name: "New question",
+      group: "Go to",
+      icon: "plus",
+      keys: [mod, "Shift", "O"],
+      run: () => d.go("new"),
+    },
     { id: "data", name: "Browse the data", group: "Go to", icon: "table", run: () => d.go("data") },
   ];
   if (d.conversation) {
     all.push(
-      { id: "trace", name: "Trace", hint: "Every event, with times and costs", group: "This conversation", icon: "trace", run: () => d.go("trace") },
-      { id: "export", name: "Export as HTML", hint: "One file, with footnotes", group: "This conversation", icon: "export", run: () => d.go("export") },
+      {
+        id: "trace",
+        name: "Trace",
+        hint: "Every event, with times and costs",
+        group: "This conversation",
+        icon: "trace",
+        run: () => d.go("trace"),
+      },
+      {
+        id: "export",
+        name: "Export as HTML",
+        hint: "One file, with footnotes",
+        group: "This conversation",
+        icon: "export",
+        run: () => d.go("export"),
+      },
       { id: "link", name: "Copy link", group: "This conversation", icon: "link", run: () => d.go("link") },
     );
   }
   const asking = d.assistants.find((a) => a.name === d.assistant) ?? d.assistants.find((a) => a.available);
   if (asksSources(asking)) {
-    if (d.sources.length > 1) all.push({ id: "source:", name: "All data", group: "Ask about", icon: "database", run: () => d.ask({ source: "" }) });
+    if (d.sources.length > 1)
+      all.push({
+        id: "source:",
+        name: "All data",
+        group: "Ask about",
+        icon: "database",
+        run: () => d.ask({ source: "" }),
+      });
     for (const s of d.sources) {
-      all.push({ id: `source:${s.name}`, name: s.name, hint: s.engine, group: "Ask about", icon: "database", off: s.ok ? undefined : (s.error ?? "It cannot be opened."), run: () => d.ask({ source: s.name }) });
+      all.push({
+        id: `source:${s.name}`,
+        name: s.name,
+        hint: s.engine,
+        group: "Ask about",
+        icon: "database",
+        off: s.ok ? undefined : (s.error ?? "It cannot be opened."),
+        run: () => d.ask({ source: s.name }),
+      });
     }
   }
   if (d.assistants.length > 1) {
     for (const a of d.assistants) {
       const off = a.available ? undefined : (a.reason ?? "It is not available here.");
-      all.push({ id: `assistant:${a.name}`, name: a.title || a.name, hint: a.description, group: "Ask this assistant", icon: "thought", off, run: () => d.ask({ assistant: a.name }) });
+      all.push({
+        id: `assistant:${a.name}`,
+        name: a.title || a.name,
+        hint: a.description,
+        group: "Ask this assistant",
+        icon: "thought",
+        off,
+        run: () => d.ask({ assistant: a.name }),
+      });
     }
   }
   all.push(
-    { id: "theme", name: d.dark ? "Light theme" : "Dark theme", group: "Settings", icon: "sun", run: () => d.go("theme") },
-    { id: "settings", name: "Usage and settings", hint: "Tokens, cost and budget", group: "Settings", icon: "settings", run: () => d.go("settings") },
-    { id: "shortcuts", name: "Keyboard shortcuts", group: "Settings", icon: "key", keys: ["?"], run: () => d.go("shortcuts") },
+    {
+      id: "theme",
+      name: d.dark ? "Light theme" : "Dark theme",
+      group: "Settings",
+      icon: "sun",
+      run: () => d.go("theme"),
+    },
+    {
+      id: "settings",
+      name: "Usage and settings",
+      hint: "Tokens, cost and budget",
+      group: "Settings",
+      icon: "settings",
+      run: () => d.go("settings"),
+    },
+    {
+      id: "shortcuts",
+      name: "Keyboard shortcuts",
+      group: "Settings",
+      icon: "key",
+      keys: ["?"],
+      run: () => d.go("shortcuts"),
+    },
   );
   return all;
 }

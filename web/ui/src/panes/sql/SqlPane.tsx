@@ -44,7 +44,9 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
     setError(undefined);
     ed.current?.point(undefined);
     const { signal } = (abort.current = new AbortController());
-    const fresh = here ? here.run(sql, signal) : api.query(result.source!, { sql, conversation, replaces: result.id }, signal).then((a) => a.result.id ?? "");
+    const fresh = here
+      ? here.run(sql, signal)
+      : api.query(result.source!, { sql, conversation, replaces: result.id }, signal).then((a) => a.result.id ?? "");
     fresh
       .then(
         (id) => {
@@ -112,12 +114,22 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
             Give up
           </Button>
         ) : (
-          <Button look={changed ? "primary" : "plain"} disabled={!text.trim() || !runnable} title={`Run (${mac ? "⌘" : "Ctrl"}+Enter)`} onClick={() => run.current()}>
+          <Button
+            look={changed ? "primary" : "plain"}
+            disabled={!text.trim() || !runnable}
+            title={`Run (${mac ? "⌘" : "Ctrl"}+Enter)`}
+            onClick={() => run.current()}
+          >
             Run
           </Button>
         )}
         {before && (
-          <Button look="quiet" aria-pressed={compared} onClick={() => setCompared(!compared)} className="aria-pressed:bg-hover">
+          <Button
+            look="quiet"
+            aria-pressed={compared}
+            onClick={() => setCompared(!compared)}
+            className="aria-pressed:bg-hover"
+          >
             Changes since v{before.version}
           </Button>
         )}
@@ -131,7 +143,9 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
         <Copy text={() => ed.current?.text() ?? text} />
       </div>
       {(here || !runnable) && <p className="px-4 pb-2 text-xs text-ink-quiet">{where(result, here)}</p>}
-      {first && !changed && <p className="px-4 pb-2 text-xs text-ink-quiet">The answer in the conversation quotes v{first.version}.</p>}
+      {first && !changed && (
+        <p className="px-4 pb-2 text-xs text-ink-quiet">The answer in the conversation quotes v{first.version}.</p>
+      )}
       <Preview conversation={conversation} result={result} stale={changed} />
     </div>
   );
@@ -141,10 +155,17 @@ export default function SqlPane({ conversation, result, here, earlier, onVersion
 function where(result: ShownResult, here: SqlPaneProps["here"]): string {
   if (here?.ready) return "It runs in this browser, over your file. The rows stay here.";
   if (here) return "It ran in the browser, over a file that is not open here. Open the file again to run it.";
-  return result.sql ? "It cannot be run again: its source is not known." : "This result was worked out from earlier ones, not by a statement: there is nothing to run again.";
+  return result.sql
+    ? "It cannot be run again: its source is not known."
+    : "This result was worked out from earlier ones, not by a statement: there is nothing to run again.";
 }
 
-function Versions({ result, earlier, changed, onVersion }: Pick<SqlPaneProps, "result" | "earlier" | "onVersion"> & { changed: boolean }) {
+function Versions({
+  result,
+  earlier,
+  changed,
+  onVersion,
+}: Pick<SqlPaneProps, "result" | "earlier" | "onVersion"> & { changed: boolean }) {
   const all = [...earlier, result];
   return (
     <div className="flex flex-wrap items-center gap-1 px-3 py-2 text-xs text-ink-quiet">
@@ -166,7 +187,8 @@ function Versions({ result, earlier, changed, onVersion }: Pick<SqlPaneProps, "r
   );
 }
 
-const versionName = (v: ShownResult) => `v${v.version}${v.by === "user" ? `, by ${who(v.author)}` : ", by the assistant"}`;
+const versionName = (v: ShownResult) =>
+  `v${v.version}${v.by === "user" ? `, by ${who(v.author)}` : ", by the assistant"}`;
 
 function Changes({ before, text }: { before: ShownResult; text: string }) {
   const lines = diff(format(before.sql ?? ""), format(text));
@@ -174,8 +196,15 @@ function Changes({ before, text }: { before: ShownResult; text: string }) {
   const word = { same: "", gone: "taken away: ", new: "new: " };
   const look = { same: "", gone: "bg-bad-soft text-bad", new: "bg-good-soft text-good" };
   return (
-    <div role="region" aria-label={`Changes since v${before.version}`} tabIndex={0} className="min-h-0 flex-1 overflow-auto py-3 font-mono text-sm">
-      {lines.every((l) => l.kind === "same") && <p className="px-4 pb-2 font-sans text-ink-quiet">Nothing has changed.</p>}
+    <div
+      role="region"
+      aria-label={`Changes since v${before.version}`}
+      tabIndex={0}
+      className="min-h-0 flex-1 overflow-auto py-3 font-mono text-sm"
+    >
+      {lines.every((l) => l.kind === "same") && (
+        <p className="px-4 pb-2 font-sans text-ink-quiet">Nothing has changed.</p>
+      )}
       {lines.map((l, i) => (
         <div key={i} data-diff={l.kind} className={`flex min-w-fit gap-2 px-3 whitespace-pre-wrap ${look[l.kind]}`}>
           <span aria-hidden="true" className="w-3 shrink-0 select-none">
@@ -216,8 +245,15 @@ function Preview({ conversation, result, stale }: { conversation: string; result
   const { data, error } = useFirstRows({ conversation, id: result.id });
   const hidden = data ? hiddenRows(result.source, data) : 0;
   return (
-    <section aria-label="Rows of this version" className={`flex min-h-36 flex-1 basis-0 flex-col border-t ${stale ? "bg-sunken" : ""}`}>
-      {stale && <p className="border-b px-4 py-1.5 text-xs text-ink-quiet">These are the rows of v{result.version}. What you changed has not run yet.</p>}
+    <section
+      aria-label="Rows of this version"
+      className={`flex min-h-36 flex-1 basis-0 flex-col border-t ${stale ? "bg-sunken" : ""}`}
+    >
+      {stale && (
+        <p className="border-b px-4 py-1.5 text-xs text-ink-quiet">
+          These are the rows of v{result.version}. What you changed has not run yet.
+        </p>
+      )}
       {error && (
         <p role="alert" className="p-4 text-sm text-bad">
           {error}
@@ -225,7 +261,16 @@ function Preview({ conversation, result, stale }: { conversation: string; result
       )}
       {data && hidden > 0 && <Hidden rows={hidden} of={data.row_count} />}
       {data && data.row_count === 0 && <p className="p-4 text-sm text-ink-quiet">It gave no rows.</p>}
-      {data && data.row_count - hidden > 0 && <Grid source={{ conversation, id: result.id }} columns={data.columns} first={data.rows} count={data.row_count - hidden} truncated={data.truncated} label={`Rows of v${result.version}`} />}
+      {data && data.row_count - hidden > 0 && (
+        <Grid
+          source={{ conversation, id: result.id }}
+          columns={data.columns}
+          first={data.rows}
+          count={data.row_count - hidden}
+          truncated={data.truncated}
+          label={`Rows of v${result.version}`}
+        />
+      )}
     </section>
   );
 }

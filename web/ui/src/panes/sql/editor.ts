@@ -1,11 +1,35 @@
 // The editor: CodeMirror in a shadow root, where it may have its own style sheets
 // under a policy that allows no style elements.
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { MSSQL, MariaSQL, MySQL, PostgreSQL, SQLDialect, SQLite, StandardSQL, sql, type SQLNamespace } from "@codemirror/lang-sql";
+import {
+  MSSQL,
+  MariaSQL,
+  MySQL,
+  PostgreSQL,
+  SQLDialect,
+  SQLite,
+  StandardSQL,
+  sql,
+  type SQLNamespace,
+} from "@codemirror/lang-sql";
 import { HighlightStyle, bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers, type DecorationSet } from "@codemirror/view";
+import {
+  Decoration,
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+  type DecorationSet,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Schema } from "../../api/client";
 
@@ -19,7 +43,15 @@ export interface Editor {
   destroy(): void;
 }
 
-const dialects: Record<string, SQLDialect> = { sqlite: SQLite, postgres: PostgreSQL, postgresql: PostgreSQL, duckdb: PostgreSQL, mysql: MySQL, mariadb: MariaSQL, mssql: MSSQL };
+const dialects: Record<string, SQLDialect> = {
+  sqlite: SQLite,
+  postgres: PostgreSQL,
+  postgresql: PostgreSQL,
+  duckdb: PostgreSQL,
+  mysql: MySQL,
+  mariadb: MariaSQL,
+  mssql: MSSQL,
+};
 
 const setPoint = StateEffect.define<{ from: number; to: number } | undefined>();
 
@@ -29,7 +61,9 @@ const pointed = StateField.define<DecorationSet>({
     for (const e of tr.effects) {
       if (!e.is(setPoint)) continue;
       const end = Math.min(e.value?.to ?? 0, tr.state.doc.length);
-      return e.value && e.value.from < end ? Decoration.set([Decoration.mark({ class: "cm-wrong" }).range(e.value.from, end)]) : Decoration.none;
+      return e.value && e.value.from < end
+        ? Decoration.set([Decoration.mark({ class: "cm-wrong" }).range(e.value.from, end)])
+        : Decoration.none;
     }
     return tr.docChanged ? Decoration.none : now;
   },
@@ -42,17 +76,42 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--font-mono)", lineHeight: "1.6", overflow: "auto" },
   ".cm-content": { padding: "0.75rem 0", caretColor: "var(--color-ink)" },
   ".cm-line": { padding: "0 0.75rem 0 0.5rem" },
-  ".cm-gutters": { backgroundColor: "transparent", border: "none", color: "var(--color-ink-quiet)", paddingLeft: "0.25rem" },
+  ".cm-gutters": {
+    backgroundColor: "transparent",
+    border: "none",
+    color: "var(--color-ink-quiet)",
+    paddingLeft: "0.25rem",
+  },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
   "&.cm-focused .cm-activeLine": { backgroundColor: "var(--color-hover)" },
   ".cm-cursor": { borderLeftColor: "var(--color-ink)" },
-  ".cm-selectionBackground, &.cm-focused .cm-scroller .cm-selectionLayer .cm-selectionBackground": { backgroundColor: "var(--color-accent-soft)" },
+  ".cm-selectionBackground, &.cm-focused .cm-scroller .cm-selectionLayer .cm-selectionBackground": {
+    backgroundColor: "var(--color-accent-soft)",
+  },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--color-mark)" },
-  ".cm-wrong": { textDecoration: "underline wavy var(--color-bad)", textUnderlineOffset: "0.25em", backgroundColor: "var(--color-bad-soft)" },
-  ".cm-tooltip": { border: "var(--hairline) solid var(--color-line)", borderRadius: "var(--radius-md)", backgroundColor: "var(--color-raised)", color: "var(--color-ink)", overflow: "hidden", boxShadow: "var(--shadow-over)" },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--font-mono)", fontSize: "var(--text-xs)", maxHeight: "14rem" },
+  ".cm-wrong": {
+    textDecoration: "underline wavy var(--color-bad)",
+    textUnderlineOffset: "0.25em",
+    backgroundColor: "var(--color-bad-soft)",
+  },
+  ".cm-tooltip": {
+    border: "var(--hairline) solid var(--color-line)",
+    borderRadius: "var(--radius-md)",
+    backgroundColor: "var(--color-raised)",
+    color: "var(--color-ink)",
+    overflow: "hidden",
+    boxShadow: "var(--shadow-over)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": {
+    fontFamily: "var(--font-mono)",
+    fontSize: "var(--text-xs)",
+    maxHeight: "14rem",
+  },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.2rem 0.6rem" },
-  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--color-accent-soft)", color: "var(--color-ink)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--color-accent-soft)",
+    color: "var(--color-ink)",
+  },
   ".cm-completionDetail": { color: "var(--color-ink-quiet)", fontStyle: "normal", marginLeft: "1em" },
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "600", color: "var(--color-accent)" },
   ".cm-completionIcon": { display: "none" },
@@ -71,7 +130,14 @@ const colors = HighlightStyle.define([
 // style, which the policy forbids: the text is put in without the browser's help.
 const overSelection = EditorView.domEventHandlers({
   beforeinput(e, view) {
-    if (e.inputType !== "insertText" || !e.data || e.isComposing || view.state.selection.main.empty || /^[([{'"`]$/.test(e.data)) return false;
+    if (
+      e.inputType !== "insertText" ||
+      !e.data ||
+      e.isComposing ||
+      view.state.selection.main.empty ||
+      /^[([{'"`]$/.test(e.data)
+    )
+      return false;
     e.preventDefault();
     view.dispatch({ ...view.state.replaceSelection(e.data), userEvent: "input.type", scrollIntoView: true });
     return true;
@@ -107,13 +173,23 @@ export function editor(parent: HTMLElement, text: string, on: { change: () => vo
         autocompletion({ icons: false }),
         indentUnit.of("  "),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+        EditorView.contentAttributes.of({
+          "aria-label": "SQL",
+          spellcheck: "false",
+          autocapitalize: "off",
+          autocorrect: "off",
+        }),
         lang.of(language(undefined)),
         syntaxHighlighting(colors),
         look,
         pointed,
         overSelection,
-        Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (on.run(), true) }, { key: "Tab", run: acceptCompletion }])),
+        Prec.highest(
+          keymap.of([
+            { key: "Mod-Enter", run: () => (on.run(), true) },
+            { key: "Tab", run: acceptCompletion },
+          ]),
+        ),
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.updateListener.of((u) => u.docChanged && on.change()),
       ],
@@ -125,7 +201,12 @@ export function editor(parent: HTMLElement, text: string, on: { change: () => vo
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     point(at) {
-      view.dispatch({ effects: [setPoint.of(at), ...(at ? [EditorView.scrollIntoView(Math.min(at.from, view.state.doc.length))] : [])] });
+      view.dispatch({
+        effects: [
+          setPoint.of(at),
+          ...(at ? [EditorView.scrollIntoView(Math.min(at.from, view.state.doc.length))] : []),
+        ],
+      });
     },
     complete(schema) {
       view.dispatch({ effects: lang.reconfigure(language(schema.engine, schema)) });

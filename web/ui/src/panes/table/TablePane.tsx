@@ -20,11 +20,22 @@ export default function TablePane({ conversation, result }: TablePaneProps) {
   }
   if (!data) return null;
   if (!data.row_count) return <p className="p-6 text-sm text-ink-quiet">The result has no rows.</p>;
-  const hidden = hiddenRows(result.source, data), count = data.row_count - hidden;
+  const hidden = hiddenRows(result.source, data),
+    count = data.row_count - hidden;
   return (
     <div className="mt-2 flex min-h-0 flex-1 flex-col border-t">
       {hidden > 0 && <Hidden rows={hidden} of={data.row_count} />}
-      {count > 0 && <Grid source={ref} columns={data.columns} first={data.rows} count={count} truncated={data.truncated} label={`Rows of ${result.id}`} mark={mark} />}
+      {count > 0 && (
+        <Grid
+          source={ref}
+          columns={data.columns}
+          first={data.rows}
+          count={count}
+          truncated={data.truncated}
+          label={`Rows of ${result.id}`}
+          mark={mark}
+        />
+      )}
     </div>
   );
 }

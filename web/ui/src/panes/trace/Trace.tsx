@@ -18,11 +18,16 @@ export default function Trace({ log }: TraceProps) {
   const [words, setWords] = useState("");
   const [group, setGroup] = useState<Group | "">("");
   const query = useDebounced(words.trim(), 120);
-  const shown = useMemo(() => (query || group ? all.rows.filter((r) => fits(r, query, group)) : all.rows), [all, query, group]);
+  const shown = useMemo(
+    () => (query || group ? all.rows.filter((r) => fits(r, query, group)) : all.rows),
+    [all, query, group],
+  );
   const t = all.totals;
   const prompt = t.input + t.cacheRead + t.cacheWrite;
   const facts = [
-    shown.length === events.length ? plural(events.length, "event") : `${shown.length} of ${plural(events.length, "event")}`,
+    shown.length === events.length
+      ? plural(events.length, "event")
+      : `${shown.length} of ${plural(events.length, "event")}`,
     prompt + t.output ? `${short(prompt)} tokens in, ${short(t.output)} out` : "",
     t.cacheRead ? `${Math.round((t.cacheRead / prompt) * 100)}% from the cache` : "",
     t.microUSD ? money(t.microUSD) : "",
@@ -30,8 +35,20 @@ export default function Trace({ log }: TraceProps) {
   return (
     <>
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-b px-3 py-2">
-        <input type="search" aria-label="Filter events" placeholder="Filter" value={words} onChange={(e) => setWords(e.target.value)} className="h-9 min-w-24 flex-1 rounded-md border bg-surface px-3 text-sm" />
-        <select aria-label="Kind of events" value={group} onChange={(e) => setGroup(e.target.value as Group | "")} className="h-9 rounded-md border bg-surface px-2 text-sm">
+        <input
+          type="search"
+          aria-label="Filter events"
+          placeholder="Filter"
+          value={words}
+          onChange={(e) => setWords(e.target.value)}
+          className="h-9 min-w-24 flex-1 rounded-md border bg-surface px-3 text-sm"
+        />
+        <select
+          aria-label="Kind of events"
+          value={group}
+          onChange={(e) => setGroup(e.target.value as Group | "")}
+          className="h-9 rounded-md border bg-surface px-2 text-sm"
+        >
           <option value="">All kinds</option>
           {Object.entries(groups).map(([id, name]) => (
             <option key={id} value={id}>
@@ -60,7 +77,11 @@ export default function Trace({ log }: TraceProps) {
 /** The events as they are stored; new ones are added as they come. */
 function useEvents(log: Log): { events: readonly LogEvent[]; error: string } {
   const last = useLog(log, (c) => c.last);
-  const [state, setState] = useState<{ id: string; events: readonly LogEvent[]; error: string }>({ id: log.id, events: [], error: "" });
+  const [state, setState] = useState<{ id: string; events: readonly LogEvent[]; error: string }>({
+    id: log.id,
+    events: [],
+    error: "",
+  });
   const have = useRef(state);
   have.current = state;
   const soon = useDebounced(last, 150); // a run that writes much is asked for at times
@@ -70,7 +91,15 @@ function useEvents(log: Log): { events: readonly LogEvent[]; error: string } {
     const after = old.at(-1)?.seq ?? 0;
     if (soon > 0 && after >= soon) return;
     read(log.id, after, abort.signal).then(
-      (more) => setState((s) => ({ id: log.id, events: [...(s.id === log.id ? s.events : []), ...more.filter((e) => e.seq > (s.id === log.id ? (s.events.at(-1)?.seq ?? 0) : 0))], error: "" })),
+      (more) =>
+        setState((s) => ({
+          id: log.id,
+          events: [
+            ...(s.id === log.id ? s.events : []),
+            ...more.filter((e) => e.seq > (s.id === log.id ? (s.events.at(-1)?.seq ?? 0) : 0)),
+          ],
+          error: "",
+        })),
       (err) => !abort.signal.aborted && setState((s) => ({ ...s, error: sentence(err) })),
     );
     return () => abort.abort();
@@ -117,13 +146,21 @@ function List({ rows }: { rows: readonly Row[] }) {
   const move = (e: KeyboardEvent<HTMLElement>) => {
     if (!(e.target as HTMLElement).matches("[data-row]")) return;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / closed) - 1);
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: rows.length - 1 }[e.key];
+    const to = {
+      ArrowDown: now + 1,
+      ArrowUp: now - 1,
+      PageDown: now + page,
+      PageUp: now - page,
+      Home: 0,
+      End: rows.length - 1,
+    }[e.key];
     if (to === undefined) return;
     e.preventDefault();
     const next = Math.max(0, Math.min(rows.length - 1, to));
     const el = scroller.current!;
     if (tops[next]! < el.scrollTop) el.scrollTop = tops[next]!;
-    else if (tops[next]! + closed > el.scrollTop + el.clientHeight) el.scrollTop = tops[next]! + closed - el.clientHeight;
+    else if (tops[next]! + closed > el.scrollTop + el.clientHeight)
+      el.scrollTop = tops[next]! + closed - el.clientHeight;
     wanted.current = next;
     setAt(next);
   };
@@ -142,7 +179,13 @@ function List({ rows }: { rows: readonly Row[] }) {
           const i = from + k;
           const isOpen = open.has(r.event.seq);
           return (
-            <li key={r.event.seq} aria-setsize={rows.length} aria-posinset={i + 1} className="absolute inset-x-0 border-b" style={{ top: tops[i] }}>
+            <li
+              key={r.event.seq}
+              aria-setsize={rows.length}
+              aria-posinset={i + 1}
+              className="absolute inset-x-0 border-b"
+              style={{ top: tops[i] }}
+            >
               <button
                 type="button"
                 data-row={i}
@@ -182,7 +225,12 @@ function Line({ row: r }: { row: Row }) {
         </span>
         <span className="words">{r.words || "\u00a0"}</span>
         <span className="track" aria-hidden="true">
-          {r.bar && <span className={`bar ${r.waited ? "waited" : r.group}`} style={{ left: `${r.bar.from * 100}%`, width: `${Math.max(0, r.bar.to - r.bar.from) * 100}%` }} />}
+          {r.bar && (
+            <span
+              className={`bar ${r.waited ? "waited" : r.group}`}
+              style={{ left: `${r.bar.from * 100}%`, width: `${Math.max(0, r.bar.to - r.bar.from) * 100}%` }}
+            />
+          )}
         </span>
       </span>
     </>
@@ -205,8 +253,15 @@ function Body({ row, onHeight }: { row: Row; onHeight: (seq: number, height: num
   const text = useMemo(() => JSON.stringify(row.event.body, null, 2), [row]);
   return (
     <div ref={ref} className="px-3 pt-1 pb-3">
-      <pre tabIndex={0} role="region" aria-label={`Event ${seq}`} className="max-h-80 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap">
-        {text.length > mostShown ? `${text.slice(0, mostShown)}\n… ${plural(text.length - mostShown, "more character")} in the file` : text}
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label={`Event ${seq}`}
+        className="max-h-80 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap"
+      >
+        {text.length > mostShown
+          ? `${text.slice(0, mostShown)}\n… ${plural(text.length - mostShown, "more character")} in the file`
+          : text}
       </pre>
       {row.event.run && <p className="mt-1 truncate font-mono text-xs text-ink-quiet">{row.event.run}</p>}
     </div>

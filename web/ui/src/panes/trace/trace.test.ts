@@ -3,7 +3,8 @@ import type { LogEvent } from "../../log/events";
 import { recorded } from "../../log/fixtures/read";
 import { fits, rows, since } from "./trace";
 
-const event = (seq: number, at: number, kind: string, body: unknown) => ({ seq, time: new Date(1_700_000_000_000 + at).toISOString(), kind, body }) as unknown as LogEvent;
+const event = (seq: number, at: number, kind: string, body: unknown) =>
+  ({ seq, time: new Date(1_700_000_000_000 + at).toISOString(), kind, body }) as unknown as LogEvent;
 const usage = { input: 100, cache_read: 50, cache_write_5m: 20, output: 10 };
 
 test("times, durations and what was spent", () => {
@@ -11,15 +12,32 @@ test("times, durations and what was spent", () => {
     event(1, 0, "opened", { assistant: "analyst", model: "m" }),
     event(2, 1000, "user_message", { text: "How many?\nReally" }),
     event(3, 1000, "run_started", { door: "native" }),
-    event(4, 3000, "assistant_message", { step: 1, model: "m", blocks: [{ type: "tool_use", name: "run_query" }], stop_reason: "tool_use", usage, cost: { micro_usd: 2500 } }),
-    event(5, 3500, "tool_result", { call_id: "c", name: "run_query", content: "x", millis: 400, result: { id: "r1", columns: [], row_count: 1 } }),
+    event(4, 3000, "assistant_message", {
+      step: 1,
+      model: "m",
+      blocks: [{ type: "tool_use", name: "run_query" }],
+      stop_reason: "tool_use",
+      usage,
+      cost: { micro_usd: 2500 },
+    }),
+    event(5, 3500, "tool_result", {
+      call_id: "c",
+      name: "run_query",
+      content: "x",
+      millis: 400,
+      result: { id: "r1", columns: [], row_count: 1 },
+    }),
     event(6, 63_500, "approval_given", { approval_id: "a", call_id: "c", approved: false, reason: "no" }),
     event(7, 64_000, "run_finished", { reason: "final", millis: 63_000 }),
     event(8, 90_000, "user_message", { text: "again" }),
   ]);
   expect(all.map((r) => r.since)).toEqual([0, 0, 0, 2000, 2500, 62_500, 63_000, 0]);
   expect(all.map((r) => r.took)).toEqual([undefined, undefined, undefined, 2000, 400, 60_000, 63_000, undefined]);
-  expect(all[3]).toMatchObject({ words: "step 1 · calls run_query", facts: ["100 in", "50 cache read", "20 cache write", "10 out", "$0.0025"], group: "model" });
+  expect(all[3]).toMatchObject({
+    words: "step 1 · calls run_query",
+    facts: ["100 in", "50 cache read", "20 cache write", "10 out", "$0.0025"],
+    group: "model",
+  });
   expect(all[4]!.words).toBe("run_query · r1, 1 row");
   expect(all[5]).toMatchObject({ words: "declined · “no”", waited: true });
   expect(all[6]!.bar).toEqual({ from: 0, to: 1 });
@@ -34,12 +52,21 @@ test("every event of a real log says something", () => {
 });
 
 test("a kind that this page does not know is a row, too", () => {
-  expect(rows([event(1, 0, "new_thing", { x: 1 })]).rows[0]).toMatchObject({ name: "new thing", group: "other", words: "" });
+  expect(rows([event(1, 0, "new_thing", { x: 1 })]).rows[0]).toMatchObject({
+    name: "new thing",
+    group: "other",
+    words: "",
+  });
 });
 
 test("filters look into what an event holds", () => {
   const [r] = rows([event(7, 0, "titled", { title: "Sales", more: "hidden" })]).rows;
-  expect([fits(r!, "sales", ""), fits(r!, "HIDDEN", "model"), fits(r!, "x", ""), fits(r!, "", "tools")]).toEqual([true, true, false, false]);
+  expect([fits(r!, "sales", ""), fits(r!, "HIDDEN", "model"), fits(r!, "x", ""), fits(r!, "", "tools")]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("times since the question", () => {

@@ -4,13 +4,36 @@ import type { Bodies, Cost, LogEvent, Usage } from "../../log/events";
 
 export type Group = "people" | "model" | "tools" | "run" | "other";
 
-export const groups: Record<Group, string> = { people: "People", model: "Model", tools: "Tools", run: "Runs", other: "Other" };
+export const groups: Record<Group, string> = {
+  people: "People",
+  model: "Model",
+  tools: "Tools",
+  run: "Runs",
+  other: "Other",
+};
 
 const groupOf: Record<string, Group> = {
-  user_message: "people", approval_given: "people", feedback: "people", query_run: "people", rewound: "people", imported: "people",
-  assistant_message: "model", step_failed: "model", answered: "model", titled: "model", segmented: "model",
-  tool_result: "tools", approval_asked: "tools", workspace_changed: "tools", drawing_changed: "tools",
-  run_started: "run", run_parked: "run", run_resumed: "run", run_finished: "run", run_failed: "run", run_stopped: "run",
+  user_message: "people",
+  approval_given: "people",
+  feedback: "people",
+  query_run: "people",
+  rewound: "people",
+  imported: "people",
+  assistant_message: "model",
+  step_failed: "model",
+  answered: "model",
+  titled: "model",
+  segmented: "model",
+  tool_result: "tools",
+  approval_asked: "tools",
+  workspace_changed: "tools",
+  drawing_changed: "tools",
+  run_started: "run",
+  run_parked: "run",
+  run_resumed: "run",
+  run_finished: "run",
+  run_failed: "run",
+  run_stopped: "run",
 };
 
 export interface Row {
@@ -40,11 +63,13 @@ export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals
   const out: Row[] = [];
   const totals: Totals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, microUSD: 0 };
   let turn: Row[] = [];
-  let start = 0, before = 0;
+  let start = 0,
+    before = 0;
   const close = () => {
     // Until the last thing that took time: what a person says days later is no part of it.
     const length = Math.max(1, ...turn.map((r) => (r.took === undefined ? 0 : r.since)));
-    for (const r of turn) if (r.took !== undefined) r.bar = { from: Math.max(0, (r.since - r.took) / length), to: r.since / length };
+    for (const r of turn)
+      if (r.took !== undefined) r.bar = { from: Math.max(0, (r.since - r.took) / length), to: r.since / length };
     turn = [];
   };
   for (const ev of events) {
@@ -54,7 +79,14 @@ export function rows(events: readonly LogEvent[]): { rows: Row[]; totals: Totals
       start = at;
       before = at;
     }
-    const row: Row = { event: ev, group: groupOf[ev.kind] ?? "other", name: ev.kind.replaceAll("_", " "), ...says(ev), since: Math.max(0, at - start), ...took(ev, at - before) };
+    const row: Row = {
+      event: ev,
+      group: groupOf[ev.kind] ?? "other",
+      name: ev.kind.replaceAll("_", " "),
+      ...says(ev),
+      since: Math.max(0, at - start),
+      ...took(ev, at - before),
+    };
     if (ev.kind === "assistant_message" || ev.kind === "step_failed") {
       add(totals, ev.body.usage, ev.body.cost);
       row.facts = spent(ev.body.usage, ev.body.cost);
@@ -117,7 +149,9 @@ function says(ev: LogEvent): Pick<Row, "words" | "bad" | "facts"> {
 }
 
 function wrong(ev: LogEvent): boolean {
-  return ev.kind === "run_failed" || ev.kind === "step_failed" || (ev.kind === "tool_result" && ev.body.is_error === true);
+  return (
+    ev.kind === "run_failed" || ev.kind === "step_failed" || (ev.kind === "tool_result" && ev.body.is_error === true)
+  );
 }
 
 function words(ev: LogEvent): string[] {
@@ -133,12 +167,21 @@ function words(ev: LogEvent): string[] {
     case "tool_result": {
       const { name, result: r, chart, content, is_error, cache_hit, by } = ev.body;
       const what = r ? `${r.id}, ${plural(r.row_count, "row")}` : chart ? `chart of ${chart.result}` : line(content);
-      return [name, is_error ? line(content) : what, cache_hit ? "cached" : "", by && by !== "server" ? `by the ${by}` : ""];
+      return [
+        name,
+        is_error ? line(content) : what,
+        cache_hit ? "cached" : "",
+        by && by !== "server" ? `by the ${by}` : "",
+      ];
     }
     case "approval_asked":
       return [ev.body.call_id];
     case "approval_given":
-      return [ev.body.approved ? "allowed" : "declined", quoted(ev.body.reason), ev.body.user ? `by ${ev.body.user}` : ""];
+      return [
+        ev.body.approved ? "allowed" : "declined",
+        quoted(ev.body.reason),
+        ev.body.user ? `by ${ev.body.user}` : "",
+      ];
     case "run_started":
       return [`door ${ev.body.door}`];
     case "run_parked":
@@ -174,7 +217,12 @@ function said(m: Bodies["assistant_message"]): string[] {
   const calls = m.blocks.filter((b) => b.type.endsWith("tool_use")).map((b) => b.name ?? "");
   const text = m.blocks.find((b) => b.type === "text" && b.text)?.text;
   const thought = m.blocks.some((b) => b.type === "thinking");
-  return [`step ${m.step}`, calls.length ? `calls ${calls.join(", ")}` : "", line(text) || (thought && !calls.length ? "thinks" : ""), m.stop_reason && m.stop_reason !== "end_turn" && m.stop_reason !== "tool_use" ? m.stop_reason : ""];
+  return [
+    `step ${m.step}`,
+    calls.length ? `calls ${calls.join(", ")}` : "",
+    line(text) || (thought && !calls.length ? "thinks" : ""),
+    m.stop_reason && m.stop_reason !== "end_turn" && m.stop_reason !== "tool_use" ? m.stop_reason : "",
+  ];
 }
 
 /** A time of the log to the millisecond, as the clock here shows it. */
@@ -196,8 +244,12 @@ export function fits(r: Row, query: string, group: Group | ""): boolean {
   if (group && r.group !== group) return false;
   if (!query) return true;
   const q = query.toLowerCase();
-  return `${r.event.seq} ${r.name} ${r.words}`.toLowerCase().includes(q) || JSON.stringify(r.event.body).toLowerCase().includes(q);
+  return (
+    `${r.event.seq} ${r.name} ${r.words}`.toLowerCase().includes(q) ||
+    JSON.stringify(r.event.body).toLowerCase().includes(q)
+  );
 }
 
 /** What a bar says in words. */
-export const lasted = (r: Row): string => (r.took === undefined ? "" : `${r.waited ? "waited " : ""}${duration(r.took)}`);
+export const lasted = (r: Row): string =>
+  r.took === undefined ? "" : `${r.waited ? "waited " : ""}${duration(r.took)}`;

@@ -6,7 +6,17 @@ import { target, type Target } from "./target";
 
 /** A link of an answer: its words with the host it leads to. It opens only from the
  *  question that shows the whole address, for words may say anything. */
-export function Link({ url, text, children, apart }: { url: string; text: string; children: ReactNode; /** The words hold buttons of their own. */ apart?: boolean }) {
+export function Link({
+  url,
+  text,
+  children,
+  apart,
+}: {
+  url: string;
+  text: string;
+  children: ReactNode;
+  /** The words hold buttons of their own. */ apart?: boolean;
+}) {
   const to = target(url);
   const [asks, setAsks] = useState(false);
   if (!to) return <>{children}</>;
@@ -66,10 +76,21 @@ function Leave({ to, onClose }: { to: Target; onClose: () => void }) {
       }
     >
       <p className="text-sm text-ink-soft">
-        {to.mail ? "The answer has this address:" : "The answer leads to"} {!to.mail && <strong dir="ltr" className="font-semibold wrap-anywhere text-ink">{to.host}</strong>}
+        {to.mail ? "The answer has this address:" : "The answer leads to"}{" "}
+        {!to.mail && (
+          <strong dir="ltr" className="font-semibold wrap-anywhere text-ink">
+            {to.host}
+          </strong>
+        )}
         {!to.mail && ". This is the whole address:"}
       </p>
-      <p dir="ltr" className="mt-2 max-h-48 overflow-auto rounded-sm bg-sunken p-2 font-mono text-sm wrap-anywhere" tabIndex={0} role="region" aria-label="The whole address">
+      <p
+        dir="ltr"
+        className="mt-2 max-h-48 overflow-auto rounded-sm bg-sunken p-2 font-mono text-sm wrap-anywhere"
+        tabIndex={0}
+        role="region"
+        aria-label="The whole address"
+      >
         {to.href}
       </p>
       <ul className="mt-2 space-y-1 text-sm text-warn">
@@ -77,7 +98,9 @@ function Leave({ to, onClose }: { to: Target; onClose: () => void }) {
           <li key={w}>{w}</li>
         ))}
       </ul>
-      <p className="mt-2 text-sm text-ink-soft">Whoever runs the site learns this address, and whatever of your data stands in it.</p>
+      <p className="mt-2 text-sm text-ink-soft">
+        Whoever runs the site learns this address, and whatever of your data stands in it.
+      </p>
     </Dialog>
   );
 }

@@ -43,7 +43,16 @@ function within(notes: readonly Note[], b: Block): readonly Note[] {
 
 // A block of a growing text keeps its node once it is final, so it is drawn once.
 const BlockView = memo(
-  function BlockView({ block, notes, text }: { block: Block; notes: readonly Note[]; text: string; growing?: boolean }) {
+  function BlockView({
+    block,
+    notes,
+    text,
+  }: {
+    block: Block;
+    notes: readonly Note[];
+    text: string;
+    growing?: boolean;
+  }) {
     return <>{draw(block.node, { base: block.base, notes, text }, 0)}</>;
   },
   (a, b) => a.block.node === b.block.node && a.notes === b.notes && (a.growing === true) === (b.growing === true),
@@ -95,7 +104,13 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
         <ul key={key}>{kids(n, c)}</ul>
       );
     case "listItem":
-      return <li key={key}>{n.children.map((k, i) => (k.type === "paragraph" && !n.spread ? <Fragment key={i}>{kids(k, c)}</Fragment> : draw(k, c, i)))}</li>;
+      return (
+        <li key={key}>
+          {n.children.map((k, i) =>
+            k.type === "paragraph" && !n.spread ? <Fragment key={i}>{kids(k, c)}</Fragment> : draw(k, c, i),
+          )}
+        </li>
+      );
     case "table":
       return <TableView key={key} table={n} c={{ ...c, inTable: true }} />;
     case "thematicBreak":
@@ -121,7 +136,10 @@ function draw(n: Nodes, c: Context, key: number): ReactNode {
  *  a remark beside the answer. */
 function aside(children: PhrasingContent[]): boolean {
   const first = children[0];
-  return (children.length === 1 && first?.type === "emphasis") || (first?.type === "text" && first.value.startsWith("Reading: "));
+  return (
+    (children.length === 1 && first?.type === "emphasis") ||
+    (first?.type === "text" && first.value.startsWith("Reading: "))
+  );
 }
 
 /** A remark in one line; a longer one unfolds. */
@@ -141,7 +159,12 @@ function Aside({ children }: { children: ReactNode }) {
         {children}
       </p>
       {(cut || open) && (
-        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="shrink-0 rounded-sm text-xs underline underline-offset-2 hover:text-ink">
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="shrink-0 rounded-sm text-xs underline underline-offset-2 hover:text-ink"
+        >
           {open ? "Less" : "More"}
         </button>
       )}
@@ -154,7 +177,8 @@ const said = (n: Nodes): string => ("value" in n ? n.value : "children" in n ? n
 
 /** Whether a footnote stands within a part of the text. */
 function noted(n: Nodes, c: Context): boolean {
-  const from = c.base + (n.position?.start.offset ?? 0), to = c.base + (n.position?.end.offset ?? 0);
+  const from = c.base + (n.position?.start.offset ?? 0),
+    to = c.base + (n.position?.end.offset ?? 0);
   return c.notes.some((x) => x.from >= from && x.to <= to);
 }
 
@@ -179,9 +203,18 @@ function TableView({ table, c }: { table: Table; c: Context }) {
   const whole = useWhole(c, body.length);
   const plain = (i: number, r = 0) => {
     const cell = body[r]?.children[i];
-    return cell ? c.text.slice(c.base + (cell.children[0]?.position?.start.offset ?? 0), c.base + (cell.children.at(-1)?.position?.end.offset ?? 0)) : "";
+    return cell
+      ? c.text.slice(
+          c.base + (cell.children[0]?.position?.start.offset ?? 0),
+          c.base + (cell.children.at(-1)?.position?.end.offset ?? 0),
+        )
+      : "";
   };
-  const right = (head?.children ?? []).map((_, i) => table.align?.[i] === "right" || (body.length > 0 && body.every((_, r) => numeral.test(plain(i, r).replaceAll("*", "")))));
+  const right = (head?.children ?? []).map(
+    (_, i) =>
+      table.align?.[i] === "right" ||
+      (body.length > 0 && body.every((_, r) => numeral.test(plain(i, r).replaceAll("*", "")))),
+  );
   return (
     <div className="table-box" tabIndex={0} role="region" aria-label="Table">
       <table>
@@ -207,12 +240,21 @@ function TableView({ table, c }: { table: Table; c: Context }) {
         </tbody>
       </table>
       {whole ? (
-        <button type="button" onClick={whole.show} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink">
+        <button
+          type="button"
+          onClick={whole.show}
+          className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink"
+        >
           All {count(whole.rows)} rows in the table
         </button>
       ) : (
         body.length > shownRows + 1 && (
-          <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink">
+          <button
+            type="button"
+            aria-expanded={all}
+            onClick={() => setAll(!all)}
+            className="mt-1 rounded-sm text-xs text-ink-quiet underline underline-offset-2 hover:text-ink"
+          >
             {short ? `All ${body.length} rows` : "Fewer rows"}
           </button>
         )
@@ -231,7 +273,8 @@ function words(n: Text, c: Context): ReactNode {
   const out: ReactNode[] = [];
   let at = 0;
   for (const note of mine) {
-    const a = place(note.from - from), b = place(note.to - from);
+    const a = place(note.from - from),
+      b = place(note.to - from);
     if (a < at || b <= a) continue;
     if (a > at) out.push(n.value.slice(at, a));
     out.push(<NoteMark key={note.from} note={note} text={n.value.slice(a, b)} bare={c.inTable} />);

@@ -8,7 +8,10 @@ export function NoteMark({ note, text, bare }: { note: Note; text: string; bare?
   const stale = isStale(use(StaleContext), note.cite?.result ?? /^\W*(r\d+)\b/.exec(note.cite?.formula ?? "")?.[1]);
   if (!note.cite) {
     return (
-      <span className="underline decoration-warn decoration-dotted underline-offset-4" title={note.open?.reason || "No cell was found for this number."}>
+      <span
+        className="underline decoration-warn decoration-dotted underline-offset-4"
+        title={note.open?.reason || "No cell was found for this number."}
+      >
         {text}
         <span className="sr-only"> (no footnote)</span>
       </span>

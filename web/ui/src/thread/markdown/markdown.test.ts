@@ -4,7 +4,11 @@ import { notesOf, numbered } from "../notes";
 import { places } from "./Markdown";
 import { Growing, parse, repair } from "./parse";
 
-const shape = (blocks: readonly { node: unknown }[]) => JSON.stringify(blocks.map((b) => b.node), (k, v) => (k === "position" ? undefined : v));
+const shape = (blocks: readonly { node: unknown }[]) =>
+  JSON.stringify(
+    blocks.map((b) => b.node),
+    (k, v) => (k === "position" ? undefined : v),
+  );
 
 const text = `Revenue was **16,682.20** in October, see [the report](https://example.org).
 

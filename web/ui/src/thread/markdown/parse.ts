@@ -53,11 +53,15 @@ export function repair(text: string): string {
   const table = /(^|\n)\|[^\n]*(\n\|[\s:|-]*)?$/.exec(tail);
   if (table && !/\n\|[\s:|-]*-[\s:|-]*\n/.test(tail)) tail = tail.slice(0, table.index);
   else if (/\n\|[^\n]*$/.test(tail)) tail = tail.slice(0, tail.lastIndexOf("\n"));
-  tail = tail.replace(/(^|[^!\\])\[([^\]\n]*)(\]\([^)\n]*)?$/, "$1$2").replace(/(^|\n)([-*+]|\d+[.)]|#{1,6})[ \t]*$/, "$1").replace(/[*_~`]+$/, "");
+  tail = tail
+    .replace(/(^|[^!\\])\[([^\]\n]*)(\]\([^)\n]*)?$/, "$1$2")
+    .replace(/(^|\n)([-*+]|\d+[.)]|#{1,6})[ \t]*$/, "$1")
+    .replace(/[*_~`]+$/, "");
   if ((tail.match(/`/g)?.length ?? 0) % 2 === 1) tail += "`";
   else {
     if ((tail.match(/\*\*/g)?.length ?? 0) % 2 === 1) tail += "**";
-    if ((tail.match(/(^|[\s(])_(?=\S)/g)?.length ?? 0) > (tail.match(/\S_(?=$|[\s).,;:!?])/g)?.length ?? 0)) tail += "_";
+    if ((tail.match(/(^|[\s(])_(?=\S)/g)?.length ?? 0) > (tail.match(/\S_(?=$|[\s).,;:!?])/g)?.length ?? 0))
+      tail += "_";
   }
   return text.slice(0, from) + tail;
 }

@@ -13,16 +13,34 @@ test("the host is the one that would be asked", () => {
     ["https://bank.example。evil.test/", "bank.example.evil.test"],
     ["http://2130706433/", "127.0.0.1"],
     ["mailto:someone@example.org?subject=x", "someone@example.org"],
-  ]) expect(target(url!)?.host, url).toBe(host);
+  ])
+    expect(target(url!)?.host, url).toBe(host);
 });
 
 test("what deceives is said, and words before the host are left out", () => {
-  expect(target("https://bank.example@evil.test/")).toMatchObject({ href: "https://evil.test/", warnings: [expect.stringContaining("@")] });
+  expect(target("https://bank.example@evil.test/")).toMatchObject({
+    href: "https://evil.test/",
+    warnings: [expect.stringContaining("@")],
+  });
   expect(target("https://аррӏе.com/")!.warnings).toHaveLength(1);
   expect(target("http://10.0.0.1/")!.warnings).toHaveLength(2);
   expect(target("https://example.org/")!.warnings).toEqual([]);
 });
 
 test("nothing else opens", () => {
-  for (const url of ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "//evil.test/", "/api/session", "file:///etc/passwd", "blob:https://x/1", "vbscript:x", "https://", "http://[", " javascript:alert(1)", "ftp://example.org"]) expect(target(url), url).toBeUndefined();
+  for (const url of [
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "data:text/html,x",
+    "//evil.test/",
+    "/api/session",
+    "file:///etc/passwd",
+    "blob:https://x/1",
+    "vbscript:x",
+    "https://",
+    "http://[",
+    " javascript:alert(1)",
+    "ftp://example.org",
+  ])
+    expect(target(url), url).toBeUndefined();
 });

@@ -24,7 +24,10 @@ export function target(url: string): Target | undefined {
     warnings.push(`The words before “@” are no part of the host. They are left out.`);
     u.username = u.password = "";
   }
-  if (/(^|\.)xn--/.test(u.hostname)) warnings.push("The host has letters of other alphabets, which may look like those of another host. It is shown as it is sent.");
+  if (/(^|\.)xn--/.test(u.hostname))
+    warnings.push(
+      "The host has letters of other alphabets, which may look like those of another host. It is shown as it is sent.",
+    );
   if (/^[\d.]+$|^\[/.test(u.hostname)) warnings.push("The host is a number, not a name.");
   if (u.protocol === "http:") warnings.push("The site is not encrypted.");
   return { href: u.href, host: u.host, warnings };
