@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// kindOf is the kind of a column by its type's name.
+// kindOf returns the kind of a column from the name of its type.
 func kindOf(typ string) string {
 	switch base, _, _ := strings.Cut(typ, "("); {
 	case strings.HasSuffix(typ, "]"), base == "STRUCT", base == "MAP", base == "UNION", base == "JSON", base == "LIST", base == "ARRAY", base == "VARIANT":
@@ -46,7 +46,7 @@ func kindOf(typ string) string {
 	return footnote.KindUnknown
 }
 
-// reader turns the driver's values into cells.
+// reader converts the driver's values into cells.
 type reader struct {
 	columns []footnote.Column
 	types   []string
@@ -73,8 +73,7 @@ func newReader(rows *sql.Rows) (*reader, error) {
 	return r, nil
 }
 
-// row reads the current row. The kind of a column of integers becomes decimal
-// with the first that is beyond int64.
+// row reads the current row. An integer column becomes decimal at its first value beyond int64.
 func (r *reader) row(rows *sql.Rows) ([]any, error) {
 	if err := rows.Scan(r.targets...); err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func finite(v float64, typ string) any {
 	if typ == "JSON" {
 		return jsonText(v, typ)
 	}
-	if typ == "FLOAT" { // 0.1 as a float32 is 0.1 to its reader
+	if typ == "FLOAT" { // so that a float32 of 0.1 prints as 0.1
 		var f float64
 		if _, err := fmt.Sscan(fmt.Sprint(float32(v)), &f); err == nil {
 			return f
@@ -242,7 +241,7 @@ func jsonText(v any, typ string) any {
 	return string(data)
 }
 
-// plainValue makes a value of the driver one that encoding/json writes well.
+// plainValue converts a value from the driver into one that encoding/json handles well.
 func plainValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, int32, int16, int8, uint64, uint32, uint16, uint8:
@@ -289,8 +288,7 @@ func plainValue(v any) any {
 	}
 }
 
-// nestedTime writes a date or time inside a list or struct, where the driver does
-// not tell which it was.
+// nestedTime formats a date or time inside a list or struct, where the driver does not report which one it was.
 func nestedTime(t time.Time) string {
 	switch {
 	case t.Year() == 1:

@@ -1,22 +1,19 @@
-// Package duckdb is a source over files of data: CSV, TSV, JSON, Parquet, Excel
-// workbooks, folders of them, and DuckDB databases.
+// Package duckdb implements a source over data files: CSV, TSV, JSON, Parquet, Excel workbooks, folders of them,
+// and DuckDB databases.
 //
-// Files are loaded, not queried in place: a child process that may read only
-// them and write only one directory (package child, profile Load) copies them
-// into a DuckDB file with checked types, and renames it into place when it is
-// whole. Another child opens that file read-only, without any access to other
-// files, and answers queries. A file that changes is loaded again before the next
-// query. Parquet is loaded like the rest, which keeps one road for all of them
-// and makes queries independent of the file; the limit on a file's size applies.
+// Files are loaded, not queried in place. A child process that can read only those files and write to only one
+// directory (package child, profile Load) copies them into a DuckDB file with checked types, and renames that into
+// place once it is complete. A second child opens the result read-only, with no access to other files, and answers
+// queries. A file that changes is reloaded before the next query. Parquet is loaded as well, although DuckDB could
+// query it in place: one code path serves all formats, queries are independent of the file, and the limit on file
+// size applies.
 //
-// A statement passes a gate that stands on DuckDB's own grammar: the text is
-// parsed by an engine that holds no data, it must be one SELECT, and every node of
-// its tree must be known here: functions and table functions are listed,
-// relations must be those of the catalogue. What DuckDB's parser does not call a
-// SELECT (EXPLAIN, PRAGMA table_info, PIVOT without values) is rewritten to what
-// it does, and goes through the same gate.
+// A gate checks each statement by DuckDB's own grammar. An engine that holds no data parses the text, which must be
+// one SELECT. The gate must know every node of its tree: functions and table functions are listed, and relations
+// must be in the catalog. Statements that DuckDB's parser does not treat as SELECT (EXPLAIN, PRAGMA table_info,
+// PIVOT without values) are rewritten as one and pass through the same gate.
 //
-// DuckDB needs cgo. Without it Open says so and Available is false.
+// DuckDB needs cgo. Without it, Open returns an error and Available is false.
 //
 // A program that opens one must call
 //
@@ -34,41 +31,37 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb/tidy"
 )
 
-// Kind is the name of the engine in the table given to child.Main.
+// Kind names the engine in the table passed to child.Main.
 const Kind = "duckdb"
 
-// Options of a source; the zero value is good.
+// Options configure a source; the zero value is ready to use.
 type Options struct {
-	// Dir is where loaded files are kept, so that an unchanged file is loaded
-	// once. It may be shared by all sources and by several processes. The default
-	// is footnote/files in the user's cache directory.
+	// Dir is where loaded files are kept, so that an unchanged file is loaded only once. All sources and several
+	// processes may share it. The default is footnote/files in the user's cache directory.
 	Dir string
 	// Limits of queries; zero fields take source.DefaultLimits.
 	Limits source.Limits
-	// Load bounds what is loaded; zero fields take 2 GB for a file, 50 million
-	// rows and 4,096 columns for a table.
+	// Load limits what is loaded; zero fields mean 2 GB per file, and 50 million rows and 4,096 columns per table.
 	Load tidy.Limits
-	// LoadMemory is what a child process that loads may use; default 1 GB.
+	// LoadMemory limits the memory of a loading child process; default 1 GB.
 	LoadMemory int64
-	// LoadPool bounds the child processes that load, and LoadWait is how long one waits
-	// for its place and memory there; default Pool, and LoadTime.
+	// LoadPool limits the loading child processes; default Pool. LoadWait limits how long one waits there for a
+	// place and memory; default LoadTime.
 	LoadPool *child.Pool
 	LoadWait time.Duration
-	// LoadTime is how long loading may take; default 30 minutes.
+	// LoadTime limits how long loading may take; default 30 minutes.
 	LoadTime time.Duration
-	// Progress, when set, is called while files are loaded, and once at the end of
-	// each table, from one goroutine.
+	// Progress, when set, is called while files load and once at the end of each table, always from one goroutine.
 	Progress func(table string, rows int64)
 
-	// Filters, when there are any, are conditions by the names of tables and views of
-	// the schema main, as internal/rowfilter reads them. A query sees of a table the
-	// rows for which its condition holds for the principal that acts; of other tables
-	// nothing.
+	// Filters maps names of tables and views in the schema main to conditions, in the syntax of internal/rowfilter.
+	// When there are any, a query sees those rows of a table for which its condition holds for the principal, and
+	// nothing of other tables.
 	Filters map[string]string
 
 	Concurrency int           // queries at once; default 4
-	Idle        time.Duration // how long a child stays unused; default 5 minutes
-	Pool        *child.Pool   // shared by the sources of a process
+	Idle        time.Duration // how long an unused child lives; default 5 minutes
+	Pool        *child.Pool   // shared by the sources of the process
 	TempDir     string        // default os.TempDir()
 	Logger      *slog.Logger  // default: discards
 }

@@ -46,7 +46,7 @@ func hold(path string) {
 	os.Exit(0)
 }
 
-// write runs statements on a database file that may be written.
+// write runs statements on a writable database file.
 func write(t testing.TB, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("duckdb", path)
@@ -80,7 +80,7 @@ func contents(t testing.TB, dir string) string {
 	return b.String()
 }
 
-// openShop opens the tables of the suite. A file with a secret lies beside them.
+// openShop opens the suite's tables, with a file that holds a secret next to them.
 func openShop(t testing.TB) (source.Source, func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func openShop(t testing.TB) (source.Source, func() string) {
 	return s, func() string { return contents(t, dir) }
 }
 
-// TestNoAdviceThatIsRefused: SET is refused, so no reason may tell to use it.
+// TestNoAdviceThatIsRefused checks that no error suggests SET, which is refused.
 func TestNoAdviceThatIsRefused(t *testing.T) {
 	s, _ := openShop(t)
 	_, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT " + strings.Repeat("1+", 1500) + "1"})

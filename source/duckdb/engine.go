@@ -23,20 +23,20 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// config is what a child is told: to serve a database, or to load files.
+// config is the configuration a child receives: to serve a database, or to load files.
 type config struct {
 	Path   string    `json:"path,omitempty"` // the database to serve
 	Memory int64     `json:"memory"`
 	Conns  int       `json:"conns"`
 	Load   *loadPlan `json:"load,omitempty"`
 
-	// Filters, when set, are the tables that may be read, and whether without a
-	// condition. Each query brings its conditions; Blank are some to check.
+	// Filters, when set, lists the readable tables and whether each is readable without a condition. Every query
+	// brings its own conditions; Blank holds sample conditions to check.
 	Filters map[string]bool      `json:"filters,omitempty"`
 	Blank   rowfilter.Conditions `json:"blank,omitempty"`
 }
 
-// OpenEngine opens the engine inside a child; it is a child.OpenFunc.
+// OpenEngine opens the engine inside a child. It is a child.OpenFunc.
 func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) {
 	var cfg config
 	if err := json.Unmarshal(raw, &cfg); err != nil {
@@ -52,7 +52,7 @@ func OpenEngine(ctx context.Context, raw json.RawMessage) (child.Engine, error) 
 type engine struct {
 	path    string
 	data    *sql.DB // the database
-	grammar *sql.DB // an engine without data that parses for the gate
+	grammar *sql.DB // parses for the gate and holds no data
 	gate    *gate
 	guard   *guard // nil: everybody sees every row
 }
@@ -82,13 +82,12 @@ func openEngine(ctx context.Context, cfg config) (*engine, error) {
 		return nil, openError(err)
 	}
 	e.gate = &gate{catalog: c, parse: e.parse, distinct: e.distinct}
-	e.gate.judgeOwn(ctx, e.own(ctx))
+	e.gate.judgeOwn(ctx, e.ownDefinitions(ctx))
 	return e, nil
 }
 
-// open opens a database file read-only, or an empty one in memory, and takes away
-// all it does not need. Path is not escaped by the driver: checkPath must have
-// seen it.
+// open opens a database file read-only, or an empty database in memory, and drops every right it does not need. The
+// driver does not escape path, so checkPath must have accepted it.
 func open(ctx context.Context, path string, memory int64, conns int, first ...string) (*sql.DB, error) {
 	params := url.Values{
 		"autoinstall_known_extensions": {"false"}, "autoload_known_extensions": {"false"}, "allow_community_extensions": {"false"},
@@ -107,11 +106,11 @@ func open(ctx context.Context, path string, memory int64, conns int, first ...st
 	db.SetMaxIdleConns(conns)
 	for _, set := range append(first,
 		"SET GLOBAL TimeZone = 'UTC'",
-		// Below the working directory. A generated column of the database may read
-		// settings, so none of them tells a path of this machine.
+		// The path is relative to the working directory: a generated column of the database may read settings, so
+		// none of them may contain a path of this machine.
 		"SET GLOBAL temp_directory = 'spill'",
 		fmt.Sprintf("SET GLOBAL max_temp_directory_size = '%dMiB'", maxSpill>>20),
-		// What a query that was stopped has freed must not look like the next one's.
+		// Memory freed by a stopped query must not count against the next one.
 		"SET GLOBAL allocator_flush_threshold = '32MiB'",
 		"SET GLOBAL allocator_bulk_deallocation_flush_threshold = '64MiB'",
 		"SET GLOBAL enable_external_access = false",
@@ -136,10 +135,10 @@ func (e *engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// Version implements child.Engine. The server answers for itself, see Open.
+// Version implements child.Engine. The server does not call it; see Open.
 func (e *engine) Version(context.Context) (string, error) { return "", nil }
 
-// parse serializes the statements of a text, on an engine without data.
+// parse serializes the statements of a text. It uses the engine that holds no data.
 func (e *engine) parse(ctx context.Context, text string) ([]byte, error) {
 	var tree string
 	err := e.grammar.QueryRowContext(ctx, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", text).Scan(&tree)
@@ -230,7 +229,7 @@ func (e *engine) run(ctx context.Context, on querier, text string, args []any, e
 	return source.Summary{Columns: r.columns}, e.explain(rows.Err())
 }
 
-// explain turns an error of DuckDB into what the model should read.
+// explain turns a DuckDB error into one that the model should read.
 func (e *engine) explain(err error) error {
 	if err == nil {
 		return nil
@@ -246,12 +245,12 @@ func (e *engine) explain(err error) error {
 		if strings.Contains(err.Error(), "empty name") {
 			return &source.Error{Kind: source.Failed, Reason: "A row value without field names, as (1, 2), cannot be returned. Name its fields: {'a': 1, 'b': 2}."}
 		}
-		return &source.Error{Kind: source.Failed, Reason: e.hide(err.Error())}
+		return &source.Error{Kind: source.Failed, Reason: e.redactMessage(err.Error())}
 	}
-	text := e.hide(d.Msg)
+	text := e.redactMessage(d.Msg)
 	switch {
 	case d.Type == duckdb.ErrorTypeFatal || strings.Contains(d.Msg, "database has been invalidated"):
-		panic("the engine is broken: " + text) // ends the child: the next query gets a sound one
+		panic("the engine is broken: " + text) // ends the child, so that the next query gets a new one
 	case d.Type == duckdb.ErrorTypeInterrupt:
 		return &source.Error{Kind: source.Limited, Reason: "The query was stopped."}
 	case d.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(d.Msg, "max_temp_directory_size") || strings.Contains(d.Msg, "Out of Memory"):
@@ -262,14 +261,14 @@ func (e *engine) explain(err error) error {
 	return &source.Error{Kind: source.Failed, Reason: text}
 }
 
-// hide takes paths out of a message, and settings nobody can change.
-func (e *engine) hide(text string) string {
+// redactMessage removes from a message paths and advice about settings that nobody can change.
+func (e *engine) redactMessage(text string) string {
 	if e.path != "" {
 		text = strings.ReplaceAll(text, e.path, "the database")
 		text = strings.ReplaceAll(text, filepath.Dir(e.path), "…")
 	}
 	if e.guard != nil {
-		text = e.guard.hide(text)
+		text = e.guard.redactMessage(text)
 	}
 	if dir, err := os.Getwd(); err == nil {
 		text = strings.ReplaceAll(text, dir, "…")
@@ -277,7 +276,7 @@ func (e *engine) hide(text string) string {
 	return cleanText(text)
 }
 
-// openError turns an error of opening a database into words for its operator.
+// openError turns an error of opening a database into a message for the operator.
 func openError(err error) error {
 	text := err.Error()
 	message := "The database cannot be opened."

@@ -16,7 +16,7 @@ import (
 //go:embed functions.txt
 var functionsFile string
 
-// allowed are the functions of functions.txt.
+// allowed lists the functions in functions.txt.
 var allowed = func() map[string]bool {
 	m := make(map[string]bool)
 	for line := range strings.Lines(functionsFile) {
@@ -30,8 +30,7 @@ var allowed = func() map[string]bool {
 	return m
 }()
 
-// tableFunctions may stand in FROM. Those of the catalogue are about the one
-// database that is open.
+// tableFunctions lists the functions allowed in FROM. Those that read the catalog describe only the open database.
 var tableFunctions = map[string]bool{
 	"range": true, "generate_series": true, "unnest": true, "json_each": true, "json_tree": true, "repeat": true, "repeat_row": true,
 	"regexp_split_to_table": true, "generate_subscripts": true, "icu_calendar_names": true, "pg_timezone_names": true,
@@ -39,7 +38,7 @@ var tableFunctions = map[string]bool{
 	"duckdb_functions": true, "duckdb_keywords": true, "duckdb_types": true,
 }
 
-// systemRelations are readable beside the database's own.
+// systemRelations lists relations that are readable in addition to the database's own.
 var systemRelations = map[string]bool{
 	"information_schema.tables": true, "information_schema.columns": true, "information_schema.schemata": true,
 	"information_schema.table_constraints": true, "information_schema.key_column_usage": true, "information_schema.referential_constraints": true,
@@ -47,40 +46,38 @@ var systemRelations = map[string]bool{
 	".pg_tables": true, "pg_catalog.pg_tables": true, ".pg_views": true, "pg_catalog.pg_views": true,
 }
 
-// catalog is what the gate knows of the database.
+// catalog is the gate's knowledge of the database.
 type catalog struct {
 	database  string
-	relations map[string]bool   // lower-case "schema.name"; those of main also as ".name"
-	macros    map[string]error  // lower-case names of the database's own, and why one may not be called
-	functions map[string]bool   // what the engine has, to tell "unknown" from "not allowed"
-	names     map[string]string // lower-case name to the one declared, of relations in main
-	// filtered says that these relations are all there is: what tells of others is
-	// refused, and so is what tells of rows that a filter leaves out.
+	relations map[string]bool   // lower-case "schema.name"; for main also ".name"
+	macros    map[string]error  // the database's own, in lower case, with the reason if one may not be called
+	functions map[string]bool   // all of the engine's, to tell "unknown" from "not allowed"
+	names     map[string]string // lower-case name → declared name, for relations in main
+	// filtered means that only these relations are visible. The gate then refuses whatever reveals other relations,
+	// or rows that a filter leaves out.
 	filtered bool
 }
 
-// gate decides what a statement may be. It does not change and may be used by
-// several goroutines.
+// gate decides which statements are allowed. It is immutable, so several goroutines may use it.
 type gate struct {
 	catalog *catalog
 	parse   func(ctx context.Context, sql string) ([]byte, error) // json_serialize_sql
-	// distinct gives the values of an expression over a relation, as text, for a
-	// PIVOT that names none. The statement passed the gate.
+	// distinct returns the values of an expression over a relation, as text, for a PIVOT that names none. The
+	// statement has passed the gate.
 	distinct func(ctx context.Context, sql string) ([]string, error)
-	reads    *[]string // where the walk notes what a statement reads; nil: nowhere
+	reads    *[]string // where the walk records the relations a statement reads; nil: nowhere
 }
 
-// admitted is a statement that passed.
+// admitted is a statement that the gate has accepted.
 type admitted struct {
 	text   string
 	root   map[string]any
-	params int      // arguments it takes
-	tables []string // it reads
+	params int      // the number of arguments
+	tables []string // relations it reads
 }
 
-// admit lets one reading statement through, perhaps rewritten, or returns a
-// refusal. Rows, when positive, is appended as a limit where that cannot change
-// what the first rows are.
+// admit accepts one reading statement, possibly rewritten, or returns a refusal. If rows is positive, it is
+// appended as a limit where that cannot change which rows come first.
 func (g *gate) admit(ctx context.Context, sql string, rows int) (admitted, error) {
 	list, err := tokenize(sql)
 	if err != nil {
@@ -100,23 +97,22 @@ func (g *gate) admit(ctx context.Context, sql string, rows int) (admitted, error
 		if text, err = g.rewritePragma(text, list); err != nil {
 			return admitted{}, err
 		}
-		return g.one(ctx, text)
+		return g.admitOne(ctx, text)
 	}
 	if text, err = g.expandPivots(ctx, text, list); err != nil {
 		return admitted{}, err
 	}
-	q, err := g.one(ctx, text)
+	q, err := g.admitOne(ctx, text)
 	if err != nil || rows <= 0 || !limitable(q.root) {
 		return q, err
 	}
-	if limited, err := g.one(ctx, fmt.Sprintf("%s\nLIMIT %d", text, rows)); err == nil {
+	if limited, err := g.admitOne(ctx, fmt.Sprintf("%s\nLIMIT %d", text, rows)); err == nil {
 		return limited, nil
 	}
-	return q, nil // the grammar has no place for it
+	return q, nil // the grammar has no place for a limit
 }
 
-// limitable reports whether a query has no limit of its own and may have many
-// rows.
+// limitable reports whether a query has no limit of its own and may return many rows.
 func limitable(root map[string]any) bool {
 	if root["type"] != "SELECT_NODE" && root["type"] != "SET_OPERATION_NODE" {
 		return false
@@ -133,8 +129,8 @@ func limitable(root map[string]any) bool {
 	return true
 }
 
-// one checks that a text is one statement which is allowed.
-func (g *gate) one(ctx context.Context, sql string) (admitted, error) {
+// admitOne checks that a text is a single allowed statement.
+func (g *gate) admitOne(ctx context.Context, sql string) (admitted, error) {
 	nodes, err := g.tree(ctx, sql)
 	if err != nil {
 		return admitted{}, err
@@ -162,7 +158,7 @@ func (g *gate) one(ctx context.Context, sql string) (admitted, error) {
 
 var errShape = source.Refusef("The statement has a form this gate does not know.")
 
-// tree parses a text into the serialized statements.
+// tree parses a text into serialized statements.
 func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	data, err := g.parse(ctx, sql)
 	if err != nil {
@@ -192,7 +188,7 @@ func (g *gate) tree(ctx context.Context, sql string) ([]any, error) {
 	}
 }
 
-// notSelect says why a statement that is not a SELECT is refused.
+// notSelect returns the reason for refusing a statement that is not a SELECT.
 func notSelect(sql string) error {
 	list, err := tokenize(sql)
 	if err != nil || len(list) == 0 {
@@ -216,10 +212,10 @@ func notSelect(sql string) error {
 	}
 }
 
-// scope is the common table expressions visible at a node; nil for none.
+// scope lists the common table expressions visible at a node; nil means none.
 type scope struct {
 	outer *scope
-	name  string // as lower gives it
+	name  string // as returned by lower
 }
 
 func (s *scope) has(name string) bool {
@@ -231,14 +227,13 @@ func (s *scope) has(name string) bool {
 	return false
 }
 
-// classes are the kinds of expressions.
+// classes lists the kinds of expressions.
 var classes = map[string]bool{
 	"CONSTANT": true, "COLUMN_REF": true, "FUNCTION": true, "WINDOW": true, "OPERATOR": true, "COMPARISON": true, "CONJUNCTION": true, "CASE": true, "CAST": true,
 	"BETWEEN": true, "SUBQUERY": true, "STAR": true, "LAMBDA": true, "LAMBDA_REF": true, "PARAMETER": true, "COLLATE": true, "DEFAULT": true, "POSITIONAL_REFERENCE": true,
 }
 
-// kinds are the kinds of nodes that are no expressions and need no check of their
-// own beside that of what they hold.
+// kinds lists the kinds of nodes that are not expressions and need no check beyond that of their contents.
 var kinds = map[string]bool{
 	"SELECT_NODE": true, "SET_OPERATION_NODE": true, "RECURSIVE_CTE_NODE": true, "CTE_NODE": true,
 	"JOIN": true, "SUBQUERY": true, "EMPTY": true, "EMPTY_FROM": true, "EXPRESSION_LIST": true, "PIVOT": true,
@@ -246,7 +241,7 @@ var kinds = map[string]bool{
 	"ORDER_DEFAULT": true, "ASCENDING": true, "DESCENDING": true,
 }
 
-// walk visits every node: each map and list, whatever it is called.
+// walk visits every node, that is every map and list, under whatever key.
 func (g *gate) walk(v any, s *scope) error {
 	switch v := v.(type) {
 	case []any:
@@ -311,24 +306,23 @@ func (g *gate) children(m map[string]any, s *scope, except ...string) error {
 	return nil
 }
 
-// query visits a query node. A common table expression is visible to those after
-// it and to the query, and when it is recursive to the part of it that repeats: for
-// DuckDB its name in the part it begins with is that of a table, and two names are
-// one without regard to the case of ASCII alone.
+// query visits a query node. A common table expression is visible to those after it and to the query. A recursive
+// one is also visible to its recursive part, but not to its initial part, where DuckDB takes the name for a table.
+// Names are compared ignoring the case of ASCII letters only.
 func (g *gate) query(m map[string]any, s *scope) error {
-	var first string // what does not see the name
+	var hiddenFrom string // the part that cannot see the name
 	switch m["type"] {
 	case "RECURSIVE_CTE_NODE":
-		first = "left"
+		hiddenFrom = "left"
 	case "CTE_NODE":
-		first = "query"
+		hiddenFrom = "query"
 	}
-	if first != "" {
+	if hiddenFrom != "" {
 		name, ok := m["cte_name"].(string)
 		if !ok {
 			return errShape
 		}
-		if err := g.walk(m[first], s); err != nil {
+		if err := g.walk(m[hiddenFrom], s); err != nil {
 			return err
 		}
 		s = &scope{outer: s, name: lower(name)}
@@ -350,11 +344,10 @@ func (g *gate) query(m map[string]any, s *scope) error {
 			s = &scope{outer: s, name: lower(name)}
 		}
 	}
-	return g.children(m, s, "cte_map", first)
+	return g.children(m, s, "cte_map", hiddenFrom)
 }
 
-// read checks a name in FROM, and notes it unless it is that of a common table
-// expression.
+// read checks a name in FROM and records it, unless it names a common table expression.
 func (g *gate) read(m map[string]any, s *scope) error {
 	if err := g.relation(m, s); err != nil {
 		return err
@@ -377,8 +370,7 @@ func (g *gate) read(m map[string]any, s *scope) error {
 	return nil
 }
 
-// relation checks a name in FROM. A name that is not in the catalogue might be
-// that of a file.
+// relation checks a name in FROM. DuckDB might open a name that is not in the catalog as a file.
 func (g *gate) relation(m map[string]any, s *scope) error {
 	name, _ := m["table_name"].(string)
 	schema, _ := m["schema_name"].(string)
@@ -418,7 +410,7 @@ func (c *catalog) has(schema, name string) bool {
 	return c.relations[lower(schema)+"."+lower(name)]
 }
 
-// hint names the tables there are.
+// hint lists the available tables.
 func (c *catalog) hint() string {
 	names := slices.Sorted(maps.Values(c.names))
 	if len(names) == 0 {
@@ -431,7 +423,7 @@ func (c *catalog) hint() string {
 	return "Tables: " + strings.Join(names, ", ") + more + "."
 }
 
-// show checks DESCRIBE, SUMMARIZE and SHOW. With a query the walk goes on into it.
+// show checks DESCRIBE, SUMMARIZE and SHOW. If it has a query, the walk continues into it.
 func (g *gate) show(m map[string]any, s *scope) error {
 	if m["query"] != nil {
 		return nil
@@ -448,8 +440,7 @@ func (g *gate) show(m map[string]any, s *scope) error {
 	return g.read(map[string]any{"table_name": strings.Trim(name, `"`), "schema_name": schema, "catalog_name": m["catalog_name"]}, s)
 }
 
-// function checks a call by name. Where the name comes from does not matter: the
-// engine's own functions are in the schema main.
+// function checks a call by name. Its schema does not matter: the engine's own functions are in the schema main.
 func (g *gate) function(m map[string]any) error {
 	name, ok := m["function_name"].(string)
 	if !ok {
@@ -462,7 +453,7 @@ func (g *gate) function(m map[string]any) error {
 	if err, ok := g.catalog.macros[low]; ok {
 		return err
 	}
-	if allowed[low] && !(g.catalog.filtered && strings.HasPrefix(low, "enum_")) { // an enum's values may be those of others
+	if allowed[low] && !(g.catalog.filtered && strings.HasPrefix(low, "enum_")) { // lists values of hidden rows
 		return nil
 	}
 	return g.unknown(low)
@@ -482,10 +473,10 @@ func (g *gate) qualified(m map[string]any, name string) error {
 	return nil
 }
 
-// unknown says that a function is not there, or may not be called.
+// unknown returns the error for a function that does not exist or may not be called.
 func (g *gate) unknown(name string) error {
 	if !g.catalog.functions[name] {
-		if instead := elsewhere[name]; instead != "" {
+		if instead := foreignFunctions[name]; instead != "" {
 			return &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("There is no function %s. In DuckDB it is %s.", name, instead)}
 		}
 		if near := nearest(name); near != "" {
@@ -496,8 +487,8 @@ func (g *gate) unknown(name string) error {
 	return source.Refusef("The function %s is not allowed: only functions that compute from their arguments are.", name)
 }
 
-// elsewhere are functions of other databases, and what DuckDB has instead.
-var elsewhere = map[string]string{
+// foreignFunctions maps functions of other databases to DuckDB's equivalent.
+var foreignFunctions = map[string]string{
 	"to_char": "strftime(x, '%Y-%m')", "date_format": "strftime(x, '%Y-%m')", "format_datetime": "strftime(x, '%Y-%m')",
 	"to_date": "strptime(text, '%d.%m.%Y')::DATE", "str_to_date": "strptime(text, '%d.%m.%Y')", "parse_date": "strptime(text, '%d.%m.%Y')::DATE",
 	"isnull": "coalesce(x, y)", "nvl": "coalesce(x, y)", "iif": "if(condition, a, b)", "iff": "if(condition, a, b)",
@@ -506,7 +497,7 @@ var elsewhere = map[string]string{
 	"unix_timestamp": "epoch(x)", "from_unixtime": "to_timestamp(x)", "safe_divide": "x / nullif(y, 0)", "julianday": "julian(x)", "convert": "CAST(x AS type)",
 }
 
-// nearest is an allowed function with a name like the given one.
+// nearest returns an allowed function with a name similar to the given one.
 func nearest(name string) string {
 	best, most := "", 1+len(name)/4
 	for _, f := range slices.Sorted(maps.Keys(allowed)) {
@@ -519,7 +510,7 @@ func nearest(name string) string {
 	return best
 }
 
-// distance is the number of edits between two words, or more than most.
+// distance returns the number of edits between two words, or a number above most if there are more.
 func distance(a, b string, most int) int {
 	if len(a) > 40 || len(a)-len(b) > most || len(b)-len(a) > most {
 		return most + 1
@@ -575,8 +566,7 @@ func (g *gate) tableFunction(m map[string]any, s *scope) error {
 	return g.children(m, s, "function")
 }
 
-// tableInfo checks that the one argument of pragma_table_info is the name of a
-// relation.
+// tableInfo checks that the only argument of pragma_table_info is the name of a relation.
 func (g *gate) tableInfo(call map[string]any) error {
 	args, _ := call["children"].([]any)
 	if len(args) == 1 {
@@ -605,14 +595,13 @@ func (c *catalog) named(text string) bool {
 	return false
 }
 
-// withoutSet is a message of DuckDB without its advice to change a setting: SET is
-// refused here, so it would only be tried in vain.
+// withoutSet removes DuckDB's advice to change a setting from a message: SET is refused here.
 func withoutSet(message string) string {
 	before, _, _ := strings.Cut(message, ` Use "SET `)
 	return before
 }
 
-// lower is a name as DuckDB compares it: letters beyond ASCII are told apart.
+// lower lowers only ASCII letters, as DuckDB does when it compares names.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {

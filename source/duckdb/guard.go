@@ -20,44 +20,42 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// DuckDB has no row-level security. A source with filters gets it so: the database
-// that is open is an empty one, and the real one is attached under a name that nobody
-// can know. Each statement has a connection of its own, with a temporary view for each
-// table that a filter names:
+// DuckDB has no row-level security, so a source with filters builds it from views. The engine opens an empty
+// database and attaches the real one under a random name. Each statement runs on a connection of its own, with a
+// temporary view for each table that has a filter:
 //
 //	orders (temp) → 0f3c….main.orders WHERE (org = 'acme') LIMIT 9223372036854775807
 //
-// A name in a statement finds such a view or nothing. The gate refuses names with a
-// schema or a database before, and all that tells of the catalogue. The LIMIT is a
-// barrier: the optimizer moves no condition of the statement below it, where the words
-// of its errors would quote rows that are hidden. Columns of an ENUM are text in the
-// views, since their type is a list of values; macros of the database may not be called.
+// A name in a statement resolves to such a view or to nothing, because the gate has refused names with a schema or
+// a database and everything that describes the catalog. The LIMIT is a barrier: the optimizer does not push
+// conditions of the statement below it, where their error messages would quote hidden rows. ENUM columns are text
+// in the views, since their type lists their values. Macros of the database may not be called.
 
-// guard is what a filtered engine knows of its database.
+// guard describes the database of an engine with filters.
 type guard struct {
-	base    string          // the name it is attached under
-	filters map[string]bool // of config
-	views   []guardView     // in an order in which they can be made
-	types   map[string]bool // "table\x00column", of those that are text in the views
+	base    string          // the name the database is attached under
+	filters map[string]bool // from config
+	views   []guardView     // in an order in which they can be created
+	types   map[string]bool // "table\x00column" of the columns that the views convert to text
 }
 
-// guardView is a view of a table, or of a view of the database.
+// guardView is a view over a table or over a view of the database.
 type guardView struct {
-	name    string // as it is declared
-	key     string // as it is configured
+	name    string // as declared
+	key     string // as configured
 	columns []string
 	from    string // a query in parentheses, or a table
 }
 
-const endless = "9223372036854775807" // rows
+const noLimit = "9223372036854775807" // rows
 
-// table is a table of the database, past all views.
+// table returns the qualified name of a table, which bypasses all views.
 func (g *guard) table(name string) string {
 	return quote(g.base) + ".main." + quote(strings.Trim(name, `"`))
 }
 
-// hide takes the database's name out of a message, and advice that holds it.
-func (g *guard) hide(text string) string {
+// redactMessage removes the attached database's name from a message, and advice that would contain it.
+func (g *guard) redactMessage(text string) string {
 	if before, after, ok := strings.Cut(text, "\nDid you mean "); ok {
 		_, rest, _ := strings.Cut(after, "\n")
 		text = strings.TrimSpace(before + "\n" + rest)
@@ -65,8 +63,8 @@ func (g *guard) hide(text string) string {
 	return strings.ReplaceAll(text, g.base, "…")
 }
 
-// redact leaves out of the tables what they tell of others.
-func (g *guard) redact(tables []source.Table) {
+// redactTables removes references to hidden tables, and types that list values, from the schema.
+func (g *guard) redactTables(tables []source.Table) {
 	listed := map[string]bool{}
 	for _, t := range tables {
 		listed[lower(t.Name)] = true
@@ -96,7 +94,7 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 	if e.data, err = open(ctx, empty, cfg.Memory, max(cfg.Conns, 1), attach); err != nil {
 		return openError(err)
 	}
-	e.data.SetMaxIdleConns(0) // each connection is used once
+	e.data.SetMaxIdleConns(0) // each connection is used only once
 	c := &catalog{relations: map[string]bool{}, macros: map[string]error{}, functions: map[string]bool{}, names: map[string]string{}, filtered: true}
 	for configured := range cfg.Filters {
 		c.relations["."+lower(configured)], c.names[lower(configured)] = true, configured
@@ -116,7 +114,7 @@ func (e *engine) openGuarded(ctx context.Context, cfg config) error {
 	return e.orderViews(ctx, found, cfg.Blank)
 }
 
-// makeEmpty makes a database without tables.
+// makeEmpty creates a database without tables.
 func makeEmpty(ctx context.Context, path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
@@ -132,12 +130,12 @@ func makeEmpty(ctx context.Context, path string) error {
 	return err
 }
 
-// findViews reads what the database has of what the filters name.
+// findViews builds the views for the tables and views that the filters name.
 func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	g := e.guard
-	own := map[string]bool{} // types of the database's own
+	ownTypes := map[string]bool{} // types that the database defines
 	err := e.each(ctx, "SELECT DISTINCT type_name FROM duckdb_types() WHERE NOT internal AND database_name = "+e.database(), func(s []string) error {
-		own[lower(s[0])] = true
+		ownTypes[lower(s[0])] = true
 		return nil
 	})
 	if err != nil {
@@ -147,7 +145,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	err = e.each(ctx, `SELECT table_name, column_name, data_type FROM duckdb_columns()
 		WHERE database_name = `+e.database()+` AND schema_name = 'main' AND NOT internal ORDER BY table_oid, column_index`, func(s []string) error {
 		cast := quote(s[1])
-		if listsValues(s[2], own) {
+		if listsValues(s[2], ownTypes) {
 			cast = fmt.Sprintf("CAST(%[1]s AS VARCHAR) AS %[1]s", cast)
 			g.types[lower(s[0])+"\x00"+lower(s[1])] = true
 		}
@@ -175,7 +173,7 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 			return nil
 		}
 		body := strings.TrimRight(viewQuery(s[1]), "; \n\t")
-		if _, err := e.gate.one(ctx, body); err != nil {
+		if _, err := e.gate.admitOne(ctx, body); err != nil {
 			return cannotHold(s[0], err)
 		}
 		add(s[0], "("+body+")")
@@ -184,13 +182,13 @@ func (e *engine) findViews(ctx context.Context) ([]guardView, error) {
 	return found, err
 }
 
-// listsValues reports whether the name of a type is, or has in it, a list of values.
-func listsValues(declared string, own map[string]bool) bool {
+// listsValues reports whether a type is a list of values, or contains one.
+func listsValues(declared string, ownTypes map[string]bool) bool {
 	if strings.Contains(strings.ToUpper(declared), "ENUM(") {
 		return true
 	}
 	words := strings.FieldsFunc(declared, func(r rune) bool { return strings.ContainsRune(` "(),[]`, r) })
-	return own[lower(declared)] || slices.ContainsFunc(words, func(w string) bool { return own[lower(w)] })
+	return ownTypes[lower(declared)] || slices.ContainsFunc(words, func(w string) bool { return ownTypes[lower(w)] })
 }
 
 func cannotHold(table string, err error) error {
@@ -201,8 +199,7 @@ func cannotHold(table string, err error) error {
 	return footnote.Errorf(footnote.DatabaseUnavailable, "the filter of %s cannot be held: %s", table, reason)
 }
 
-// configured is the configured spelling of a table's name, empty when no filter names
-// it.
+// configured returns the configured spelling of a table's name, or "" when it has no filter.
 func (g *guard) configured(name string) string {
 	for key := range g.filters {
 		if lower(key) == lower(name) {
@@ -212,8 +209,8 @@ func (g *guard) configured(name string) string {
 	return ""
 }
 
-// orderViews finds an order in which the views can be made: one may read another, and
-// a condition may ask another. What cannot be made at all stops the opening.
+// orderViews finds an order in which the views can be created, as a view or a condition may read another view. A
+// view that cannot be created at all is an error, and the source does not open.
 func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfilter.Conditions) error {
 	g := e.guard
 	for _, key := range slices.Sorted(maps.Keys(g.filters)) {
@@ -244,7 +241,7 @@ func (e *engine) orderViews(ctx context.Context, found []guardView, blank rowfil
 	return nil
 }
 
-// create is the statement that makes a view for somebody.
+// create returns the statement that creates the view under the given conditions.
 func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
 	name, columns := quote(v.name), strings.Join(v.columns, ", ")
 	text := fmt.Sprintf("CREATE TEMP VIEW %[1]s (%[2]s) AS SELECT * FROM %[3]s AS %[1]s (%[2]s)", name, columns, v.from)
@@ -255,14 +252,13 @@ func (v guardView) create(g *guard, conditions rowfilter.Conditions) string {
 	if !ok {
 		condition = rowfilter.Nothing
 	}
-	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", condition, endless)
+	return text + fmt.Sprintf(" WHERE (%s) LIMIT %s", condition, noLimit)
 }
 
-// guarded runs a statement that sees what the conditions that came with it allow, on
-// a connection of its own.
+// guarded runs a statement on a connection of its own, where it sees only the rows its attached conditions allow.
 func (e *engine) guarded(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	var conditions rowfilter.Conditions
-	if data := child.Attached(ctx); len(data) > 0 { // without them, nothing is seen
+	if data := child.Attached(ctx); len(data) > 0 { // without conditions, no rows are visible
 		if err := json.Unmarshal(data, &conditions); err != nil {
 			return source.Summary{}, fmt.Errorf("read the conditions of a query: %w", err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
 
-// tenants makes the tables of the filters' suite, and what only DuckDB has.
+// tenants creates the tables for the filters' suite and a few that only DuckDB has.
 func tenants(t testing.TB, variant int) string {
 	path := filepath.Join(t.TempDir(), "shop.duckdb")
 	write(t, path, sourcetest.FilterSetup(variant)...)
@@ -49,7 +49,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-// TestFiltersThatCannotBeHeld: the source does not open.
+// TestFiltersThatCannotBeHeld checks that a source with a filter that cannot be enforced does not open.
 func TestFiltersThatCannotBeHeld(t *testing.T) {
 	path := tenants(t, 0)
 	write(t, path, `CREATE VIEW far AS SELECT * FROM main.orders`, `CREATE VIEW counting AS SELECT total_of_all() AS t`)
@@ -67,7 +67,7 @@ func TestFiltersThatCannotBeHeld(t *testing.T) {
 	}
 }
 
-// TestFilteredFiles: files have no policies at all, and get filters in the same way.
+// TestFilteredFiles checks that filters work the same on files, which have no policies of their own.
 func TestFilteredFiles(t *testing.T) {
 	dir := t.TempDir()
 	put := func(text string) {
@@ -92,14 +92,14 @@ func TestFilteredFiles(t *testing.T) {
 	count("[[1 anvil]] <nil>")
 	put("org,product,amount\nacme,anvil,1\nacme,rocket,1\nglobex,zeppelin,2\n")
 	count("[[2 rocket]] <nil>")
-	// Without the column that the filter asks, nothing can be read any more.
+	// Without the column that the filter reads, nothing can be read.
 	put("who,product,amount\nacme,anvil,1\n")
 	if _, _, err := source.Collect(t.Context(), s, source.Query{SQL: "SELECT product FROM sales"}); err == nil || !strings.Contains(err.Error(), "cannot be held") {
 		t.Errorf("without the column: %v", err)
 	}
 }
 
-// BenchmarkFilters is a small query with and without filters on eight tables.
+// BenchmarkFilters measures a small query with and without filters on eight tables.
 func BenchmarkFilters(b *testing.B) {
 	path := tenants(b, 0)
 	for name, filters := range map[string]map[string]string{"none": nil, "eight": sourcetest.Filters} {
@@ -117,7 +117,7 @@ func BenchmarkFilters(b *testing.B) {
 	}
 }
 
-// TestFilteredNames: letters beyond ASCII keep their case, for the engine and for the gate.
+// TestFilteredNames checks that both the engine and the gate compare letters beyond ASCII by case.
 func TestFilteredNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.duckdb")
 	write(t, path, `CREATE TABLE "Änderungen" (org VARCHAR)`, `INSERT INTO "Änderungen" VALUES ('acme'), ('globex')`)

@@ -22,11 +22,11 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb/tidy"
 )
 
-// loadVersion is part of the name of a loaded file. It changes whenever loading
-// would give another result.
+// loadVersion is part of the name of a loaded file. It must change whenever loading would produce a different
+// result.
 const loadVersion = "1"
 
-// loadPlan is what a loading child does.
+// loadPlan is the task of a loading child.
 type loadPlan struct {
 	Output string      `json:"output"` // the database to write
 	Files  []inputFile `json:"files"`
@@ -40,8 +40,8 @@ type inputFile struct {
 	Format string `json:"format"` // text, json, parquet or xlsx
 }
 
-// loader is the engine of a loading child. Its one statement is "load"; it gives
-// rows of a table's name, how many rows of it are loaded, and whether that is all.
+// loader is the engine of a loading child. Its only statement is "load". It returns rows of a table's name, the
+// number of rows loaded so far, and whether the table is complete.
 type loader struct {
 	plan   loadPlan
 	memory int64
@@ -86,7 +86,7 @@ func (l *loader) Query(ctx context.Context, q source.Query, each func(row []any)
 	return source.Summary{Columns: loadColumns}, l.db.Close()
 }
 
-// loadError puts the name of the file before what went wrong with it.
+// loadError prefixes an error with the name of the file.
 func loadError(f inputFile, err error) error {
 	base := filepath.Base(f.Path)
 	if e, ok := errors.AsType[*tidy.Error](err); ok {
@@ -123,7 +123,7 @@ func (l *loader) load(ctx context.Context, f inputFile) error {
 	}
 }
 
-// unique makes a table's name one that is not taken.
+// unique makes a table's name unique.
 func (l *loader) unique(name string) string {
 	free := name
 	for n := 2; l.names[free]; n++ {
@@ -133,7 +133,7 @@ func (l *loader) unique(name string) string {
 	return free
 }
 
-// loadWorkbook loads each sheet. A single sheet is called like the file.
+// loadWorkbook loads each sheet. A single sheet gets the name of the file.
 func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
 	dir, err := os.MkdirTemp("", "sheets-")
 	if err != nil {
@@ -146,7 +146,7 @@ func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
 	}
 	for _, s := range sheets {
 		limits := l.plan.Limits
-		limits.Bytes = 1 << 40 // the workbook's size was checked
+		limits.Bytes = 1 << 40 // the size of the workbook has already been checked
 		t, err := tidy.Plan(ctx, s.Path, limits)
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (l *loader) loadWorkbook(ctx context.Context, f inputFile) error {
 	return nil
 }
 
-// sqlType is the DuckDB type of a column.
+// sqlType returns the DuckDB type of a column.
 func sqlType(c tidy.Column) string {
 	switch c.Type {
 	case tidy.Integer:
@@ -189,7 +189,7 @@ func sqlType(c tidy.Column) string {
 	}
 }
 
-// store makes a table and fills it.
+// store creates a table and fills it.
 func (l *loader) store(ctx context.Context, name string, t *tidy.Table, comment string) error {
 	var columns []string
 	for _, c := range t.Columns {
@@ -231,7 +231,7 @@ func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb
 		for i, v := range row {
 			values[i] = v
 			if u, ok := v.(tidy.Unscaled); ok {
-				values[i] = int64(u) // a DECIMAL(18, s) is stored as its digits
+				values[i] = int64(u) // a DECIMAL(18, s) is stored as its unscaled digits
 			}
 		}
 		if rows++; rows&1023 == 0 {
@@ -243,7 +243,7 @@ func (l *loader) fill(ctx context.Context, name string, t *tidy.Table, a *duckdb
 	})
 }
 
-// comment stores the notes on a table and reports that it is complete.
+// comment stores the notes on a table and reports the table as complete.
 func (l *loader) comment(ctx context.Context, name, text string, rows int64) error {
 	if _, err := l.db.ExecContext(ctx, "COMMENT ON TABLE "+quote(name)+" IS "+literal(text)); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (l *loader) loadParquet(ctx context.Context, f inputFile) error {
 	return l.finish(ctx, name, "read from Parquet")
 }
 
-// finish checks what DuckDB loaded by itself against the limits.
+// finish checks a table that DuckDB loaded itself against the limits.
 func (l *loader) finish(ctx context.Context, name, comment string) error {
 	var rows, columns int64
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM "+quote(name)).Scan(&rows); err != nil {
@@ -283,9 +283,8 @@ func (l *loader) finish(ctx context.Context, name, comment string) error {
 	return l.comment(ctx, name, comment, rows)
 }
 
-// literalPath is the path of a file for a function that takes patterns. DuckDB has
-// no way to write a * or [ that means itself, so such a file is copied. The
-// caller must call remove.
+// literalPath returns a path for functions that take patterns. DuckDB cannot escape * or [, so a file with one in
+// its path is copied. The caller must call remove.
 func literalPath(path string) (plain string, remove func(), err error) {
 	if !strings.ContainsAny(path, "*?[\\") {
 		return path, func() {}, nil
@@ -307,22 +306,20 @@ func literalPath(path string) (plain string, remove func(), err error) {
 	return out.Name(), remove, out.Close()
 }
 
-// share is the part of the loader's memory that DuckDB may use.
+// share returns the part of the loader's memory that DuckDB may use.
 func (l *loader) share() int64 { return l.memory * 6 / 10 }
 
 func (l *loader) threads() int { return min(runtime.NumCPU(), 4) }
 
-// jsonBuffers returns the largest JSON object that is read from a file of size bytes, and
-// the number of threads that read it. DuckDB gives each thread a buffer of twice the
-// largest object, however small the file is; all of them together take at most half of
-// memory. An object can be as large as its file, up to 256 MB.
+// jsonBuffers returns the largest JSON object that is read from a file of size bytes, and the number of threads
+// that read it. DuckDB gives each thread a buffer of twice the largest object, however small the file is; all of
+// them together take at most half of memory. An object can be as large as its file, up to 256 MB.
 func jsonBuffers(size, memory int64, threads int) (object int64, n int) {
 	object = min(max(size, 1<<20), memory/4, 256<<20)
 	return object, int(min(max(memory/2/(2*object), 1), int64(threads)))
 }
 
-// loadJSON loads an array of objects, one object for each line, or an object that
-// holds an array of objects.
+// loadJSON loads an array of objects, one object per line, or an object that contains an array of objects.
 func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 	path, remove, err := literalPath(f.Path)
 	if err != nil {
@@ -352,8 +349,8 @@ func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 	return l.finish(ctx, name, comment)
 }
 
-// unwrap replaces a table of one row that holds one list of structs by the table
-// in that list: {"data": [{…}, …], "count": 2}.
+// unwrap replaces a table whose single row holds one list of structs with the table in that list: {"data": [{…},
+// …], "count": 2}.
 func (l *loader) unwrap(ctx context.Context, name string) (comment string, err error) {
 	comment = "read from JSON"
 	var rows int64

@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// Available says whether this program was built with DuckDB.
+// Available reports whether this program was built with DuckDB.
 const Available = false
 
 var errUnavailable = &footnote.Error{

@@ -28,43 +28,40 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// Available says whether this program was built with DuckDB.
+// Available reports whether this program was built with DuckDB.
 const Available = true
 
-// system are files DuckDB looks at to learn how much memory there is. It crashes
-// when they exist and cannot be read.
+// system lists files that DuckDB reads to learn how much memory there is. It crashes if they exist and cannot be
+// read.
 var system = []string{"/proc/self/cgroup", "/sys/fs/cgroup"}
 
 const (
-	maxFiles   = 500 // in a folder
+	maxFiles   = 500 // per folder
 	loadMemory = 1 << 30
 )
 
-// Source is an open set of files or a database: a source.Source.
+// Source is an open set of files or an open database. It implements source.Source.
 type Source struct {
 	*child.Client
 	name  string
 	path  string // absolute
 	opts  Options
 	rules *rowfilter.Rules // nil: everybody sees every row
-	input *input           // nil for a database that is served where it is
+	input *input           // nil for a database that is served in place
 
 	mu     sync.Mutex // held while loading; guards below
-	stamp  string     // of the files as they were loaded
+	stamp  string     // of the files when they were loaded
 	loaded string     // the database they were loaded into
 
-	spent atomic.Int64 // children given up for the memory they held
+	replaced atomic.Int64 // number of children replaced because of the memory they held
 }
 
-// Open opens files of data by path or URL (duckdb:///absolute, duckdb:relative,
-// file:…): one file (.csv, .tsv, .txt, .json, .ndjson, .jsonl, .parquet, .xlsx), a
-// folder of them, or a DuckDB database (.duckdb, .db), which is served where it
-// is. Files are loaded before Open returns, unless they were loaded before and
-// have not changed.
+// Open opens data files by path or URL (duckdb:///absolute, duckdb:relative, file:…): one file (.csv, .tsv, .txt,
+// .json, .ndjson, .jsonl, .parquet, .xlsx), a folder of them, or a DuckDB database (.duckdb, .db), which is served
+// in place. Files are loaded before Open returns, unless an earlier load is still current.
 //
-// The error is a *footnote.Error: DatabaseUnavailable when the files cannot be
-// read, with a message that says why, or InvalidRequest for an address that makes
-// no sense. Name is how messages call the source.
+// The error is a *footnote.Error: DatabaseUnavailable when the files cannot be read, with a message that says why,
+// or InvalidRequest for an invalid address. Messages refer to the source by name.
 func Open(ctx context.Context, name, address string, o Options) (source.Source, error) {
 	path, err := parseAddress(address)
 	if err != nil {
@@ -146,7 +143,7 @@ func (s *Source) open(ctx context.Context) error {
 	return err
 }
 
-// named puts the name of the source before the message of an error.
+// named prefixes an error's message with the name of the source.
 func named(name string, err error) error {
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
 		return &footnote.Error{Code: e.Code, Message: "database " + name + ": " + e.Message, RetryAfter: e.RetryAfter, Err: e.Err}
@@ -154,7 +151,7 @@ func named(name string, err error) error {
 	return fmt.Errorf("database %s: %w", name, err)
 }
 
-// parseAddress reads the forms of an address that Open takes.
+// parseAddress parses the forms of address that Open accepts.
 func parseAddress(address string) (string, error) {
 	path := address
 	if scheme, rest, ok := strings.Cut(address, ":"); ok && (scheme == "duckdb" || scheme == "file") {
@@ -172,8 +169,8 @@ func parseAddress(address string) (string, error) {
 	return path, nil
 }
 
-// checkPath refuses paths that DuckDB's driver would not take as they are: it
-// reads them as URLs, and what follows a # or ? would be lost, settings included.
+// checkPath refuses paths that DuckDB's driver would misread: it parses them as URLs and would drop everything
+// after a # or ?, including settings.
 func checkPath(path string) error {
 	if i := strings.IndexAny(path, "?#%"); i >= 0 || strings.Contains(filepath.Base(path), ":") {
 		return footnote.Errorf(footnote.DatabaseUnavailable, "The path of a database must not hold any of the characters ? # %% and :. Rename the file or its folder.")
@@ -185,8 +182,7 @@ func unavailable(format string, args ...any) error {
 	return footnote.Errorf(footnote.DatabaseUnavailable, format, args...)
 }
 
-// isDatabase looks whether a path is a DuckDB database, by what the file says of
-// itself and not by its name.
+// isDatabase reports whether a path is a DuckDB database, by the file's contents rather than its name.
 func isDatabase(path string) (bool, error) {
 	info, err := child.Stat(path)
 	if err != nil {
@@ -218,8 +214,8 @@ func isDatabase(path string) (bool, error) {
 	return false, nil
 }
 
-// beginning is the first bytes of a file. What stands at the path may have become
-// another thing since it was looked at, and is never waited for.
+// beginning returns the first bytes of a file. It never blocks, even if the path has been replaced by something
+// else, such as a pipe, since it was last checked.
 func beginning(path string) ([]byte, error) {
 	f, err := plainfile.Open(path)
 	if err != nil {
@@ -229,23 +225,23 @@ func beginning(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 16))
 }
 
-// input is the files that are loaded.
+// input is the set of files to load.
 type input struct{ path string }
 
-// formats are the kinds of files by the ends of their names.
+// formats maps file name extensions to formats.
 var formats = map[string]string{
 	".csv": "text", ".tsv": "text", ".tab": "text", ".txt": "text", ".psv": "text",
 	".json": "json", ".ndjson": "json", ".jsonl": "json", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }
 
-// files lists the files in the order they are loaded.
+// files lists the files in the order in which they are loaded.
 func (in *input) files() ([]inputFile, error) {
 	info, err := child.Stat(in.path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		if !info.Mode().IsRegular() { // opening a pipe would block until it has a writer
 			return nil, unavailable("%s is not a regular file.", filepath.Base(in.path))
 		}
 		f, ok, err := recognize(in.path)
@@ -295,8 +291,8 @@ func (in *input) files() ([]inputFile, error) {
 	return list, nil
 }
 
-// below reports whether a link in a folder leads to something in that folder. What
-// is put into a folder must not choose what else of the machine is read.
+// below reports whether a link in a folder leads to something inside that folder. Whoever can put files into a
+// folder must not be able to choose which other files of the machine are read.
 func below(folder, path string) bool {
 	root, err1 := filepath.EvalSymlinks(folder)
 	real, err2 := filepath.EvalSymlinks(path)
@@ -307,7 +303,7 @@ func below(folder, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// recognize finds out how to load a file: by its first bytes, then by its name.
+// recognize determines how to load a file: by its first bytes, then by its name.
 func recognize(path string) (inputFile, bool, error) {
 	f := inputFile{Path: path, Table: tableName(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))}
 	f.Format = formats[strings.ToLower(filepath.Ext(path))]
@@ -324,8 +320,8 @@ func recognize(path string) (inputFile, bool, error) {
 	return f, f.Format != "", nil
 }
 
-// tableName makes a table's name of a file's: lower case, other characters than
-// letters and digits replaced by _, and nothing that needs quotes.
+// tableName derives a table's name from a file's: lower case, with every character other than letters and digits
+// replaced by _, and never in need of quotes.
 func tableName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -348,7 +344,7 @@ func tableName(s string) string {
 	return name
 }
 
-// reserved are DuckDB's words that cannot name a table without quotes.
+// reserved lists DuckDB's words that cannot name a table without quotes.
 var reserved = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default deferrable desc describe
@@ -360,7 +356,7 @@ var reserved = func() map[string]bool {
 	return m
 }()
 
-// version identifies the present contents of the files.
+// version identifies the current contents of the files.
 func (s *Source) version() (string, error) {
 	var stamp string
 	if s.input == nil {
@@ -387,7 +383,7 @@ func (s *Source) version() (string, error) {
 	return digest(stamp), nil
 }
 
-// stampOf identifies files by path, size and time of change.
+// stampOf identifies files by path, size and modification time.
 func stampOf(files []inputFile) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s;", loadVersion)
@@ -406,7 +402,7 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// cacheDir makes the directory of this source's loaded files.
+// cacheDir creates the directory for this source's loaded files.
 func (s *Source) cacheDir() error {
 	if s.opts.Dir == "" {
 		base, err := os.UserCacheDir()
@@ -426,14 +422,14 @@ func (s *Source) cacheDir() error {
 	return checkPath(s.opts.Dir)
 }
 
-// current is the database that queries read.
+// current returns the database that queries read.
 func (s *Source) current() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded
 }
 
-// refresh loads the files when they are not loaded as they are now.
+// refresh loads the files if they have changed since they were last loaded.
 func (s *Source) refresh(ctx context.Context) error {
 	if s.input == nil {
 		return nil
@@ -465,7 +461,7 @@ func (s *Source) refresh(ctx context.Context) error {
 	return nil
 }
 
-// load runs a loading child and puts its result into place.
+// load runs a loading child and moves its result into place.
 func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, s.opts.LoadTime, unavailable("Loading the files took longer than %s.", s.opts.LoadTime))
 	defer stop()
@@ -507,7 +503,7 @@ func (s *Source) load(ctx context.Context, files []inputFile, path, stamp string
 	return nil
 }
 
-// progress hands on what a loading child reports, at most ten times a second.
+// progress returns a function that forwards a loading child's reports, at most ten times a second.
 func (s *Source) progress() func(row []any) error {
 	var last time.Time
 	return func(row []any) error {
@@ -534,7 +530,7 @@ func checkSizes(files []inputFile, most int64) error {
 	return nil
 }
 
-// loadFailure makes the end of a loading child an error of opening.
+// loadFailure turns a loading child's error into one of opening the source.
 func loadFailure(err error) error {
 	if _, ok := errors.AsType[*footnote.Error](err); ok {
 		return err
@@ -545,8 +541,8 @@ func loadFailure(err error) error {
 	return err
 }
 
-// sweep removes what other versions of the files were loaded into, and what
-// loads that were killed have left. A child that still reads one keeps it open.
+// sweep removes the databases of other versions of the files and the remains of killed loads. A child that still
+// reads one keeps it open.
 func (s *Source) sweep(keep string) {
 	entries, err := os.ReadDir(s.opts.Dir)
 	if err != nil {
@@ -564,35 +560,34 @@ func (s *Source) sweep(keep string) {
 	}
 }
 
-// generation is the version of the files and a number that changes when the next
-// query must get a new child.
+// generation returns the version of the files plus a number that changes when the next query must get a new child.
 func (s *Source) generation() (string, error) {
 	v, err := s.version()
-	return fmt.Sprintf("%s %d", v, s.spent.Load()), err
+	return fmt.Sprintf("%s %d", v, s.replaced.Load()), err
 }
 
-// Query implements source.Source. Files that changed are loaded first.
+// Query implements source.Source. It first reloads files that have changed.
 func (s *Source) Query(ctx context.Context, q source.Query, each func(row []any) error) (source.Summary, error) {
 	if err := s.refresh(ctx); err != nil {
 		return source.Summary{}, err
 	}
 	sum, err := s.Client.Query(ctx, q, each)
-	s.relieve(ctx, err)
+	s.replaceBloatedChild(ctx, err)
 	return sum, err
 }
 
-// relieve gives up a child that keeps much memory after a query: the next one
-// would be stopped for what it did not use.
-func (s *Source) relieve(ctx context.Context, err error) {
+// replaceBloatedChild replaces a child that keeps much memory after a query. Otherwise, the next query could be stopped
+// for memory that it did not use.
+func (s *Source) replaceBloatedChild(ctx context.Context, err error) {
 	e, stopped := errors.AsType[*source.Error](err)
 	stopped = stopped && e.Kind == source.Limited
 	if !stopped && s.PID() != 0 && ctx.Err() == nil {
-		const unused = 96 << 20 // what an idle child holds
+		const unused = 96 << 20 // the memory of an idle child
 		status, err := s.Status(ctx)
 		stopped = err == nil && status.Resident > unused+s.Limits().Memory/2
 	}
 	if stopped {
-		s.spent.Add(1)
+		s.replaced.Add(1)
 	}
 }
 
@@ -608,8 +603,7 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 	return schema, err
 }
 
-// Version implements source.Source. Where rows are not the same for everybody it
-// holds whose they are.
+// Version implements source.Source. With filters, it includes the principal whose rows are visible.
 func (s *Source) Version(ctx context.Context) (string, error) {
 	v, err := s.Client.Version(ctx)
 	if err == nil && s.rules != nil {
@@ -618,7 +612,7 @@ func (s *Source) Version(ctx context.Context) (string, error) {
 	return v, err
 }
 
-// conditions are what goes along with each query: the filters for who asks.
+// conditions returns the data sent along with each query: the filters for the principal in ctx.
 func (s *Source) conditions(ctx context.Context) ([]byte, error) {
 	if s.rules == nil {
 		return nil, nil

@@ -23,7 +23,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// openFiles opens files with a cache of the test's own.
+// openFiles opens files with a cache for this test alone.
 func openFiles(t testing.TB, path string, o Options) source.Source {
 	t.Helper()
 	if o.Dir == "" {
@@ -46,7 +46,7 @@ func writeFile(t testing.TB, path, text string) string {
 	return path
 }
 
-// query gives the rows of a query as JSON.
+// query returns the rows of a query as JSON.
 func query(t testing.TB, s source.Source, sql string) string {
 	t.Helper()
 	r, _, err := source.Collect(t.Context(), s, source.Query{SQL: sql})
@@ -60,7 +60,7 @@ func query(t testing.TB, s source.Source, sql string) string {
 	return string(b)
 }
 
-// shape writes a schema in one line for each table.
+// shape formats a schema, one line per table.
 func shape(t testing.TB, s source.Source) string {
 	t.Helper()
 	schema, err := s.Schema(t.Context())
@@ -129,8 +129,8 @@ wrapped(2): id BIGINT, v DOUBLE,
 	}
 }
 
-// TestEvaluationFiles loads the dirty files of the planner's evaluation set and
-// compares every cell with the clean tables they stand for.
+// TestEvaluationFiles loads the messy files of the planner's evaluation set and compares every cell with the clean
+// tables they represent.
 func TestEvaluationFiles(t *testing.T) {
 	const data = "../../model/offline/evalset/data"
 	s := openFiles(t, data, Options{})
@@ -229,7 +229,7 @@ func TestWorkbook(t *testing.T) {
 	}
 }
 
-// TestReload checks that an unchanged file is loaded once, and a changed one again.
+// TestReload checks that an unchanged file is loaded once and a changed file is loaded again.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	path := writeFile(t, filepath.Join(t.TempDir(), "a.csv"), "n\n1\n2\n")
@@ -270,7 +270,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestInterruptedLoad ends a load half-way, in the ways it can end.
+// TestInterruptedLoad ends a load halfway through, in every way it can end.
 func TestInterruptedLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big.csv")
 	var b strings.Builder
@@ -293,7 +293,7 @@ func TestInterruptedLoad(t *testing.T) {
 	if footnote.CodeOf(err) != footnote.DatabaseUnavailable {
 		t.Errorf("a slow load gave %v", err)
 	}
-	// What a load that was killed leaves is never served, and goes in time.
+	// The remains of a killed load are never served, and are removed eventually.
 	s := openFiles(t, path, Options{Dir: dir})
 	if got := query(t, s, "SELECT count(*), max(id) FROM big"); got != "[400000,399999]" {
 		t.Error(got)
@@ -348,8 +348,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// holdOpen opens a database for writing in this process, as another program
-// would, and runs statements. The caller must call release.
+// holdOpen opens a database for writing in this process, as another program would, and runs statements. The caller
+// must call release.
 func holdOpen(t testing.TB, path string, statements ...string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("duckdb", path)
@@ -431,8 +431,7 @@ func TestTableName(t *testing.T) {
 	}
 }
 
-// TestLinksInFolder: what is put into a folder must not make other files
-// readable.
+// TestLinksInFolder checks that a link placed in a folder does not make other files readable.
 func TestLinksInFolder(t *testing.T) {
 	elsewhere := writeFile(t, filepath.Join(t.TempDir(), "salaries.csv"), "name,salary\nAda,1\n")
 	dir := t.TempDir()
@@ -457,8 +456,8 @@ func TestLinksInFolder(t *testing.T) {
 	}
 }
 
-// TestReplacedByPipe: a source whose file became something else says so at
-// once; a pipe would make it wait for ever.
+// TestReplacedByPipe checks that a source reports at once that its file has been replaced by something else.
+// Reading a pipe would block forever.
 func TestReplacedByPipe(t *testing.T) {
 	for _, name := range []string{"sales.csv", "shop.duckdb"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -485,8 +484,7 @@ func TestReplacedByPipe(t *testing.T) {
 	}
 }
 
-// TestSettingsInTables: a database may hold columns that read settings; they tell
-// nothing of this machine.
+// TestSettingsInTables checks that columns of a database that read settings reveal nothing about this machine.
 func TestSettingsInTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.duckdb")
 	write(t, path, "CREATE TABLE curious (a INTEGER, dir VARCHAR GENERATED ALWAYS AS (current_setting('temp_directory')))", "INSERT INTO curious VALUES (1)")

@@ -4,5 +4,5 @@ package duckdb
 
 import "os"
 
-// makePipe makes a directory instead: no regular file either.
+// makePipe creates a directory instead, which is not a regular file either.
 func makePipe(path string) error { return os.Mkdir(path, 0o700) }

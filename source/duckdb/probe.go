@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// writes are ways to change the database or to leave it. Target is a new file in
-// the child's own directory, the only place where nothing else would stop it.
+// writes lists ways to change the database or to reach outside it. Target is a new file in the child's own
+// directory, the one place where nothing else would stop it.
 func writes(target, table string) []string {
 	return []string{
 		"CREATE TABLE footnote_probe (a INTEGER)",
@@ -39,8 +39,8 @@ func writes(target, table string) []string {
 	}
 }
 
-// sessions change a connection only. The engine allows them; the gate must not.
-var sessions = []string{
+// sessions change only a connection. The engine allows them, so the gate must not.
+var sessionStatements = []string{
 	"CREATE TEMP TABLE footnote_probe (a INTEGER)",
 	"CREATE TEMP MACRO sum(x) AS 0",
 	"SET VARIABLE footnote_probe = 1",
@@ -53,8 +53,8 @@ var sessions = []string{
 	"SELECT 1; CREATE TEMP TABLE footnote_probe (a INTEGER)",
 }
 
-// Probe implements child.Engine. Writes are tried as queries, and past the gate,
-// where read-only mode and settings stand alone.
+// Probe implements child.Engine. It tries each write as a query, and then without the gate, where only read-only
+// mode and the settings are left.
 func (e *engine) Probe(ctx context.Context) error {
 	target := filepath.Join(os.TempDir(), "footnote-probe")
 	defer os.RemoveAll(target)
@@ -65,26 +65,26 @@ func (e *engine) Probe(ctx context.Context) error {
 	}
 	list := writes(target, table)
 	limits := source.DefaultLimits()
-	for _, text := range append(list, sessions...) {
+	for _, text := range append(list, sessionStatements...) {
 		_, err := e.Query(ctx, source.Query{SQL: text, Limits: limits}, func([]any) error { return nil })
-		if err := probed(ctx, text, err, target, "as a query"); err != nil {
+		if err := checkRefused(ctx, text, err, target, "as a query"); err != nil {
 			return err
 		}
 	}
-	if e.guard != nil { // past the gate the database has a name, and must be as read-only
+	if e.guard != nil { // without the gate, the attached database can be named, and it must be read-only, too
 		list = append(writes(target, e.guard.table(table)), "CREATE TABLE "+e.guard.table("footnote_probe")+" (a INTEGER)")
 	}
 	for _, text := range list {
 		_, err := e.data.ExecContext(ctx, text)
-		if err := probed(ctx, text, err, target, "past the gate"); err != nil {
+		if err := checkRefused(ctx, text, err, target, "past the gate"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// probed checks that a try failed and left nothing behind.
-func probed(ctx context.Context, text string, err error, target, how string) error {
+// checkRefused checks that an attempt failed and left nothing behind.
+func checkRefused(ctx context.Context, text string, err error, target, how string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

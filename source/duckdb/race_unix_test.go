@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPathsThatBecamePipes holds that a path which has become a named pipe after it
-// was looked at is refused, and not waited for.
+// TestPathsThatBecamePipes checks that a path replaced by a named pipe after it was checked is refused and does not
+// block.
 func TestPathsThatBecamePipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Statements that DuckDB's parser does not serialize are rewritten here to ones
-// that it does. The text they came as never runs: what is built passes the gate.
+// This file rewrites statements that DuckDB's parser does not serialize as ones that it does. The original text
+// never runs, and the result passes through the gate.
 
-// admitExplain admits EXPLAIN of what would itself be admitted.
+// admitExplain accepts EXPLAIN of any statement that would itself be accepted.
 func (g *gate) admitExplain(ctx context.Context, text string, list []token) (admitted, error) {
 	list = list[1:]
 	prefix := "EXPLAIN "
@@ -19,7 +19,7 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 		list, prefix = list[1:], "EXPLAIN ANALYZE "
 	}
 	if n := explainOptions(text, list); n > 0 {
-		list = list[n:] // (FORMAT json): the plan is text all the same
+		list = list[n:] // skip (FORMAT json): the plan is always text
 	}
 	if len(list) == 0 {
 		return admitted{}, source.Refusef("EXPLAIN needs a statement.")
@@ -32,7 +32,7 @@ func (g *gate) admitExplain(ctx context.Context, text string, list []token) (adm
 	if err != nil {
 		return admitted{}, err
 	}
-	q, err := g.one(ctx, inner)
+	q, err := g.admitOne(ctx, inner)
 	q.text = prefix + inner
 	return q, err
 }
@@ -50,7 +50,7 @@ func explainOptions(text string, list []token) int {
 	return 0
 }
 
-// shift moves tokens to the front of the text they are cut from.
+// shift moves tokens by the length of the text removed before them.
 func shift(list []token, by int) []token {
 	out := make([]token, len(list))
 	for i, t := range list {
@@ -61,7 +61,7 @@ func shift(list []token, by int) []token {
 	return out
 }
 
-// rewritePragma serves the pragmas that describe the database.
+// rewritePragma rewrites the pragmas that describe the database.
 func (g *gate) rewritePragma(text string, list []token) (string, error) {
 	is := func(i int, s string) bool { return i < len(list) && text[list[i].from:list[i].to] == s }
 	if len(list) == 2 && (list[1].word == "SHOW_TABLES" || list[1].word == "SHOW_TABLES_EXPANDED") {
@@ -96,13 +96,13 @@ func (g *gate) rewritePragma(text string, list []token) (string, error) {
 var pragmaRefused = source.Refusef("Of the pragmas only table_info('table') and show_tables are allowed. To describe a table use DESCRIBE.")
 
 const (
-	maxPivots = 8   // in one statement
-	maxValues = 200 // columns of one pivot
+	maxPivots = 8   // per statement
+	maxValues = 200 // columns per pivot
 )
 
-// expandPivots gives every PIVOT statement that names no values the ones that the
-// data has. Without values DuckDB makes a type first, which is a statement of its
-// own: it cannot be checked as one, and writes.
+// expandPivots adds the values found in the data to every PIVOT statement that names none. For a PIVOT without
+// values, DuckDB first creates a type. That is a separate statement, which writes and cannot be checked as a
+// SELECT.
 func (g *gate) expandPivots(ctx context.Context, text string, list []token) (string, error) {
 	for range maxPivots {
 		p, ok := findPivot(text, list)
@@ -123,19 +123,19 @@ func (g *gate) expandPivots(ctx context.Context, text string, list []token) (str
 
 // pivot is a PIVOT statement with an expression that lacks values.
 type pivot struct {
-	with       string // the WITH clause around it
-	source     string // what is pivoted
+	with       string // the surrounding WITH clause
+	source     string // the relation to pivot
 	expression string
-	at         int // where its values belong
+	at         int // where to insert its values
 }
 
-// findPivot finds the first PIVOT statement with an expression without IN.
+// findPivot finds the first PIVOT statement that has an expression without IN.
 func findPivot(text string, list []token) (pivot, bool) {
 	for i, t := range list {
 		if t.word != "PIVOT" && t.word != "PIVOT_WIDER" {
 			continue
 		}
-		if i > 0 && list[i-1].kind != 'o' { // "t PIVOT (…)" has its values inside
+		if i > 0 && list[i-1].kind != 'o' { // in "t PIVOT (…)" the values are inside
 			continue
 		}
 		on, end := pivotClause(text, list, i)
@@ -194,9 +194,8 @@ func hasIn(list []token, depth int) bool {
 	return false
 }
 
-// withClause is what a pivot can see of the WITH clause the statement begins
-// with, so that a source in it can be asked for its values: all of it, or, for a
-// pivot inside, the parts before its own.
+// withClause returns the part of the statement's leading WITH clause that a pivot can see, so that a query for its
+// values can use it: the whole clause, or, for a pivot inside the clause, the parts before its own.
 func withClause(text string, list []token, pivot token) string {
 	if len(list) == 0 || list[0].word != "WITH" {
 		return ""
@@ -216,11 +215,11 @@ func withClause(text string, list []token, pivot token) string {
 	return before
 }
 
-// pivotValues asks the data for the values of an expression, as SQL literals.
+// pivotValues queries the values of an expression and returns them as SQL literals.
 func (g *gate) pivotValues(ctx context.Context, text string, p pivot) (string, error) {
 	sql := fmt.Sprintf("%s SELECT DISTINCT CAST((%s) AS VARCHAR) AS v FROM %s WHERE (%s) IS NOT NULL ORDER BY 1 LIMIT %d",
 		p.with, p.expression, p.source, p.expression, maxValues+1)
-	if _, err := g.one(ctx, sql); err != nil {
+	if _, err := g.admitOne(ctx, sql); err != nil {
 		return "", err
 	}
 	values, err := g.distinct(ctx, sql)

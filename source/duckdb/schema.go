@@ -19,7 +19,7 @@ const (
 	maxTables = 5000
 )
 
-// catalog reads what the gate must know.
+// catalog reads the gate's knowledge of the database.
 func (e *engine) catalog(ctx context.Context) (*catalog, error) {
 	c := &catalog{relations: make(map[string]bool), macros: make(map[string]error), functions: make(map[string]bool), names: make(map[string]string)}
 	if err := e.data.QueryRowContext(ctx, "SELECT current_database()").Scan(&c.database); err != nil {
@@ -57,7 +57,7 @@ func (c *catalog) remove(schema, name string) {
 	}
 }
 
-// each runs a query of our own whose columns are text.
+// each runs one of our own queries, whose columns are all text.
 func (e *engine) each(ctx context.Context, query string, f func(row []string) error) error {
 	rows, err := e.data.QueryContext(ctx, query)
 	if err != nil {
@@ -95,9 +95,8 @@ type definition struct {
 	sql          string // a query
 }
 
-// own reads the views and macros of the database. What cannot be read is left
-// out, and with it from what may be used.
-func (e *engine) own(ctx context.Context) []definition {
+// ownDefinitions reads the views and macros of the database. Unreadable ones are left out and so cannot be used.
+func (e *engine) ownDefinitions(ctx context.Context) []definition {
 	var list []definition
 	e.each(ctx, "SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = current_database() AND NOT internal", func(s []string) error {
 		list = append(list, definition{schema: s[0], name: s[1], view: true, sql: viewQuery(s[2])})
@@ -115,7 +114,7 @@ func (e *engine) own(ctx context.Context) []definition {
 	return list
 }
 
-// viewQuery is the query of a CREATE VIEW statement.
+// viewQuery returns the query of a CREATE VIEW statement.
 func viewQuery(sql string) string {
 	list, err := tokenize(sql)
 	if err != nil {
@@ -130,10 +129,9 @@ func viewQuery(sql string) string {
 	return ""
 }
 
-// judgeOwn puts the database's own views and macros through the gate. A view that
-// does not pass, perhaps because it reads a file, is no relation; a macro that
-// does not pass may not be called. Whoever uses one of those falls with it, so it
-// is repeated until nothing changes.
+// judgeOwn passes the database's own views and macros through the gate. A view that is refused, perhaps because it
+// reads a file, is not a relation; a refused macro may not be called. Whatever uses one of them is refused in turn,
+// so judgeOwn repeats until nothing changes.
 func (g *gate) judgeOwn(ctx context.Context, list []definition) {
 	for _, d := range list {
 		if !d.view {
@@ -146,7 +144,7 @@ func (g *gate) judgeOwn(ctx context.Context, list []definition) {
 			if d.sql == "-" {
 				continue
 			}
-			_, err := g.one(ctx, d.sql)
+			_, err := g.admitOne(ctx, d.sql)
 			if err == nil {
 				continue
 			}
@@ -159,8 +157,8 @@ func (g *gate) judgeOwn(ctx context.Context, list []definition) {
 			g.catalog.macros[strings.ToLower(d.name)] = source.Refusef("The macro %s is not allowed: %v", d.name, err)
 		}
 	}
-	// A statement that does not name a schema calls the macros of main; inside a
-	// view the ones of its own schema come first, so all of them counted above.
+	// Unqualified names in a statement call the macros of main. Inside a view, those of its own schema come first,
+	// which is why the loop above judged all schemas.
 	reached := make(map[string]bool)
 	for _, d := range list {
 		if schema := strings.ToLower(d.schema); !d.view && (schema == "main" || schema == "pg_catalog") {
@@ -190,8 +188,8 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		return source.Schema{}, e.explain(err)
 	}
 	if e.guard != nil {
-		e.guard.redact(tables)
-		return source.Schema{Tables: tables}, nil // how many rows there are is not for everybody
+		e.guard.redactTables(tables)
+		return source.Schema{Tables: tables}, nil // the number of rows is not for everybody to see
 	}
 	cctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
@@ -209,7 +207,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	return source.Schema{Tables: tables}, nil
 }
 
-// database is the one of the source, as SQL.
+// database returns the source's database as a SQL expression.
 func (e *engine) database() string {
 	if e.guard != nil {
 		return literal(e.guard.base)
@@ -217,7 +215,7 @@ func (e *engine) database() string {
 	return "current_database()"
 }
 
-// schemaOf is the name of a schema as source.Table has it.
+// schemaOf returns the name of a schema in the form of source.Table.
 func schemaOf(name string) string {
 	if name == "main" {
 		return ""
@@ -254,8 +252,7 @@ func (e *engine) columns(ctx context.Context, index map[string]*source.Table) er
 	})
 }
 
-// keys reads primary and foreign keys. Names are joined by a character that no
-// name should hold.
+// keys reads primary and foreign keys. It joins names with a character that no name should contain.
 func (e *engine) keys(ctx context.Context, index map[string]*source.Table) error {
 	const sep = "\x1f"
 	return e.each(ctx, `SELECT schema_name, table_name, constraint_type, array_to_string(constraint_column_names, chr(31)),

@@ -17,13 +17,12 @@ const (
 type token struct {
 	from, to int
 	kind     byte // 'w' word, 's' string, 'q' quoted name, 'n' number, 'o' other
-	depth    int  // of parentheses, brackets and braces around it
+	depth    int  // number of enclosing parentheses, brackets and braces
 	word     string
 }
 
-// tokenize cuts a statement at DuckDB's lexical rules, without white space and
-// comments. It is not what decides on a statement: whatever is built from tokens
-// is parsed by DuckDB again.
+// tokenize splits a statement by DuckDB's lexical rules, and drops white space and comments. It decides nothing:
+// DuckDB parses whatever is built from the tokens again.
 func tokenize(sql string) ([]token, error) {
 	switch {
 	case len(sql) > maxSQL:
@@ -63,7 +62,7 @@ func tokenize(sql string) ([]token, error) {
 	return list, nil
 }
 
-// nesting counts what nests without parentheses: NOT NOT NOT, - - -, and CASE.
+// nesting counts constructs that nest without parentheses: NOT NOT NOT, - - -, and CASE.
 type nesting struct{ run, cases int }
 
 func (n *nesting) add(t token, text string) (deepest int) {
@@ -80,8 +79,7 @@ func (n *nesting) add(t token, text string) (deepest int) {
 	return n.cases
 }
 
-// lex finds the token that begins at i. Its kind is ' ' for space and comments
-// and 'x' for one that does not end.
+// lex finds the token that begins at i. Its kind is ' ' for space and comments and 'x' for an unterminated one.
 func lex(sql string, i int) (end int, kind byte) {
 	rest := sql[i:]
 	switch c := rest[0]; {
@@ -127,8 +125,7 @@ func plainDigit(c byte) bool { return c-'0' <= 9 }
 
 func wordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// quotedEnd finds the end of a quoted text whose inside begins at i, or returns a
-// negative number.
+// quotedEnd returns the end of a quoted text whose contents begin at i, or a negative number if there is none.
 func quotedEnd(sql string, i int, quote byte, escapes bool) int {
 	for ; i < len(sql); i++ {
 		switch {
@@ -151,7 +148,7 @@ func closed(sql string, i int, quote byte, escapes bool, kind byte) byte {
 	return kind
 }
 
-// comment finds the end of a comment, which may hold others.
+// comment returns the end of a comment, which may contain other comments.
 func comment(sql string, i int) (end int, kind byte) {
 	for depth := 0; i < len(sql); {
 		switch {
@@ -192,7 +189,7 @@ func dollar(sql string, i int) (end int, kind byte) {
 	return j + 1 + n + len(tag), 's'
 }
 
-// body is the text without what follows its last token that is not a semicolon.
+// body returns the text without trailing semicolons, and the tokens that remain.
 func body(sql string, list []token) (text string, rest []token) {
 	for len(list) > 0 && sql[list[len(list)-1].from:list[len(list)-1].to] == ";" {
 		list = list[:len(list)-1]
@@ -203,8 +200,7 @@ func body(sql string, list []token) (text string, rest []token) {
 	return sql[:list[len(list)-1].to], list
 }
 
-// name is what a word or quoted name token calls, as DuckDB compares it: names
-// are told apart without regard to case.
+// name returns the name in a word or quoted-name token, as DuckDB compares it: ignoring case.
 func (t token) name(sql string) string {
 	switch t.kind {
 	case 'w':
@@ -219,8 +215,8 @@ func (t token) name(sql string) string {
 	return ""
 }
 
-// quote writes a name for SQL.
+// quote quotes a name for SQL.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal writes a text for SQL.
+// literal quotes a text for SQL.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
