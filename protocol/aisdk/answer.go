@@ -8,9 +8,9 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// ClientResult is a client tool's output as an answer: JSON in its compact form,
-// and its rows, where it has columns and rows, for footnotes to point at. An output
-// {columns, rows, rowCount?, truncated?} may hold fewer rows than the query gave.
+// ClientResult converts a client tool's output to an answer: compact JSON, plus its rows if it has columns
+// and rows, so that footnotes can refer to them. An output {columns, rows, rowCount?, truncated?} may hold
+// fewer rows than the query returned.
 func ClientResult(callID string, output json.RawMessage) agent.Answer {
 	a := agent.Answer{CallID: callID}
 	var words string

@@ -5,13 +5,13 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Chat is what the server's own log says of a conversation: a fold over its
-// events, in their order. The zero value is a conversation that does not exist.
+// Chat is the state of a conversation according to the server's own log: a fold over its events, in order.
+// The zero value is a conversation that does not exist.
 type Chat struct {
 	Opened footnote.Opened
-	Last   int64 // sequence of the newest event
+	Last   int64 // sequence number of the newest event
 
-	asks  []question // what has been asked and not been taken back
+	asks  []question // all questions that have not been undone
 	runs  map[string]*chatRun
 	calls map[string]*chatCall
 	byAsk map[string]string // approval id → call id
@@ -24,23 +24,23 @@ type question struct {
 	seq  int64
 	id   string // as clients know it
 	text string
-	run  string // the newest run for it
+	run  string // its newest run
 }
 
 type chatRun struct {
-	seq    int64 // of its start
-	parked int64 // where it was last parked
+	seq    int64 // of its first event
+	parked int64 // of the event that last parked it
 	failed bool
 	ended  bool
 }
 
 type chatCall struct {
 	run   string
-	park  int64 // of the parking that waited for it; 0: none did
+	park  int64 // the parking event that waits for this call; 0: none
 	given bool  // it has a result
 }
 
-// Fold is the chat of a log.
+// Fold returns the chat of a log.
 func Fold(events []footnote.Event) *Chat {
 	c := &Chat{}
 	for _, ev := range events {
@@ -112,8 +112,8 @@ func (c *Chat) end(run string, failed bool) {
 	}
 }
 
-// userID is the id under which clients know a user's message: their own, or one
-// made of its place in the log.
+// userID returns the id under which clients know a user's message: their own, or one derived from its place
+// in the log.
 func userID(seq int64, m footnote.UserMessage) string {
 	if m.ID != "" {
 		return m.ID
@@ -121,24 +121,22 @@ func userID(seq int64, m footnote.UserMessage) string {
 	return "msg_" + itoa(seq)
 }
 
-// Shown is a run to show again instead of starting one: its events after After.
+// Shown identifies a run to show again instead of starting one: its events after After.
 type Shown struct {
 	Run   string
 	After int64
 }
 
-// Plan is what to do with a post: submit Turn, or, when Again is set, show what has
-// happened already.
+// Plan is the action for a post: submit Turn or, when Again is set, show an earlier run.
 type Plan struct {
 	Turn  agent.Turn
 	Again *Shown
-	// Late is what to show when the engine finds that Turn brought nothing new.
+	// Late is the run to show if the engine finds that Turn has nothing new.
 	Late Shown
 }
 
-// Plan says what a post means in this chat. The turn has no principal and no
-// conversation yet. The error's code is Conflict when the post does not fit what the
-// log holds open.
+// Plan decides what a post means in this chat. The turn has no principal and no conversation yet. It returns
+// Conflict when the post does not match the open calls in the log.
 func (c *Chat) Plan(p Post) (Plan, error) {
 	t := agent.Turn{
 		Assistant: p.Assistant, Tier: p.Tier, Sources: p.Sources,
@@ -154,7 +152,7 @@ func (c *Chat) Plan(p Post) (Plan, error) {
 	}
 }
 
-// find returns the place of a user's message among asks, or -1.
+// find returns the index of a user's message in asks, or -1.
 func (c *Chat) find(id string) int {
 	for i := len(c.asks) - 1; i >= 0; i-- {
 		if c.asks[i].id == id {
@@ -164,7 +162,7 @@ func (c *Chat) find(id string) int {
 	return -1
 }
 
-// ask is a new message, an edited one, or one that was sent twice.
+// ask plans a new message, an edited one, or one that was sent twice.
 func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	t.Text, t.Context, t.MessageID = p.Text, p.Files, p.ID
 	if i := c.find(p.About); p.About != "" && i >= 0 {
@@ -187,8 +185,8 @@ func (c *Chat) ask(t agent.Turn, p Post) (Plan, error) {
 	return Plan{Again: &Shown{Run: q.run, After: r.seq - 1}}, nil
 }
 
-// regenerate asks a message again: the one before the answer that is named, or the
-// last one. A message that never arrived is a new one.
+// regenerate plans another answer to a message: the one before the named answer, or the last one. A message
+// that never arrived is treated as new.
 func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
 	i := -1
 	switch {
@@ -218,9 +216,8 @@ func (c *Chat) regenerate(t agent.Turn, p Post) (Plan, error) {
 	return Plan{Turn: t}, nil
 }
 
-// continued is answers to calls that are open, and decisions. Beside something new,
-// what was answered before is history, which the log knows better; on its own it is
-// for the engine to compare.
+// continued plans answers to open calls, and decisions. If the post has something new, repeated answers are
+// history, and the log has the better record; otherwise the engine compares them.
 func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 	plan := Plan{}
 	note := func(id string) error {
@@ -266,8 +263,7 @@ func (c *Chat) continued(t agent.Turn, p Post) (Plan, error) {
 	return plan, nil
 }
 
-// Running is the newest run, and where it begins, when it has not ended and is not
-// parked.
+// Running returns the given run, and where it begins, if it has neither ended nor parked.
 func (c *Chat) Running(run string) (Shown, bool) {
 	r := c.runs[run]
 	if r == nil || r.ended {

@@ -9,8 +9,8 @@ import (
 
 const doneFrame = "data: [DONE]\n\n"
 
-// writer is a frame that is being written. Its fields are those that the protocol
-// allows for the chunk and no others; none is ever null.
+// writer is a frame under construction. It has only the fields that the protocol allows for the chunk; no
+// field is ever null.
 type writer []byte
 
 func chunk(dst []byte, kind string) writer {
@@ -29,7 +29,7 @@ func (w writer) str(name, value string) writer {
 	return strictjson.AppendString(w.name(name), value)
 }
 
-// raw adds a field whose value is JSON on one line.
+// raw adds a field whose value is single-line JSON.
 func (w writer) raw(name string, value []byte) writer { return append(w.name(name), value...) }
 
 func (w writer) bool(name string, value bool) writer {
@@ -41,8 +41,8 @@ func (w writer) bool(name string, value bool) writer {
 
 func (w writer) flag(name string) writer { return w.bool(name, true) }
 
-// executed marks calls that the server runs: the client then neither runs them nor
-// posts again because of them.
+// executed marks calls that the server runs, so that the client neither runs them nor posts again because of
+// them.
 func (w writer) executed(c *call) writer {
 	if c.client {
 		return w

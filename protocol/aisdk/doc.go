@@ -1,11 +1,10 @@
-// Package aisdk speaks the UI message stream of the Vercel AI SDK (useChat): a
-// posted chat in, a turn out; events and deltas in, chunks out; a log in, the
-// messages of a page out. It emits the core set of chunks that every client version
-// accepts, and the newer ones only where the client says that it knows them.
+// Package aisdk implements the UI message stream of the Vercel AI SDK (useChat). It converts a posted chat to
+// a turn, events and deltas to chunks, and a log to the messages of a page. It emits the core set of chunks
+// that every client version accepts, and newer ones only when the client says that it supports them.
 //
-// What a browser posts is its whole chat, and untrusted. Decode keeps what its last
-// message brings; Chat, a fold over the server's own log, says what that means: a
-// new message, an edit, another try, answers to calls that the log holds open.
+// A browser posts its whole chat, which is untrusted. Decode keeps only the content of the last message;
+// Chat, a fold over the server's own log, decides what it means: a new message, an edit, another try, or
+// answers to open calls.
 package aisdk
 
 import (
@@ -19,13 +18,13 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Dialect is the newest major version of the SDK whose chunks a client takes.
+// Dialect is the newest major version of the SDK whose chunks a client accepts.
 type Dialect int
 
-// The dialects. Core is what every version from 5 on takes.
+// The dialects. Every version from 5 on accepts Core.
 const (
 	Core Dialect = 5
-	V6   Dialect = 6 // approvals
+	V6   Dialect = 6 // adds approvals
 	V7   Dialect = 7
 )
 
@@ -42,24 +41,23 @@ func ParseDialect(s string) (Dialect, error) {
 	return 0, footnote.Errorf(footnote.InvalidRequest, "The dialect must be 5, 6 or 7.")
 }
 
-// AskTool is the name of the call that asks a client of the Core dialect to approve
-// another call. Its id is the approval's, and its output {approved, reason?,
-// always?} the decision. The model never sees it.
+// AskTool is the name of the call that asks a client of the Core dialect to approve another call. Its id is
+// the approval's id, and its output {approved, reason?, always?} is the decision. The model never sees it.
 const AskTool = "ask_approval"
 
-// Options are what an Encoder and Messages need to know beside the events.
+// Options are the inputs of an Encoder and of Messages besides the events.
 type Options struct {
 	Dialect      Dialect // default Core
-	Run          string  // whose events are shown; of no interest to Messages
-	Conversation string  // named in the metadata, when it is set
+	Run          string  // the run to show; Messages ignores it
+	Conversation string  // included in the metadata, if set
 	Tools        []agent.ToolInfo
-	// Unfinished makes Messages show the run that goes on, as far as it is stored. A
-	// page that resumes the stream must not have it: it gets the whole message there.
+	// Unfinished makes Messages include the stored part of a running run. Do not set it for a page that
+	// resumes the stream, which delivers the whole message.
 	Unfinished bool
 }
 
-// kind is where a call is run, and whether a person or the server must let it through
-// before the browser is shown it.
+// kind tells where a call runs, and whether it needs approval, from a person or the server, before the
+// browser sees it.
 type kind struct{ client, asks bool }
 
 func (o Options) kinds() map[string]kind {
@@ -70,18 +68,18 @@ func (o Options) kinds() map[string]kind {
 	return m
 }
 
-// messageID is the id of the message that shows a run.
+// messageID returns the id of the message that shows a run.
 func messageID(run string) string { return "msg_" + run }
 
-// Metadata is what a message says of itself. A client merges the metadata of the
-// start and of the end of a message.
+// Metadata is the metadata of a message. A client merges the metadata from the start and the end of a
+// message.
 type Metadata struct {
 	Conversation string    `json:"conversation,omitempty"`
 	Assistant    string    `json:"assistant,omitempty"`
 	Model        string    `json:"model,omitempty"`
 	Created      string    `json:"created,omitempty"`  // RFC 3339
 	Seq          int64     `json:"seq,omitempty"`      // of a user's message, in the log
-	Answered     int64     `json:"answered,omitempty"` // sequence of the answer, for feedback
+	Answered     int64     `json:"answered,omitempty"` // sequence number of the answer, for feedback
 	Usage        *Tokens   `json:"usage,omitempty"`
 	Cost         *Money    `json:"cost,omitempty"`
 	Steps        int       `json:"steps,omitempty"`
@@ -90,8 +88,7 @@ type Metadata struct {
 	Feedback     *Feedback `json:"feedback,omitempty"`
 }
 
-// Tokens are counted as the SDK names them: the input with its cached part, the
-// output with its reasoning.
+// Tokens counts tokens as the SDK does: the input includes its cached part, the output its reasoning.
 type Tokens struct {
 	Input     int64 `json:"inputTokens"`
 	Output    int64 `json:"outputTokens"`
@@ -100,13 +97,13 @@ type Tokens struct {
 	Cached    int64 `json:"cachedInputTokens"`
 }
 
-// Money is what an answer has cost.
+// Money is the cost of an answer.
 type Money struct {
 	USD      float64 `json:"usd"`
-	Unpriced bool    `json:"unpriced,omitempty"` // at the highest known price, for want of its own
+	Unpriced bool    `json:"unpriced,omitempty"` // no known price; the highest known one was used
 }
 
-// Feedback is a person's verdict on an answer.
+// Feedback is a person's rating of an answer.
 type Feedback struct {
 	Good  bool   `json:"good"`
 	Words string `json:"words,omitempty"`
@@ -125,9 +122,9 @@ func timeOf(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Footnotes is the data of a data-footnotes part. Start and End of a footnote count
-// UTF-16 units, as JavaScript's strings do, from the beginning of the answer: the
-// text parts of the last step that has any, joined.
+// Footnotes is the data of a data-footnotes part. Start and End of a footnote count UTF-16 units, as
+// JavaScript's strings do, from the beginning of the answer, which is the joined text parts of the last step
+// that has any.
 type Footnotes struct {
 	Footnotes  []footnote.Cite       `json:"footnotes"`
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
@@ -147,8 +144,7 @@ func footnotesOf(a footnote.Answered) Footnotes {
 	return f
 }
 
-// units turns byte offsets of a text into UTF-16 offsets. Asking in rising order is
-// quick.
+// units converts byte offsets in a text to UTF-16 offsets. Ascending queries are fast.
 type units struct {
 	text         string
 	bytes, count int
@@ -171,7 +167,7 @@ func (u *units) at(offset int) int {
 	return u.count
 }
 
-// Result is the data of a data-result part: what a query gave, without its rows.
+// Result is the data of a data-result part: the result of a query without its rows.
 type Result struct {
 	ID         string            `json:"id"`
 	ToolCallID string            `json:"toolCallId"`
@@ -190,7 +186,7 @@ func resultOf(call string, r footnote.StoredResult) Result {
 	return Result{ID: r.ID, ToolCallID: call, Source: r.Source, SQL: r.SQL, Columns: columns, RowCount: r.RowCount, Truncated: r.Truncated}
 }
 
-// block is a block of a model's message, as far as it is shown.
+// block is the visible part of a block in a model's message.
 type block struct {
 	Type     string
 	Text     string
@@ -200,8 +196,8 @@ type block struct {
 	Input    json.RawMessage
 }
 
-// blocksOf are the blocks of a message; one that is not shown has no type. The call
-// that gives the final answer is the text it was shown as.
+// blocksOf returns the blocks of a message; a hidden block has an empty type. A call that gives the final
+// answer becomes the text that was shown for it.
 func blocksOf(m footnote.AssistantMessage) []block {
 	blocks := make([]block, len(m.Blocks))
 	for _, b := range agent.Shown(m.Blocks) {
@@ -217,8 +213,8 @@ func blocksOf(m footnote.AssistantMessage) []block {
 	return blocks
 }
 
-// outputOf is what a result's words are for a page: an object or array where they
-// are one, and a string otherwise.
+// outputOf returns a result's content for a page: as JSON if it is an object or array, and as a string
+// otherwise.
 func outputOf(content string) json.RawMessage {
 	if v, err := strictjson.Parse([]byte(content)); err == nil && (v.Kind() == strictjson.Object || v.Kind() == strictjson.Array) {
 		return compact(json.RawMessage(content))
@@ -226,8 +222,8 @@ func outputOf(content string) json.RawMessage {
 	return mustJSON(content)
 }
 
-// compact is JSON without white space: an event is one line. What is not JSON is
-// an empty object.
+// compact removes white space from JSON, because an event is one line. It returns an empty object for invalid
+// JSON.
 func compact(raw json.RawMessage) json.RawMessage {
 	var buf bytes.Buffer
 	if len(raw) == 0 || json.Compact(&buf, raw) != nil {

@@ -8,39 +8,38 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Encoder writes the chunks of one response, which shows one run: from its first
-// event, or, as the answer to a post that continues it, from where the run was
-// parked. It is a fold over the run's events: see Seen.
+// Encoder writes the chunks of one response, which shows one run: from its first event or, as the response to
+// a post that continues it, from where the run was parked. It is a fold over the run's events: see Seen.
 type Encoder struct {
 	opt   Options
 	kinds map[string]kind
 
-	// Of the run.
+	// State of the run.
 	meta    Metadata
 	title   string
 	calls   map[string]*call
 	waiting map[string]bool // calls that the parked run waits for
 	usage   footnote.Usage
 	cost    footnote.Cost
-	step    int    // of the newest step that is shown
+	step    int    // newest step shown
 	whole   int    // newest step whose message is complete
 	broken  [2]int // newest step and attempt that failed
 	charted bool
-	answer  int64           // sequence of the answer
-	settled map[string]bool // calls that have results, and approvals that were given
-	resumed int64           // where the run last went on
+	answer  int64           // sequence number of the answer
+	settled map[string]bool // calls with results, and approvals that were decided
+	resumed int64           // where the run last resumed
 
-	// Of the response.
-	mine    map[string]bool // calls and approvals that its post answered
+	// State of the response.
+	mine    map[string]bool // calls and approvals that the client's post answered
 	expect  int             // how many of them are not in the log yet
 	started bool
 	open    bool            // a step is open
-	tools   bool            // the newest step holds a tool call
-	blocks  map[string]bool // blocks that were shown while they grew
+	tools   bool            // the newest step contains a tool call
+	blocks  map[string]bool // blocks that were shown as deltas
 	part    string          // id of the open text or reasoning part
-	pending string          // id of one that has no text yet
-	kind    string          // of either
-	shown   [2]int          // step and attempt of which something was shown
+	pending string          // id of a part that has no text yet
+	kind    string          // of part or pending
+	shown   [2]int          // newest step and attempt that were at least partly shown
 	done    bool
 	err     error
 }
@@ -50,7 +49,7 @@ type call struct {
 	id, name  string
 	input     []byte
 	client    bool // the browser runs it
-	hidden    bool // it is not shown before a person has approved it
+	hidden    bool // not shown until a person approves it
 	begun     bool // shown, perhaps without its input
 	available bool // shown with its input
 	ended     bool // shown with its result, or known to the client
@@ -59,7 +58,7 @@ type call struct {
 	denied    bool
 }
 
-// NewEncoder makes an encoder for a run.
+// NewEncoder returns an encoder for a run.
 func NewEncoder(o Options) *Encoder {
 	e := &Encoder{opt: o, kinds: o.kinds(), calls: map[string]*call{}}
 	e.meta.Conversation = o.Conversation
@@ -67,24 +66,23 @@ func NewEncoder(o Options) *Encoder {
 	return e
 }
 
-// respond begins a response.
+// respond starts a new response.
 func (e *Encoder) respond() {
 	e.mine, e.expect, e.started, e.open = nil, 0, false, false
 	e.blocks, e.part, e.pending, e.shown = map[string]bool{}, "", "", [2]int{}
 	e.done, e.err = false, nil
 }
 
-// Seen tells of an event that earlier responses have shown, in the order of the
-// log and before anything else.
+// Seen adds an event that earlier responses have shown. Call it for all of them, in log order, before
+// anything else.
 func (e *Encoder) Seen(ev footnote.Event) {
 	e.Event(nil, ev)
 	e.respond()
 	e.title = ""
 }
 
-// Past tells what the log holds, before a response that shows it again: calls that
-// were answered are not given to the browser once more, and where the run waited for
-// them the response goes on.
+// Past adds the events of the log before a response that shows them again. The response then does not give
+// answered calls to the browser again, and it continues where the run used to wait for them.
 func (e *Encoder) Past(events []footnote.Event) {
 	e.settled = map[string]bool{}
 	for _, ev := range events {
@@ -102,8 +100,8 @@ func (e *Encoder) Past(events []footnote.Event) {
 	}
 }
 
-// Answering tells which calls and approvals the post answered that this response
-// replies to: its client knows of them.
+// Answering records which calls and approvals the client's post answered, so that the response does not
+// repeat them.
 func (e *Encoder) Answering(t agent.Turn) {
 	e.mine = map[string]bool{}
 	for _, a := range t.Answers {
@@ -121,10 +119,10 @@ func (e *Encoder) Answering(t agent.Turn) {
 // Done reports whether the response is complete.
 func (e *Encoder) Done() bool { return e.done }
 
-// Err is why a complete response has no answer, or nil.
+// Err returns why a complete response has no answer, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open begins a response whose first word is slow to come.
+// Open starts a response whose first word is slow to come.
 func (e *Encoder) Open(dst []byte) []byte { return e.start(dst) }
 
 // Fail ends the response with an error.
@@ -194,8 +192,7 @@ func (e *Encoder) blockGrew(dst []byte, d footnote.Delta) []byte {
 	return dst
 }
 
-// stepBroke ends what a model call that broke off had begun. What comes next is a
-// new step.
+// stepBroke ends what an interrupted model call had begun. A new step follows.
 func (e *Encoder) stepBroke(dst []byte) []byte {
 	dst = e.endPart(dst)
 	dst = e.abandon(dst)
@@ -203,8 +200,8 @@ func (e *Encoder) stepBroke(dst []byte) []byte {
 	return e.closeStep(dst)
 }
 
-// abandon ends the calls whose input never became complete. They count as the
-// server's from then on, so that no client runs them.
+// abandon ends the calls whose input never became complete. From then on they count as server calls, so that
+// no client runs them.
 func (e *Encoder) abandon(dst []byte) []byte {
 	for _, id := range slices.Sorted(maps.Keys(e.calls)) {
 		c := e.calls[id]
@@ -258,8 +255,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	return e.stillParked(dst)
 }
 
-// About tells what the conversation was opened with, for a run that is not its
-// first.
+// About sets what the conversation was opened with, for a run that is not its first.
 func (e *Encoder) About(o footnote.Opened) {
 	e.meta.Assistant, e.meta.Model = o.Assistant, o.Model
 }
@@ -280,7 +276,7 @@ func (e *Encoder) sendTitle(dst []byte) []byte {
 	return chunk(dst, "data-title").raw("data", data).flag("transient").end()
 }
 
-// message writes what of a complete message was not shown while it grew.
+// message writes the part of a complete message that was not shown as deltas.
 func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	dst = e.endPart(e.start(dst))
 	e.whole = m.Step
@@ -304,7 +300,7 @@ func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	return e.abandon(dst)
 }
 
-// stepFailed shows what a reader saw of a step that failed, when this one did not.
+// stepFailed shows what other readers saw of a step that failed, if this response did not show it.
 func (e *Encoder) stepFailed(dst []byte, b footnote.StepFailed) []byte {
 	e.usage, e.cost = e.usage.Add(b.Usage), e.cost.Add(b.Cost)
 	e.broken = [2]int{b.Step, b.Attempt}
@@ -343,8 +339,8 @@ func (e *Encoder) toolInput(dst []byte, c *call) []byte {
 	return chunk(dst, "tool-input-available").str("toolCallId", c.id).str("toolName", c.name).raw("input", c.input).executed(c).end()
 }
 
-// asked asks the client's user. Calls that the browser runs, and clients that do
-// not know approvals, are asked about with a call of their own.
+// asked asks the user for approval. For calls that the browser runs, and for clients that do not know
+// approvals, it uses a separate AskTool call.
 func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	c := e.calls[b.CallID]
 	if c == nil {
@@ -364,7 +360,7 @@ func (e *Encoder) asked(dst []byte, b footnote.ApprovalAsked) []byte {
 	return ask.end()
 }
 
-// askInput is what a person should know of a call that waits for them.
+// askInput returns what a person needs to know about a call that waits for approval.
 func askInput(c *call) []byte {
 	return mustJSON(struct {
 		ApprovalID string `json:"approvalId"`
@@ -397,7 +393,7 @@ func (e *Encoder) given(dst []byte, b footnote.ApprovalGiven) []byte {
 	return dst
 }
 
-// decisionOf is a decision as the output of an AskTool call.
+// decisionOf encodes a decision as the output of an AskTool call.
 func decisionOf(b footnote.ApprovalGiven) []byte {
 	return mustJSON(struct {
 		Approved bool   `json:"approved"`
@@ -406,8 +402,7 @@ func decisionOf(b footnote.ApprovalGiven) []byte {
 	}{b.Approved, b.Always, b.Reason})
 }
 
-// ours reports whether the post that this response replies to brought an answer
-// under this id.
+// ours reports whether the client's post contained an answer with this id.
 func (e *Encoder) ours(id string) bool {
 	if !e.mine[id] {
 		return false
@@ -427,7 +422,7 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 	known := e.ours(r.CallID)
 	dst = e.start(dst)
 	if !c.available {
-		// It was held back for an approval and will not be run by the browser.
+		// The call was held back for an approval, and the browser will not run it.
 		c.client, c.hidden = false, false
 		dst = e.toolInput(e.begin(dst, e.whole), c)
 	}
@@ -443,7 +438,7 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 	return e.data(dst, r)
 }
 
-// data writes what a result is beside its words.
+// data writes the parts of a result besides its text.
 func (e *Encoder) data(dst []byte, r footnote.ToolResult) []byte {
 	if r.Result != nil {
 		dst = chunk(dst, "data-result").str("id", r.Result.ID).raw("data", mustJSON(resultOf(r.CallID, *r.Result))).end()
@@ -466,8 +461,8 @@ func (e *Encoder) answered(dst []byte, a footnote.Answered) []byte {
 	return chunk(dst, "data-footnotes").str("id", "footnotes").raw("data", mustJSON(footnotesOf(a))).end()
 }
 
-// parked ends a response that the client must act on. Calls that were held back
-// until they were approved are shown now.
+// parked ends a response that needs the client to act. Calls that were held back until they were approved are
+// shown now.
 func (e *Encoder) parked(dst []byte, b footnote.RunParked, seq int64) []byte {
 	dst = e.start(dst)
 	e.waiting = map[string]bool{}
@@ -487,8 +482,7 @@ func (e *Encoder) parked(dst []byte, b footnote.RunParked, seq int64) []byte {
 	return e.end(dst, "tool-calls", 0, 0)
 }
 
-// stillParked ends the response to a post that answered some of the calls and not
-// all of them: the run goes on waiting.
+// stillParked ends the response to a post that answered only some of the open calls: the run keeps waiting.
 func (e *Encoder) stillParked(dst []byte) []byte {
 	if e.done || e.mine == nil || e.expect > 0 || len(e.waiting) == 0 {
 		return dst
@@ -534,8 +528,8 @@ func reason(r string) string {
 	}
 }
 
-// start writes the first chunk, once. It waits for something to show, so that a run
-// which fails before it is a response with the status of its error.
+// start writes the first chunk, once. Callers wait until there is something to show, so that a run that fails
+// earlier gets the HTTP status of its error.
 func (e *Encoder) start(dst []byte) []byte {
 	if e.started {
 		return dst
@@ -546,7 +540,7 @@ func (e *Encoder) start(dst []byte) []byte {
 	return e.sendTitle(dst)
 }
 
-// begin opens the step a block belongs to.
+// begin opens the step that a block belongs to.
 func (e *Encoder) begin(dst []byte, step int) []byte {
 	if e.open && e.step == step {
 		return dst
@@ -572,8 +566,8 @@ func (e *Encoder) closing(dst []byte) []byte {
 	return e.closeStep(e.tail(dst))
 }
 
-// tail makes the last step one that holds no tool call: a client that resubmits
-// finished tool calls would otherwise post again, for ever.
+// tail makes the last step one without tool calls: a client that resubmits finished tool calls would
+// otherwise keep posting forever.
 func (e *Encoder) tail(dst []byte) []byte {
 	if !e.tools {
 		return dst
@@ -608,7 +602,7 @@ func (e *Encoder) closePart(dst []byte) []byte {
 	return dst
 }
 
-// endPart closes the open part, or gives up one that has no text.
+// endPart closes the open part, or drops one that has no text.
 func (e *Encoder) endPart(dst []byte) []byte {
 	e.pending = ""
 	return e.closePart(dst)
@@ -632,7 +626,7 @@ func (e *Encoder) wholePart(dst []byte, kind string, step, index int, words stri
 	return e.closePart(dst)
 }
 
-// sums is what the end of a message says of its run.
+// sums returns the totals of the run for the end of the message.
 func (e *Encoder) sums(steps int, ms int64) Metadata {
 	return Metadata{Answered: e.answer, Usage: tokens(e.usage), Cost: money(e.cost), Steps: steps, Millis: ms}
 }

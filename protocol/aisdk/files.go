@@ -12,21 +12,21 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Bounds of the files of one message. They are read by the model as they are, so
-// more would cost more than it helps: larger ones belong into a source.
+// Limits of the files in one message. The model reads them unchanged, so larger files would cost more than
+// they help; they belong in a source.
 const (
-	mostFiles     = 10
-	mostFileBytes = 100_000 // of all together
+	maxFiles     = 10
+	maxFileBytes = 100_000 // all files together
 )
 
-// readable are the media types, beside text/…, that a model can read as text.
+// readable lists the media types besides text/… that a model can read as text.
 var readable = map[string]bool{
 	"application/json": true, "application/jsonl": true, "application/x-ndjson": true, "application/geo+json": true,
 	"application/xml": true, "application/yaml": true, "application/x-yaml": true, "application/toml": true,
 	"application/sql": true, "application/csv": true, "application/javascript": true, "image/svg+xml": true,
 }
 
-// endings are read as text when a browser did not know the type of a file.
+// endings lists the file extensions to read as text when a browser did not know the type of a file.
 var endings = map[string]bool{
 	".csv": true, ".tsv": true, ".txt": true, ".md": true, ".json": true, ".jsonl": true, ".ndjson": true,
 	".yaml": true, ".yml": true, ".xml": true, ".sql": true, ".toml": true, ".log": true,
@@ -50,15 +50,15 @@ func (a *attachments) add(name, media, address string) error {
 	if !known {
 		return footnote.Errorf(footnote.UnsupportedParameter, "The file %s cannot be read here. Text, CSV, JSON and the like can.", name)
 	}
-	if a.count++; a.count > mostFiles {
-		return footnote.Errorf(footnote.TooLarge, "A message may bring at most %d files.", mostFiles)
+	if a.count++; a.count > maxFiles {
+		return footnote.Errorf(footnote.TooLarge, "A message may bring at most %d files.", maxFiles)
 	}
 	data, err := dataURL(address)
 	if err != nil {
 		return &footnote.Error{Code: footnote.UnsupportedParameter, Message: "The file " + name + " must come as a data: URL that can be decoded.", Err: err}
 	}
-	if a.bytes += len(data); a.bytes > mostFileBytes {
-		return footnote.Errorf(footnote.TooLarge, "The files of a message may have %d kB in all. Give larger ones to the server as a source.", mostFileBytes/1000)
+	if a.bytes += len(data); a.bytes > maxFileBytes {
+		return footnote.Errorf(footnote.TooLarge, "The files of a message may have %d kB in all. Give larger ones to the server as a source.", maxFileBytes/1000)
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -74,7 +74,7 @@ func (a *attachments) add(name, media, address string) error {
 
 func (a *attachments) text() string { return strings.TrimSpace(a.out.String()) }
 
-// fileName is a name that can stand in a sentence.
+// fileName returns a name that is safe to use in a sentence.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -102,5 +102,5 @@ func dataURL(s string) ([]byte, error) {
 		text, err := url.PathUnescape(data)
 		return []byte(text), err
 	}
-	return base64.RawStdEncoding.DecodeString(strings.TrimRight(data, "=")) // browsers take both forms
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(data, "=")) // browsers send padded and unpadded data
 }

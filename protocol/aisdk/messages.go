@@ -18,7 +18,7 @@ type Message struct {
 	Parts    []Part    `json:"parts"`
 }
 
-// Part is a part of a UIMessage. Which fields are set follows from the type.
+// Part is a part of a UIMessage. Its type determines which fields are set.
 type Part struct {
 	Type             string          `json:"type"`
 	Text             *string         `json:"text,omitempty"`
@@ -33,15 +33,15 @@ type Part struct {
 	Data             json.RawMessage `json:"data,omitempty"`
 }
 
-// PartApproval is what was decided about a call; Approved is nil before.
+// PartApproval is the decision about a call; Approved is nil until there is one.
 type PartApproval struct {
 	ID       string `json:"id"`
 	Approved *bool  `json:"approved,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 }
 
-// Messages is a conversation as a page shows it, from its whole log in order: what
-// was taken back is not in it. It is a pure function.
+// Messages returns a conversation as a page shows it, from its whole log in order, without undone events. It
+// is a pure function.
 func Messages(events []footnote.Event, o Options) []Message {
 	b := builder{opt: o, kinds: o.kinds(), answers: map[int64]*entry{}}
 	for _, ev := range events {
@@ -63,21 +63,21 @@ type builder struct {
 	kinds   map[string]kind
 	opened  footnote.Opened
 	entries []*entry
-	answers map[int64]*entry // by the sequence of the answer
+	answers map[int64]*entry // by the sequence number of the answer
 }
 
-// entry is a message and what is needed to go on with it.
+// entry is a message and the state needed to continue it.
 type entry struct {
 	m       Message
-	seq     int64 // of the event it begins with
+	seq     int64 // of its first event
 	run     string
-	running bool // its run goes on, and is not parked
+	running bool // its run is in progress and not parked
 	step    int
 	charted bool
 	usage   footnote.Usage
 	cost    footnote.Cost
-	tools   map[string]int    // call id → its part
-	asks    map[string]int    // approval id → the part that asks, in the Core dialect
+	tools   map[string]int    // call id → index of its part
+	asks    map[string]int    // approval id → index of the asking part, in the Core dialect
 	by      map[string]string // approval id → call id
 }
 
@@ -106,7 +106,7 @@ func (b *builder) apply(ev footnote.Event) {
 	}
 }
 
-// begin begins the message of a run.
+// begin starts the message of a run.
 func (b *builder) begin(ev footnote.Event) *entry {
 	e := &entry{
 		seq: ev.Seq, run: ev.Run, running: true,
@@ -119,8 +119,8 @@ func (b *builder) begin(ev footnote.Event) *entry {
 	return e
 }
 
-// unreadable says where an event stood that cannot be read: within the message of its run,
-// or as a message of its own.
+// unreadable marks the place of an event that cannot be read: within the message of its run, or as its own
+// message.
 func (b *builder) unreadable(ev footnote.Event, body footnote.Unreadable) {
 	words := "Event " + itoa(ev.Seq) + " of this conversation cannot be read."
 	e := b.entryOf(ev.Run)
@@ -166,7 +166,7 @@ func (b *builder) imported(ev footnote.Event, body footnote.Imported) {
 
 func (b *builder) user(ev footnote.Event, body footnote.UserMessage) {
 	if body.Text == "" && body.ID == "" {
-		return // words of our own to the model
+		return // our own text to the model
 	}
 	b.entries = append(b.entries, &entry{seq: ev.Seq, m: Message{
 		ID: userID(ev.Seq, body), Role: "user", Metadata: &Metadata{Seq: ev.Seq, Created: timeOf(ev.Time)},
@@ -235,7 +235,7 @@ func (e *entry) data(kind, id string, data json.RawMessage) {
 	e.m.Parts = append(e.m.Parts, Part{Type: "data-" + kind, ID: id, Data: data})
 }
 
-// end ends the message with a step that holds no tool call, as a stream does.
+// end ends the message with a step without tool calls, as a stream does.
 func (e *entry) end(steps int, ms int64, u footnote.Usage, c footnote.Cost) {
 	e.running = false
 	for i := len(e.m.Parts) - 1; i >= 0 && e.m.Parts[i].Type != "step-start"; i-- {
@@ -269,8 +269,8 @@ func (b *builder) message(e *entry, m footnote.AssistantMessage) {
 	}
 }
 
-// asked marks a call that waits for a person. A call of the browser's is out of its
-// hands until then; so, to a client that does not know approvals, is every call.
+// asked marks a call that waits for a person. Until then, a browser call is shown as run by the server; for a
+// client that does not know approvals, so is every call.
 func (b *builder) asked(e *entry, body footnote.ApprovalAsked) {
 	i, ok := e.tools[body.CallID]
 	if !ok {
@@ -310,7 +310,7 @@ func (b *builder) result(e *entry, r footnote.ToolResult) {
 	if !ok {
 		return
 	}
-	delete(e.tools, r.CallID) // only the first counts
+	delete(e.tools, r.CallID) // only the first result counts
 	part := &e.m.Parts[i]
 	denied := part.Approval != nil && part.Approval.Approved != nil && !*part.Approval.Approved
 	switch {
@@ -322,7 +322,7 @@ func (b *builder) result(e *entry, r footnote.ToolResult) {
 		part.State, part.Output = "output-available", outputOf(r.Content)
 	}
 	if part.State != "output-denied" && part.Approval != nil && part.Approval.Approved == nil {
-		part.Approval = nil // nobody decided, and no state but one knows an open approval
+		part.Approval = nil // nobody decided, and only one state allows an open approval
 	}
 	if r.Result != nil {
 		e.data("result", r.Result.ID, mustJSON(resultOf(r.CallID, *r.Result)))

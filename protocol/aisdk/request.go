@@ -12,24 +12,23 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Post is what a client posted: of its chat the last message, and what the chat
-// is to do with it.
+// Post is a client's post: the last message of its chat, and what to do with it.
 type Post struct {
-	Chat       string // its id for the chat, or one of ours; may be empty
+	Chat       string // the client's id for the chat, or one of ours; may be empty
 	Assistant  string
 	Tier       string
 	Sources    []string
 	Dialect    Dialect
 	Regenerate bool
-	// About is the id of the message that is edited, continued, or to be made again.
+	// About is the id of the message to edit, continue or regenerate.
 	About string
-	User  bool   // the last message is the user's; otherwise the assistant's
+	User  bool   // the last message is the user's, not the assistant's
 	ID    string // of the last message
 	Text  string
 	Files string // the files of the message, as text for the model
-	// Where is where the message was asked: the body's context, when that is an object.
+	// Where is the context of the message: the body's context, if it is an object.
 	Where json.RawMessage
-	// Answers and Decisions are those of the last step of the assistant's message.
+	// Answers and Decisions come from the last step of the assistant's message.
 	Answers   []agent.Answer
 	Decisions []Decision
 }
@@ -42,12 +41,11 @@ type Decision struct {
 	Reason   string
 }
 
-// mostReason is how many characters of a reason are kept.
-const mostReason = 1000
+// maxReasonChars is the number of characters of a reason to keep.
+const maxReasonChars = 1000
 
-// Decode reads a posted chat. Dialect is what the address or a header says of it;
-// the body's key of that name wins. Unknown keys are ignored. The error's code is
-// InvalidRequest, UnsupportedParameter or TooLarge.
+// Decode reads a posted chat. Dialect comes from the address or a header; the dialect key of the body takes
+// precedence. Unknown keys are ignored. It returns InvalidRequest, UnsupportedParameter or TooLarge.
 func Decode(body []byte, dialect string) (Post, error) {
 	v, err := strictjson.Parse(body)
 	if err != nil {
@@ -86,7 +84,7 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-// text is an optional key whose value is a string.
+// text returns the string value of an optional key.
 func (d *decoder) text(v strictjson.Value, name string) string {
 	v = v.Get(name)
 	s, ok := v.Text()
@@ -124,7 +122,7 @@ func (d *decoder) trigger(v strictjson.Value) (regenerate bool) {
 	}
 }
 
-// dialect is the body's, as a number or a string, or else the one given.
+// dialect returns the dialect in the body, a number or a string, or else the given one.
 func (d *decoder) dialect(v strictjson.Value, given string) Dialect {
 	v = v.Get("dialect")
 	if n, ok := v.Int(); ok {
@@ -159,12 +157,12 @@ func (d *decoder) message(p *Post, m strictjson.Value) {
 	}
 }
 
-// plainID reports whether a client's id for a message can be kept.
+// plainID reports whether a client's message id can be stored.
 func plainID(id string) bool {
 	return len(id) <= 128 && utf8.ValidString(id) && strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// user reads what a person said: text, and files that are text.
+// user reads a user's message: text, and files that are text.
 func (d *decoder) user(p *Post, parts []strictjson.Value) {
 	var words []string
 	files := attachments{}
@@ -186,8 +184,8 @@ func (d *decoder) user(p *Post, parts []strictjson.Value) {
 	}
 }
 
-// assistant reads what the last step of a message says of calls that were not the
-// server's. Earlier steps are history, and the log knows better.
+// assistant reads what the last step of a message contains about calls that the server does not run. Earlier
+// steps are history, and the log has the better record.
 func (d *decoder) assistant(p *Post, parts []strictjson.Value) {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if d.text(parts[i], "type") == "step-start" {
@@ -221,7 +219,7 @@ func (d *decoder) tool(p *Post, part strictjson.Value, name string) {
 	case name == AskTool && state == "output-available":
 		d.decision(p, id, part.Get("output"))
 	case name == AskTool && state == "output-error":
-		p.Decisions = append(p.Decisions, Decision{ID: id, Reason: cut(d.text(part, "errorText"), mostReason)})
+		p.Decisions = append(p.Decisions, Decision{ID: id, Reason: cut(d.text(part, "errorText"), maxReasonChars)})
 	case state == "output-available":
 		output := part.Get("output").Raw()
 		if output == nil {
@@ -238,7 +236,7 @@ func (d *decoder) approval(p *Post, a strictjson.Value) {
 	if !ok {
 		d.fail("An approval that was responded to says whether it is approved.")
 	}
-	p.Decisions = append(p.Decisions, Decision{ID: d.text(a, "id"), Approved: approved, Reason: cut(d.text(a, "reason"), mostReason)})
+	p.Decisions = append(p.Decisions, Decision{ID: d.text(a, "id"), Approved: approved, Reason: cut(d.text(a, "reason"), maxReasonChars)})
 }
 
 // decision reads the output of an AskTool call.
@@ -252,7 +250,7 @@ func (d *decoder) decision(p *Post, id string, output strictjson.Value) {
 		return
 	}
 	always, _ := output.Get("always").Bool()
-	p.Decisions = append(p.Decisions, Decision{ID: id, Approved: approved, Always: always && approved, Reason: cut(d.text(output, "reason"), mostReason)})
+	p.Decisions = append(p.Decisions, Decision{ID: id, Approved: approved, Always: always && approved, Reason: cut(d.text(output, "reason"), maxReasonChars)})
 }
 
 // cut shortens a text to n characters.

@@ -10,12 +10,12 @@ import (
 	"github.com/footnotehq/footnote/protocol/internal/transcript"
 )
 
-// setting is what a script says beside its events.
+// setting holds the settings of a script.
 type setting struct {
 	Dialect   Dialect
 	Client    []string // tools that the browser runs
 	Ask       []string // tools that a person must approve
-	Again     bool     // the response shows what is past
+	Again     bool     // the response replays past events
 	Seen      int      // how many of the events earlier responses showed
 	Answers   []string
 	Approvals []string
@@ -62,7 +62,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// play gives the frames of the response to a script, and its events.
+// play returns the frames of the response to a script, and its events.
 func play(t *testing.T, set setting, lines []transcript.Line) (stream []byte, events []footnote.Event) {
 	enc := NewEncoder(set.options())
 	answering := set.Seen == 0
@@ -98,8 +98,8 @@ func eventsOf(t *testing.T, lines []transcript.Line) (events []footnote.Event) {
 	return events
 }
 
-// TestReplays holds that every run can be shown again, from its start or from where
-// it was parked, to clients of every dialect.
+// TestReplays checks that every run can be shown again, from its start or from where it was parked, to
+// clients of every dialect.
 func TestReplays(t *testing.T) {
 	transcript.Each(t, func(t *testing.T, file *transcript.File) {
 		var set setting
@@ -149,8 +149,8 @@ func pretty(t *testing.T, messages []Message) []byte {
 	return out
 }
 
-// check holds what is true of every response: chunks are JSON on one line without
-// nulls, parts that are opened are closed, and nothing is of an unknown part.
+// check verifies what holds for every response: chunks are single-line JSON without nulls, every opened part
+// is closed, and no chunk refers to an unknown part.
 func check(t *testing.T, stream []byte) {
 	open, calls := map[string]bool{}, map[string]bool{}
 	step := false
