@@ -1,11 +1,11 @@
-// Package analyze speaks the native stream of the explore assistant: a question
-// in, unnamed data frames out. The browser runs the query tools and posts their
-// results beside the stream, which stays open.
+// Package analyze implements the native stream of the explore assistant: a question in, unnamed data frames
+// out. The browser runs the query tools and posts their results in separate requests while the stream stays
+// open.
 //
-// A frame's id is the sequence of the event it tells, so that a reader that lost its
-// connection goes on after what it has. Thinking is shown while it grows and is no
-// event until it is complete: its frames, and all but the last of an event that has
-// several, bear a Position instead, which goes a little beyond an event.
+// The id of a frame is the sequence number of its event, so that a reader that lost its connection can
+// resume. Thinking is streamed as it grows and becomes an event only when it is complete. Thinking frames,
+// and all but the last frame of an event that has several, carry a Position instead: a point somewhat beyond
+// an event.
 package analyze
 
 import (
@@ -22,23 +22,21 @@ import (
 // Door is the name of this door in the log.
 const Door = "analyze"
 
-// Assistant is the one that this door asks when the request names none.
+// Assistant is the assistant for requests that name none.
 const Assistant = "explore"
 
-// Question is the body of POST /api/analyze; GET has its strings as parameters.
+// Question is the body of POST /api/analyze; GET takes its string fields as parameters.
 type Question struct {
 	Question  string              `json:"question"`
 	Schema    *localschema.Schema `json:"schema"`
 	Tier      string              `json:"tier"`
 	SessionID string              `json:"sessionId"`
 	Assistant string              `json:"assistant"`
-	// RequestID names the question: asking it again under the same name shows the
-	// run that has begun, and starts none.
+	// RequestID identifies the question: repeating it shows the run already begun instead of starting one.
 	RequestID string `json:"request_id"`
 }
 
-// Decode reads a question and checks it. The error's code is InvalidRequest or
-// TooLarge.
+// Decode reads a question and checks it. It returns InvalidRequest or TooLarge.
 func Decode(body []byte) (Question, error) {
 	var q Question
 	if err := strictjson.Closed(body, &q); err != nil {
@@ -47,16 +45,16 @@ func Decode(body []byte) (Question, error) {
 	return q, q.Check()
 }
 
-// mostID is how many bytes the name of a request may have.
-const mostID = 100
+// mostID is the maximum length of a request id in bytes.
+const maxIDBytes = 100
 
-// Check says what is wrong with a question.
+// Check validates a question.
 func (q Question) Check() error {
 	if q.Question == "" {
 		return footnote.Errorf(footnote.InvalidRequest, "The question is empty.")
 	}
-	if len(q.RequestID) > mostID || !printable(q.RequestID) {
-		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.", mostID)
+	if len(q.RequestID) > maxIDBytes || !printable(q.RequestID) {
+		return footnote.Errorf(footnote.InvalidRequest, "A request_id is at most %d bytes of printable UTF-8.", maxIDBytes)
 	}
 	if q.Schema == nil {
 		return nil
@@ -73,7 +71,7 @@ func printable(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// ClientID is the name under which the conversation of a first question is kept.
+// ClientID returns the client id to store with the conversation of a first question.
 func (q Question) ClientID() string {
 	if q.RequestID == "" {
 		return ""
@@ -81,8 +79,8 @@ func (q Question) ClientID() string {
 	return "analyze/" + q.RequestID
 }
 
-// Turn is what the engine is told. Known is the schema's text that the conversation
-// has already; it is not said again.
+// Turn converts the question to a turn. Known is the schema text already in the conversation; Turn does not
+// repeat it.
 func (q Question) Turn(known string) agent.Turn {
 	t := agent.Turn{
 		Conversation: q.SessionID, Assistant: q.Assistant, Text: q.Question, Tier: q.Tier, MessageID: q.RequestID, Door: Door,
@@ -103,7 +101,7 @@ type SchemaBody struct {
 	Schema *localschema.Schema `json:"schema"`
 }
 
-// DecodeSchema reads a schema that a later GET refers to.
+// DecodeSchema reads a schema for a later GET.
 func DecodeSchema(body []byte) (localschema.Schema, error) {
 	var b SchemaBody
 	if err := strictjson.Closed(body, &b); err != nil {
@@ -123,8 +121,7 @@ type Result struct {
 	Error      *string         `json:"error"`
 }
 
-// DecodeResult turns a tool's result into a turn. The error's code is
-// InvalidRequest.
+// DecodeResult converts a tool's result to a turn. It returns InvalidRequest for a bad body.
 func DecodeResult(body []byte) (agent.Turn, error) {
 	var r Result
 	if err := strictjson.Closed(body, &r); err != nil {

@@ -8,44 +8,44 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Options say what a stream is about.
+// Options select what a stream shows.
 type Options struct {
-	Run   string           // events of other runs are not shown; empty: the first that begins
-	Tools []agent.ToolInfo // of the assistant
-	// Rows reads the stored rows of a result as a JSON array of arrays, at most
-	// MostRows; nil, or an error: the answer has none.
+	Run   string           // show this run only; empty: the first that begins
+	Tools []agent.ToolInfo // the assistant's tools
+	// Rows reads up to MostRows stored rows of a result as a JSON array of arrays. If it is nil or returns an
+	// error, the answer has no rows.
 	Rows func(footnote.StoredResult) (json.RawMessage, error)
-	From Position // what the reader has
+	From Position // the reader's position
 }
 
-// MostRows is how many rows an answer's frame brings at most.
+// MostRows is the largest number of rows in an answer frame.
 const MostRows = 1_000
 
-// Encoder writes the frames of one stream. It takes the events of a conversation in
-// order, at least from the first one of the run: what the reader has is read, for
-// what later frames say, and not shown again.
+// Encoder writes the frames of one stream. It takes the events of a conversation in order, at least from the
+// first one of the run. Events that the reader already has are not shown again, but later frames depend on
+// them.
 type Encoder struct {
 	opt  Options
 	done bool
 	err  error
 
-	at   Position // what the reader has, and the events that told nothing
-	told int      // bytes of the growing thinking that were met in this stream
-	step int      // newest complete one
+	at            Position // the reader's position, including events without frames
+	thinkingBytes int      // bytes of the current thinking seen in this stream
+	step          int      // newest complete step
 
-	client  map[string]bool // the tools that the page runs
+	client  map[string]bool // tools that the page runs
 	data    int             // calls so far that return data
 	results []shown
 	spec    *spec
 }
 
-// shown is a result with the call that gave it.
+// shown is a result with the call that returned it.
 type shown struct {
 	footnote.StoredResult
 	call string
 }
 
-// spec is a checked chart, as the log has it.
+// spec is a validated chart, as stored in the log.
 type spec struct {
 	Result string   `json:"result"`
 	Type   string   `json:"type"`
@@ -65,39 +65,39 @@ func NewEncoder(o Options) *Encoder {
 // Done reports whether the stream is complete.
 func (e *Encoder) Done() bool { return e.done }
 
-// Err is why a complete stream has no answer, or nil.
+// Err returns why a complete stream has no answer, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open begins a stream whose first frame is slow to come: the stream's own first
-// comment is enough.
+// Open does nothing: the comment that starts every stream is enough.
 func (e *Encoder) Open(dst []byte) []byte { return dst }
 
-// Fail ends the stream with an error that is no event, and without done: a reader
-// that comes again gets what follows what it has.
+// Fail ends the stream with an error that is not in the log, and without a done frame. A reader that
+// reconnects gets the frames after its position.
 func (e *Encoder) Fail(dst []byte, err error) []byte {
 	e.done, e.err = true, err
 	return frame(dst, "", failureOf(err))
 }
 
-// Delta appends the frames of a delta: thinking, as it grows.
+// Delta appends the frames of a delta: thinking as it grows.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	if e.done || d.Run != e.opt.Run || d.Op != footnote.BlockGrew || d.Kind != agent.ThinkingBlock || d.Step <= e.step {
 		return dst
 	}
-	if text := e.fresh(string(strictjson.AppendUnescaped(nil, d.Escaped))); text != "" {
+	if text := e.unseen(string(strictjson.AppendUnescaped(nil, d.Escaped))); text != "" {
 		return frame(dst, e.at.String(), thinking(text))
 	}
 	return dst
 }
 
-// fresh is what of a piece of thinking the reader does not have yet. It has it then.
-func (e *Encoder) fresh(text string) string {
-	e.told += len(text)
-	more := e.told - e.at.Thought
+// unseen returns the part of a thinking delta that the reader does not have yet, and advances the position
+// past it.
+func (e *Encoder) unseen(text string) string {
+	e.thinkingBytes += len(text)
+	more := e.thinkingBytes - e.at.Thought
 	if more <= 0 {
 		return ""
 	}
-	e.at.Thought = e.told
+	e.at.Thought = e.thinkingBytes
 	return text[max(0, len(text)-more):]
 }
 
@@ -105,7 +105,7 @@ func (e *Encoder) fresh(text string) string {
 func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	if e.done || ev.Seq <= e.opt.From.Seq {
 		if !e.done && e.mine(ev) {
-			e.frames(ev.Body) // for what it tells of later ones
+			e.frames(ev.Body) // later frames depend on it
 		}
 		return dst
 	}
@@ -113,7 +113,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 		e.at.Seq, e.at.Frames = ev.Seq, 0
 		return dst
 	}
-	thought := e.thought(ev.Body)
+	unseenThinking := e.unseenThinking(ev.Body)
 	frames := e.frames(ev.Body)
 	if _, ok := ev.Body.(footnote.RunStarted); ok {
 		frames = append(frames, sessionFrame{"session", ev.Stream})
@@ -122,12 +122,12 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	if e.at = (Position{Seq: ev.Seq, Thought: before.Thought}); ends(ev.Body) {
 		e.at.Thought = 0
 	}
-	if thought != "" {
+	if unseenThinking != "" {
 		id := before
 		if len(frames) == 0 {
 			id = e.at
 		}
-		dst = frame(dst, id.String(), thinking(thought))
+		dst = frame(dst, id.String(), thinking(unseenThinking))
 	}
 	for i, f := range frames {
 		id := e.at
@@ -141,10 +141,10 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	return dst
 }
 
-// mine reports whether an event belongs to the run that is shown.
+// mine reports whether an event belongs to the run being shown.
 func (e *Encoder) mine(ev footnote.Event) bool { return ev.Run == e.opt.Run }
 
-// ends reports whether an event ends the growth of thinking.
+// ends reports whether an event ends a growing block of thinking.
 func ends(b footnote.Body) bool {
 	switch b.(type) {
 	case footnote.AssistantMessage, footnote.StepFailed:
@@ -153,8 +153,8 @@ func ends(b footnote.Body) bool {
 	return false
 }
 
-// thought is what of an event's thinking the reader does not have.
-func (e *Encoder) thought(b footnote.Body) (text string) {
+// unseenThinking returns the part of an event's thinking that the reader does not have.
+func (e *Encoder) unseenThinking(b footnote.Body) (text string) {
 	switch b := b.(type) {
 	case footnote.AssistantMessage:
 		for _, block := range agent.Shown(b.Blocks) {
@@ -166,13 +166,13 @@ func (e *Encoder) thought(b footnote.Body) (text string) {
 	default:
 		return ""
 	}
-	e.told = 0
-	text = e.fresh(text)
-	e.told = 0
+	e.thinkingBytes = 0
+	text = e.unseen(text)
+	e.thinkingBytes = 0
 	return text
 }
 
-// frames is what an event says beside thinking.
+// frames returns the frames of an event, apart from thinking.
 func (e *Encoder) frames(b footnote.Body) []any {
 	switch b := b.(type) {
 	case footnote.AssistantMessage:
@@ -194,26 +194,26 @@ func (e *Encoder) frames(b footnote.Body) []any {
 	return nil
 }
 
-// message is what a model's message says: its calls, and its words before them.
+// message returns the frames of a model's message: its calls, and the text before them.
 func (e *Encoder) message(m footnote.AssistantMessage) (frames []any) {
 	e.step = m.Step
 	words := ""
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Name == agent.FinalAnswer: // it comes as the answer
+		case b.Name == agent.FinalAnswer: // the answer event shows it
 		case b.Kind == agent.TextBlock:
 			words += b.Text
 		case b.Kind == agent.ToolUseBlock:
 			frames = append(frames, e.called(b))
 		}
 	}
-	if words != "" && len(frames) > 0 { // without calls they are the answer
+	if words != "" && len(frames) > 0 { // text without calls is the answer
 		frames = append([]any{thinking(words)}, frames...)
 	}
 	return frames
 }
 
-// returnData are the tools whose results count as steps.
+// returnData lists the tools whose results count as steps.
 var returnData = map[string]bool{"run_query": true, "get_column_stats": true, "get_value_distribution": true, "transform_data": true}
 
 func (e *Encoder) called(b agent.Block) toolFrame {

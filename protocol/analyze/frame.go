@@ -30,7 +30,7 @@ type toolFrame struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 	Side  string          `json:"side"`           // "client": the page runs it and posts its result
-	Step  *int            `json:"step,omitempty"` // among the calls of the question that return data, from 0
+	Step  *int            `json:"step,omitempty"` // index, from 0, among the question's calls that return data
 }
 
 type errorFrame struct {
@@ -45,7 +45,7 @@ func failureOf(err error) errorFrame {
 
 type doneFrame struct {
 	Type    string `json:"type"`
-	Stopped string `json:"stopped,omitempty"` // by whom, when there is no answer
+	Stopped string `json:"stopped,omitempty"` // by whom, if there is no answer
 }
 
 type answerFrame struct {
@@ -53,9 +53,9 @@ type answerFrame struct {
 	Result *Answer `json:"result"`
 }
 
-// Answer is the analysis that a stream ends with. Columns and Rows are those of the
-// charted result, as many as the page let the server have; ToolCallID says which
-// call gave it, so that the page can put all of its rows in their place.
+// Answer is the analysis at the end of a stream. Columns and Rows are those of the charted result, limited to
+// the rows that the page sent to the server. ToolCallID is the call that returned it, so that the page can
+// show all of its rows instead.
 type Answer struct {
 	Answer     string                `json:"answer"`
 	ChartType  string                `json:"chartType"`
@@ -70,7 +70,7 @@ type Answer struct {
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
 }
 
-// answer is the analysis of a finished run.
+// answer returns the analysis of a finished run.
 func (e *Encoder) answer(b footnote.Answered) *Answer {
 	a := &Answer{
 		Answer: b.Text, ChartType: "table", Columns: []footnote.Column{}, Rows: json.RawMessage("[]"),
@@ -93,7 +93,7 @@ func (e *Encoder) answer(b footnote.Answered) *Answer {
 	if len(e.results) == 0 {
 		return a
 	}
-	r := e.drawn(a)
+	r := e.chartedResult(a)
 	a.Columns, a.RowCount, a.ToolCallID = r.Columns, r.RowCount, r.call
 	if e.opt.Rows == nil {
 		return a
@@ -104,9 +104,9 @@ func (e *Encoder) answer(b footnote.Answered) *Answer {
 	return a
 }
 
-// drawn is the result that the answer shows. A chart that was checked says so
-// itself; the axes of a final answer are believed only where the result has them.
-func (e *Encoder) drawn(a *Answer) shown {
+// chartedResult returns the result that the answer shows. A validated chart names its result; the axes of a final
+// answer count only if the result has such columns.
+func (e *Encoder) chartedResult(a *Answer) shown {
 	newest := e.results[len(e.results)-1]
 	if e.spec == nil {
 		return newest
@@ -126,7 +126,7 @@ func (e *Encoder) drawn(a *Answer) shown {
 	return newest
 }
 
-// units turns an offset in bytes into one in UTF-16 units, as JavaScript counts.
+// units converts a byte offset to UTF-16 units, as JavaScript counts.
 func units(text string, at int) (n int) {
 	for _, r := range text[:min(max(at, 0), len(text))] {
 		n++
@@ -137,13 +137,13 @@ func units(text string, at int) (n int) {
 	return n
 }
 
-// frame appends one frame. Its id is left out where it is empty.
+// frame appends one frame. An empty id is left out.
 func frame(dst []byte, id string, v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(v) != nil {
-		return dst // a tool's input that is not JSON; it never becomes an event
+		return dst // a tool input that is not JSON; it never becomes an event
 	}
 	if id != "" {
 		dst = append(append(append(dst, "id: "...), id...), '\n')

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Position is what a reader has: the events up to Seq, and beyond them as many
-// bytes of the thinking that grew after, and as many frames of the next event. It is
-// written as the number of the event where there is nothing beyond: "12", "12+840",
-// "12+840.1".
+// Position is a reader's position: the events up to Seq and, beyond them, the bytes received of the thinking
+// that grew after Seq and the frames received of the next event. It is written as "12", "12+840" or
+// "12+840.1"; a position exactly at an event is just its number.
 type Position struct {
 	Seq     int64
 	Thought int
 	Frames  int
 }
 
-// ParsePosition reads a Last-Event-ID, which is hostile input: what is no position
-// is none.
+// ParsePosition parses a Last-Event-ID, which is untrusted input. It returns ok=false for anything that is
+// not a position.
 func ParsePosition(s string) (p Position, ok bool) {
 	seq, beyond, more := strings.Cut(s, "+")
 	n, err := strconv.ParseInt(seq, 10, 64)

@@ -10,11 +10,10 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// answer is a tool's result as the engine takes it. Rows are recognised in two
-// forms: {columns, rows, rowCount?, truncated?, sql?}, which may hold fewer rows than
-// the query gave, and an array of flat objects. All else is text for the model. Rows
-// of another width than their columns are rows all the same: the engine refuses them,
-// and the page is told, not the model.
+// answer converts a tool's result to an answer for the engine. It recognises rows in two forms: {columns,
+// rows, rowCount?, truncated?, sql?}, which may hold fewer rows than the query returned, and an array of flat
+// objects. Everything else is text for the model. Rows that do not match the number of columns still count as
+// rows: the engine refuses them, so the error goes to the page and not to the model.
 func answer(callID string, result json.RawMessage) agent.Answer {
 	a := agent.Answer{CallID: callID}
 	var words string
@@ -37,7 +36,7 @@ func answer(callID string, result json.RawMessage) agent.Answer {
 	return a
 }
 
-// table is the first form.
+// table reads the first form.
 type table struct {
 	res   footnote.Result
 	count int
@@ -71,11 +70,10 @@ func tableOf(result json.RawMessage) (t table, ok bool) {
 	return t, true
 }
 
-// mostCells bounds the rows that are made of objects, whose keys may all differ.
-const mostCells = 1_000_000
+// maxCells limits the cells built from an array of objects, whose keys may all differ.
+const maxCells = 1_000_000
 
-// objectsOf reads an array of flat objects; the columns are their keys, in the order
-// of their first appearance.
+// objectsOf reads an array of flat objects; the columns are their keys in order of first appearance.
 func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
 	tree, err := strictjson.Parse(result)
 	if err != nil || tree.Kind() != strictjson.Array || len(tree.Items()) == 0 {
@@ -93,7 +91,7 @@ func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
 			}
 		}
 	}
-	if len(at)*len(tree.Items()) > mostCells {
+	if len(at)*len(tree.Items()) > maxCells {
 		return res, false
 	}
 	for _, item := range tree.Items() {
@@ -110,8 +108,7 @@ func objectsOf(result json.RawMessage) (res footnote.Result, ok bool) {
 	return res, cells(res.Rows, res.Columns)
 }
 
-// cells turns the numbers of rows into those of a result, and reports whether all
-// cells are plain.
+// cells converts the numbers in rows to the types of a result, and reports whether all cells are scalar.
 func cells(rows [][]any, columns []footnote.Column) bool {
 	for _, row := range rows {
 		if slices.ContainsFunc(row, nested) {
@@ -144,7 +141,7 @@ func number(n json.Number, kind string) any {
 	}
 	f, err := n.Float64()
 	if err != nil {
-		return n.String() // beyond what a number can be: it stays as it was written
+		return n.String() // out of range for a number: keep it as written
 	}
 	return f
 }

@@ -21,8 +21,8 @@ func options() Options {
 	}}
 }
 
-// play shows a script to a reader who has what from says. Live: with the deltas
-// after that event, as a hub brings them, and otherwise as the log has it.
+// play shows a script to a reader at position from. With live, the deltas after that event are included, as a
+// hub delivers them; otherwise it reads the log only.
 func play(t *testing.T, lines []transcript.Line, from Position, live bool) string {
 	opt := options()
 	opt.From = from
@@ -53,8 +53,8 @@ func TestTranscripts(t *testing.T) {
 
 var idOf = regexp.MustCompile(`(?m)^id: (\S+)$`)
 
-// content is a stream without its ids, and with pieces of thinking that follow each
-// other as one: what a reader has of it in the end.
+// content returns a stream without ids and with consecutive pieces of thinking merged: what a reader has in
+// the end.
 func content(t *testing.T, stream string) string {
 	var b strings.Builder
 	thinking := ""
@@ -84,8 +84,8 @@ func content(t *testing.T, stream string) string {
 	return b.String()
 }
 
-// TestReconnecting cuts each stream after each of its frames. What a reader gets
-// when it comes back with the id of that frame is the rest, neither more nor less.
+// TestReconnecting cuts each stream after each of its frames. A reader that reconnects with the id of that
+// frame must get exactly the rest.
 func TestReconnecting(t *testing.T) {
 	cuts := 0
 	transcript.Each(t, func(t *testing.T, file *transcript.File) {
@@ -102,7 +102,7 @@ func TestReconnecting(t *testing.T) {
 				cuts++
 				rest := play(t, lines, from, live)
 				got := content(t, whole[:end]+rest)
-				if !live { // what broke off is only told while it grows
+				if !live { // an interrupted step is only shown while it grows
 					got, want := strings.ReplaceAll(got, "Now it", ""), strings.ReplaceAll(want, "Now it", "")
 					if got != want {
 						t.Errorf("after %v, from the log: got\n%s\nwant\n%s", from, got, want)
