@@ -1,6 +1,6 @@
-// Package chart speaks the chat API of the chart analyst: a message about a chart in, a
-// stream of text, tools and calls for the client out. The stream stays open while the
-// client draws; what came of a call is posted beside it, to any server.
+// Package chart implements the chat API of the chart analyst: a message about a chart in, a stream of text,
+// tools and client calls out. The stream stays open while the client draws; the client posts the result of a
+// call in a separate request, to any server.
 package chart
 
 import (
@@ -16,21 +16,21 @@ import (
 // Door is the name of this door in the log.
 const Door = "chart"
 
-// Assistant is the assistant that is asked.
+// Assistant is the assistant that this door uses.
 const Assistant = "chart"
 
 // Request is the body of POST /api/chat.
 type Request struct {
 	ConversationID string          `json:"conversationId"` // ours, or one that the client chose
 	Message        string          `json:"message"`
-	MessageID      string          `json:"messageId"` // the client's own name for the message
+	MessageID      string          `json:"messageId"` // the client's own id for the message
 	Symbol         string          `json:"symbol"`
 	Timeframe      string          `json:"timeframe"`
-	Model          string          `json:"model"` // a tier, or a model of one; for a new conversation
-	State          json.RawMessage `json:"state"` // what the client says of its chart
+	Model          string          `json:"model"` // a tier, or one of its models; for a new conversation
+	State          json.RawMessage `json:"state"` // the client's description of its chart
 }
 
-// Decode reads a request and checks it. The error's code is InvalidRequest.
+// Decode reads a request and checks it. It returns InvalidRequest for a bad one.
 func Decode(body []byte) (Request, error) {
 	var q Request
 	if err := strictjson.Closed(body, &q); err != nil {
@@ -59,7 +59,7 @@ func name(s string) bool {
 	return true
 }
 
-// Where is the chart of the request, as the assistant's setting takes it.
+// Where returns the chart of the request in the form of the assistant's setting.
 func (q Request) Where() (json.RawMessage, error) {
 	return json.Marshal(struct {
 		Symbol    string          `json:"symbol"`
@@ -68,16 +68,16 @@ func (q Request) Where() (json.RawMessage, error) {
 	}{q.Symbol, q.Timeframe, q.State})
 }
 
-// Result is the body of POST /api/chat/tool-result: what came of a call.
+// Result is the body of POST /api/chat/tool-result: the result of a call.
 type Result struct {
 	ConversationID string          `json:"conversationId"`
 	ToolCallID     string          `json:"toolCallId"`
-	ID             string          `json:"id"` // another name of ToolCallID
+	ID             string          `json:"id"` // alias of ToolCallID
 	Result         json.RawMessage `json:"result"`
 	IsError        bool            `json:"isError"`
 }
 
-// DecodeResult reads what came of a call.
+// DecodeResult reads the result of a call.
 func DecodeResult(body []byte) (Result, error) {
 	var q Result
 	if err := strictjson.Closed(body, &q); err != nil {
@@ -95,8 +95,7 @@ func DecodeResult(body []byte) (Result, error) {
 	return q, nil
 }
 
-// Answer is the result as the engine takes it: the words of a text, or the JSON of
-// anything else.
+// Answer converts the result to an answer for the engine: a string as text, anything else as JSON.
 func (q Result) Answer() agent.Answer {
 	a := agent.Answer{CallID: q.ToolCallID, IsError: q.IsError}
 	if json.Unmarshal(q.Result, &a.Content) != nil || a.Content == "" {
@@ -105,9 +104,9 @@ func (q Result) Answer() agent.Answer {
 	return a
 }
 
-// Usage is what an answer, or a conversation, took.
+// Usage is the usage of an answer or a conversation.
 type Usage struct {
-	Input      int64   `json:"inputTokens"` // with what came from the cache
+	Input      int64   `json:"inputTokens"` // including cached tokens
 	Output     int64   `json:"outputTokens"`
 	CacheRead  int64   `json:"cacheReadTokens"`
 	CacheWrite int64   `json:"cacheWriteTokens"`
@@ -118,8 +117,7 @@ func usageOf(u footnote.Usage, c footnote.Cost) Usage {
 	return Usage{u.Prompt(), u.Output, u.CacheRead, u.CacheWrite5m + u.CacheWrite1h, c.USD()}
 }
 
-// dataOf is the content of a result: JSON where it is an object or a list, and a text
-// otherwise.
+// dataOf returns the content of a result: as JSON if it is an object or an array, and as a string otherwise.
 func dataOf(content string) json.RawMessage {
 	if v, err := strictjson.Parse([]byte(content)); err == nil && (v.Kind() == strictjson.Object || v.Kind() == strictjson.Array) {
 		return json.RawMessage(content)
@@ -130,7 +128,7 @@ func dataOf(content string) json.RawMessage {
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // structs of texts, numbers and JSON that was parsed always encode
+		panic(err) // structs of strings, numbers and parsed JSON always encode
 	}
 	return b
 }

@@ -40,8 +40,8 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheFirstWord holds that a run which fails before anything was shown
-// can have the status of its error.
+// TestNothingBeforeTheFirstWord checks that a run that fails before anything was shown can get the HTTP
+// status of its error.
 func TestNothingBeforeTheFirstWord(t *testing.T) {
 	enc := chart.NewEncoder(chart.Options{Conversation: "conv_1", Run: "r1"})
 	out := enc.Event(nil, footnote.Event{Run: "r1", Body: footnote.RunFailed{Code: footnote.ModelUnavailable, Message: "Away."}})

@@ -8,15 +8,15 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Options say what an Encoder shows.
+// Options select what an Encoder shows.
 type Options struct {
 	Conversation, Run string
-	Tools             []agent.ToolInfo // of the assistant
+	Tools             []agent.ToolInfo // the assistant's tools
 }
 
-// Encoder writes a run as frames: text while it grows, tools as they are called and
-// answered, and calls for the client once the run waits for them: each has been checked
-// by then. It is done when the run is over, and not while it waits.
+// Encoder writes a run as frames: text as it grows, tools as they are called and answered, and client calls
+// once the run waits for them, because by then each has been validated. It is done when the run is over, not
+// while the run waits.
 type Encoder struct {
 	opt    Options
 	client map[string]bool // tools that the client runs, by name
@@ -24,20 +24,20 @@ type Encoder struct {
 	model  string
 	cites  []footnote.Cite
 
-	begun bool
-	step  int  // newest complete one
-	told  bool // text of the step that grows was shown
-	done  bool
-	err   error
+	begun     bool
+	step      int  // newest complete step
+	textShown bool // text of the current step was shown
+	done      bool
+	err       error
 }
 
 type call struct {
 	name  string
 	input json.RawMessage
-	shown bool // a tool_use, or a client_tool
+	shown bool // as a tool_use or a client_tool
 }
 
-// NewEncoder makes the encoder of one run.
+// NewEncoder returns the encoder of one run.
 func NewEncoder(o Options) *Encoder {
 	e := &Encoder{opt: o, client: map[string]bool{}, calls: map[string]call{}}
 	for _, t := range o.Tools {
@@ -49,10 +49,10 @@ func NewEncoder(o Options) *Encoder {
 // Done reports whether the stream is complete.
 func (e *Encoder) Done() bool { return e.done }
 
-// Err is why a complete stream has no answer, or nil.
+// Err returns why a complete stream has no answer, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open begins a stream whose first word is slow to come.
+// Open starts a stream whose first word is slow to come.
 func (e *Encoder) Open(dst []byte) []byte {
 	e.begun = true
 	return append(dst, ": open\n\n"...)
@@ -67,7 +67,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 	}{footnote.CodeOf(err), footnote.MessageOf(err)})
 }
 
-// frame appends a frame; its kind is its event, and the type in its data.
+// frame appends a frame; kind is both its event name and the type in its data.
 func frame(dst []byte, kind string, data any) []byte {
 	body := encode(data)
 	dst = append(append(dst, "event: "...), kind...)
@@ -87,19 +87,19 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	}
 	switch {
 	case d.Op == footnote.BlockGrew && d.Kind == agent.TextBlock && len(d.Escaped) > 0:
-		e.begun, e.told = true, true
+		e.begun, e.textShown = true, true
 		dst = append(dst, "event: text\ndata: {\"type\":\"text\",\"delta\":\""...)
 		return append(append(dst, d.Escaped...), "\"}\n\n"...)
 	case d.Op == footnote.BlockStarted && d.Kind == agent.ToolUseBlock && !e.client[d.Name]:
 		return e.use(dst, d.ID, d.Name)
-	case d.Op == footnote.StepBroke && e.told:
-		e.told = false
+	case d.Op == footnote.StepBroke && e.textShown:
+		e.textShown = false
 		return frame(dst, "discard", struct{}{})
 	}
 	return dst
 }
 
-// use shows a call of a tool of the server's, once.
+// use shows a call of a server-side tool, once.
 func (e *Encoder) use(dst []byte, id, name string) []byte {
 	c := e.calls[id]
 	if c.shown {
@@ -141,12 +141,12 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	return dst
 }
 
-// message shows what of a message was not shown while it grew.
+// message shows the part of a message that was not shown as deltas.
 func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	e.model = m.Model
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
-		case b.Kind == agent.TextBlock && b.Text != "" && !e.told:
+		case b.Kind == agent.TextBlock && b.Text != "" && !e.textShown:
 			e.begun = true
 			dst = frame(dst, "text", struct {
 				Delta string `json:"delta"`
@@ -159,7 +159,7 @@ func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 			}
 		}
 	}
-	e.step, e.told = m.Step, false
+	e.step, e.textShown = m.Step, false
 	return dst
 }
 
@@ -174,7 +174,7 @@ func (e *Encoder) result(dst []byte, r footnote.ToolResult) []byte {
 	}{r.CallID, r.Name, dataOf(r.Content), r.IsError, actionOf(r)})
 }
 
-// actionOf is what a result says that it did to a drawing.
+// actionOf returns the drawing change that a result reports.
 func actionOf(r footnote.ToolResult) json.RawMessage {
 	var detail struct {
 		Kind   string          `json:"kind"`
@@ -186,8 +186,7 @@ func actionOf(r footnote.ToolResult) json.RawMessage {
 	return detail.Change
 }
 
-// parked shows the calls that wait for the client. One that waits for an approval
-// cannot be answered here.
+// parked shows the calls that wait for the client. This door cannot answer a call that waits for an approval.
 func (e *Encoder) parked(dst []byte, b footnote.RunParked) []byte {
 	for _, id := range b.Calls {
 		c := e.calls[id]
@@ -222,7 +221,7 @@ func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage, c footnote
 	}{usageOf(u, c), e.opt.Conversation, e.model, reason, e.cites})
 }
 
-// failed ends the stream; one that has not begun has the status of its error.
+// failed ends the stream. If it has not begun, the response gets the HTTP status of the error.
 func (e *Encoder) failed(dst []byte, err error) []byte {
 	if e.done, e.err = true, err; !e.begun {
 		return dst

@@ -32,22 +32,22 @@ type Conversation struct {
 	Messages []Message `json:"messages"`
 }
 
-// Message is what a person said, or the answer to it.
+// Message is a user's message or the answer to it.
 type Message struct {
 	ID             string            `json:"id"`
 	Role           string            `json:"role"` // user or assistant
 	Content        string            `json:"content"`
 	Timestamp      string            `json:"timestamp"`
-	Pair           string            `json:"pair,omitempty"` // where it was asked
+	Pair           string            `json:"pair,omitempty"` // the chart it was asked about
 	Timeframe      string            `json:"timeframe,omitempty"`
 	ToolCalls      []ToolCall        `json:"toolCalls,omitempty"`
-	DrawingActions []json.RawMessage `json:"drawingActions,omitempty"` // changes, as the history of drawings has them
+	DrawingActions []json.RawMessage `json:"drawingActions,omitempty"` // changes, as in the history of drawings
 	TokenUsage     *Usage            `json:"tokenUsage,omitempty"`
 	Model          string            `json:"model,omitempty"`
 	Error          string            `json:"error,omitempty"` // why there is no answer
 }
 
-// ToolCall is a call of a tool, with what came of it.
+// ToolCall is a tool call with its result.
 type ToolCall struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -56,12 +56,12 @@ type ToolCall struct {
 	IsError bool            `json:"isError,omitempty"`
 }
 
-// View is a conversation in the words of this door, without what was taken back.
+// View returns a conversation in this door's format, without undone messages.
 func View(head footnote.Stream, events []footnote.Event) Conversation {
 	v := &view{c: Conversation{Summary: Summary{
 		ID: head.ID, Title: head.Title, State: stateOf(head), Created: stamp(head.Created), Updated: stamp(head.Updated),
 	}, Messages: []Message{}}}
-	for _, ev := range events { // what was spent stays spent
+	for _, ev := range events { // undone messages still count as usage
 		switch b := ev.Body.(type) {
 		case footnote.AssistantMessage:
 			v.c.TotalTokens += b.Usage.Prompt() + b.Usage.Output
@@ -95,7 +95,7 @@ func (v *view) apply(ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
 		if b.Text == "" {
-			return // ours
+			return // our own text
 		}
 		m := Message{ID: strconv.FormatInt(ev.Seq, 10), Role: "user", Content: b.Text, Timestamp: stamp(ev.Time)}
 		var where struct{ Symbol, Timeframe string }
@@ -106,7 +106,7 @@ func (v *view) apply(ev footnote.Event) {
 		v.c.Messages = append(v.c.Messages, m)
 		v.usage, v.cost = footnote.Usage{}, footnote.Cost{}
 	case footnote.AssistantMessage:
-		v.said(ev, b)
+		v.addAnswer(ev, b)
 	case footnote.ToolResult:
 		v.result(b)
 	case footnote.RunFailed:
@@ -116,7 +116,7 @@ func (v *view) apply(ev footnote.Event) {
 	}
 }
 
-// unreadable says where an event stood that cannot be read.
+// unreadable marks the place of an event that cannot be read.
 func (v *view) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	id := strconv.FormatInt(ev.Seq, 10)
 	words := "Event " + id + " of this conversation cannot be read."
@@ -128,7 +128,7 @@ func (v *view) unreadable(ev footnote.Event, b footnote.Unreadable) {
 	m.Content = strings.TrimSpace(m.Content + "\n\n" + words)
 }
 
-// answer is the message that answers the newest one.
+// answer returns the message that answers the newest one.
 func (v *view) answer(ev footnote.Event) *Message {
 	if n := len(v.c.Messages); n == 0 || v.c.Messages[n-1].Role != "assistant" {
 		v.c.Messages = append(v.c.Messages, Message{ID: strconv.FormatInt(ev.Seq, 10), Role: "assistant", Timestamp: stamp(ev.Time)})
@@ -136,7 +136,7 @@ func (v *view) answer(ev footnote.Event) *Message {
 	return &v.c.Messages[len(v.c.Messages)-1]
 }
 
-func (v *view) said(ev footnote.Event, b footnote.AssistantMessage) {
+func (v *view) addAnswer(ev footnote.Event, b footnote.AssistantMessage) {
 	m := v.answer(ev)
 	v.usage, v.cost = v.usage.Add(b.Usage), v.cost.Add(b.Cost)
 	u := usageOf(v.usage, v.cost)
