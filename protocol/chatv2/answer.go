@@ -18,13 +18,13 @@ type Response struct {
 	Events         []Event `json:"events"` // of this message and its answer
 	ConversationID string  `json:"conversationId"`
 	Metadata       Totals  `json:"metadata"`
-	// Footnotes say where each number of Text comes from; Start and End count UTF-16
-	// units, as JavaScript does.
+	// Footnotes lists the source of each number in Text; Start and End count UTF-16 units, as JavaScript
+	// does.
 	Footnotes  []footnote.Cite       `json:"footnotes"`
 	Unresolved []footnote.Unresolved `json:"unresolved,omitempty"`
 }
 
-// Part is a piece of an answer, in the order in which they came.
+// Part is a piece of an answer, in order of appearance.
 type Part struct {
 	Type      string          `json:"type"` // text, tool_use or tool_result
 	Text      string          `json:"text,omitempty"`
@@ -36,21 +36,19 @@ type Part struct {
 	IsError   bool            `json:"isError,omitempty"`
 }
 
-// Totals are what an answer took.
+// Totals are the totals of an answer.
 type Totals struct {
-	TokensUsed int64    `json:"tokensUsed"` // of all model calls, their prompts included
+	TokensUsed int64    `json:"tokensUsed"` // of all model calls, including their prompts
 	Duration   int64    `json:"duration"`   // milliseconds
-	ToolsUsed  []string `json:"toolsUsed"`  // names, in the order of their first use
-	// StopReason says why the answer ends where it does: end_turn, or a limit such as
-	// max_turns or budget, or who stopped it.
+	ToolsUsed  []string `json:"toolsUsed"`  // names, in order of first use
+	// StopReason is why the answer ends: end_turn, a limit such as max_turns or budget, or who stopped it.
 	StopReason string `json:"stopReason"`
 }
 
-// parkedMessage is what a client reads when the run came to wait for what this door
-// cannot carry.
+// parkedMessage is the error when a run waits for something that this door cannot provide.
 const parkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant without such tools."
 
-// failure is why a run that ended with b gave no answer, or nil when it gave one.
+// failure returns why a run that ended with b gave no answer, or nil if it gave one.
 func failure(b footnote.Body) error {
 	switch b := b.(type) {
 	case footnote.RunFailed:
@@ -65,7 +63,7 @@ func failure(b footnote.Body) error {
 	return nil
 }
 
-// Collector makes the response of a run's events. It belongs to one goroutine.
+// Collector builds the response from a run's events. It is not safe for concurrent use.
 type Collector struct {
 	run  string
 	res  Response
@@ -73,20 +71,20 @@ type Collector struct {
 	err  error
 }
 
-// NewCollector makes an empty Collector for a run.
+// NewCollector returns an empty Collector for a run.
 func NewCollector(conversation, run string) *Collector {
 	return &Collector{run: run, res: Response{
 		Parts: []Part{}, Events: []Event{}, ConversationID: conversation, Metadata: Totals{ToolsUsed: []string{}}, Footnotes: []footnote.Cite{},
 	}}
 }
 
-// Delta is nothing to a whole answer: what grew comes as an event.
+// Delta does nothing: a complete answer is built from events.
 func (*Collector) Delta(footnote.Delta) {}
 
-// Enough is false: this door has no stop strings.
+// Enough returns false: this door has no stop strings.
 func (*Collector) Enough() bool { return false }
 
-// Event takes the next event of the conversation.
+// Event adds the next event of the conversation.
 func (c *Collector) Event(ev footnote.Event) {
 	if c.done || ev.Run != c.run {
 		return
@@ -112,11 +110,11 @@ func (c *Collector) Event(ev footnote.Event) {
 }
 
 func (c *Collector) message(m footnote.AssistantMessage) {
-	said := ""
+	text := ""
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
 		case b.Kind == agent.TextBlock && b.Text != "":
-			said += b.Text
+			text += b.Text
 			c.res.Parts = append(c.res.Parts, Part{Type: "text", Text: b.Text})
 		case b.Kind == agent.ToolUseBlock:
 			c.res.Parts = append(c.res.Parts, Part{Type: "tool_use", ID: b.ID, Name: b.Name, Input: b.Input})
@@ -125,12 +123,12 @@ func (c *Collector) message(m footnote.AssistantMessage) {
 			c.res.Metadata.ToolsUsed = append(c.res.Metadata.ToolsUsed, b.Name)
 		}
 	}
-	if said != "" {
-		c.res.Text = said
+	if text != "" {
+		c.res.Text = text
 	}
 }
 
-// answered takes the answer with its footnotes.
+// answered adds the answer with its footnotes.
 func (c *Collector) answered(a footnote.Answered) {
 	c.res.Text = a.Text
 	for _, n := range a.Cites {
@@ -148,8 +146,8 @@ func (c *Collector) end(reason string, u footnote.Usage, millis int64) {
 	m.StopReason, m.TokensUsed, m.Duration, c.done = reason, u.Prompt()+u.Output, millis, true
 }
 
-// Completion is the body of the response, or why there is none; done is false as long
-// as the run goes on.
+// Completion returns the body of the response, or the error that prevented one; done is false while the run
+// goes on.
 func (c *Collector) Completion() (body []byte, done bool, err error) {
 	if !c.done || c.err != nil {
 		return nil, c.done, c.err
@@ -157,7 +155,7 @@ func (c *Collector) Completion() (body []byte, done bool, err error) {
 	return encode(c.res), true, nil
 }
 
-// units turns an offset in bytes into one in UTF-16 units, as JavaScript counts.
+// units converts a byte offset to UTF-16 units, as JavaScript counts.
 func units(text string, at int) (n int) {
 	for _, r := range text[:min(max(at, 0), len(text))] {
 		n++
@@ -168,8 +166,8 @@ func units(text string, at int) (n int) {
 	return n
 }
 
-// encode is the JSON of a value of this package. A tool's input that is not JSON
-// never becomes an event, so that all of them encode.
+// encode returns the JSON of a value of this package. All of them encode, because a tool input that is not
+// JSON never becomes an event.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

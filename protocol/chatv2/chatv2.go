@@ -1,9 +1,9 @@
-// Package chatv2 speaks the chat API of the support desk: a message in, one
-// AgentResponse out, or the same as a stream. Its events are three, user, assistant
-// and tool_result, each with what it took; View makes them of a log.
+// Package chatv2 implements the chat API of the support desk: a message in, one AgentResponse out, or the
+// same as a stream. It has three kinds of events, user, assistant and tool_result, each with its usage; View
+// builds them from a log.
 //
-// The words are those its clients were written for. What they mean is the log's: an
-// error has the code of what went wrong, and never looks like an answer.
+// The field names are those that its clients were written for; the content comes from the log. An error has
+// the code of its cause and never looks like an answer.
 package chatv2
 
 import (
@@ -21,21 +21,21 @@ const Door = "chat-v2"
 // Request is the body of POST /api/chat-v2.
 type Request struct {
 	Message        string `json:"message"`
-	NewMessage     string `json:"newMessage"` // another name of Message
+	NewMessage     string `json:"newMessage"` // alias of Message
 	ConversationID string `json:"conversationId"`
-	// MessageID names the message: posting it again under the same name shows the
-	// run that has begun, and starts none.
+	// MessageID identifies the message: posting it again with the same id shows the run already begun instead
+	// of starting one.
 	MessageID string `json:"messageId"`
 	Assistant string `json:"assistant"`
 	Tier      string `json:"tier"`
-	// OrgID is who the client takes itself for. It decides nothing: the key does.
+	// OrgID is the organisation that the client claims. It has no effect: the key decides.
 	OrgID string `json:"orgId"`
 }
 
-// mostID is how many bytes the name of a message may have.
-const mostID = 100
+// mostID is the maximum length of a message id in bytes.
+const maxIDBytes = 100
 
-// Decode reads a request and checks it. The error's code is InvalidRequest.
+// Decode reads a request and checks it. It returns InvalidRequest for a bad one.
 func Decode(body []byte) (Request, error) {
 	var q Request
 	if err := strictjson.Closed(body, &q); err != nil {
@@ -50,8 +50,8 @@ func Decode(body []byte) (Request, error) {
 	if q.Message == "" {
 		return q, footnote.Errorf(footnote.InvalidRequest, "The message is empty.")
 	}
-	if len(q.MessageID) > mostID || !printable(q.MessageID) {
-		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.", mostID)
+	if len(q.MessageID) > maxIDBytes || !printable(q.MessageID) {
+		return q, footnote.Errorf(footnote.InvalidRequest, "A messageId is at most %d bytes of printable UTF-8.", maxIDBytes)
 	}
 	return q, nil
 }
@@ -65,7 +65,7 @@ func printable(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// ClientID is the name under which the conversation of a first message is kept.
+// ClientID returns the client id to store with the conversation of a first message.
 func (q Request) ClientID() string {
 	if q.MessageID == "" {
 		return ""
@@ -73,15 +73,15 @@ func (q Request) ClientID() string {
 	return Door + "/" + q.MessageID
 }
 
-// Turn is what the engine is told, but for the conversation. Nobody is behind this
-// door who could run a tool or approve a call.
+// Turn converts the request to a turn without a conversation. Nobody behind this door can run a tool or
+// approve a call.
 func (q Request) Turn() agent.Turn {
 	return agent.Turn{
 		Assistant: q.Assistant, Tier: q.Tier, Text: q.Message, MessageID: q.MessageID, Door: Door, Unattended: true,
 	}
 }
 
-// The kinds of failure, as the clients of this door sort them.
+// Categories of failure, as the clients of this door know them.
 const (
 	categoryModel   = "sdk_communication"
 	categoryTool    = "tool_execution"
@@ -108,8 +108,7 @@ func category(c footnote.Code) string {
 	}
 }
 
-// AppendError appends an error as this door writes it. Only what may be shown is in
-// it.
+// AppendError appends an error in this door's format. It includes only what is safe to show.
 func AppendError(dst []byte, err error, request string) []byte {
 	code := footnote.CodeOf(err)
 	dst = append(dst, `{"error":`...)

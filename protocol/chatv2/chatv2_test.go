@@ -9,8 +9,7 @@ import (
 	"github.com/footnotehq/footnote/protocol/internal/transcript"
 )
 
-// TestTranscripts shows each script as a stream, as a whole answer, and as the view of
-// its log.
+// TestTranscripts shows each script as a stream, as a complete answer, and as the view of its log.
 func TestTranscripts(t *testing.T) {
 	transcript.Each(t, func(t *testing.T, file *transcript.File) {
 		enc, col := NewEncoder("conv_1", "r1"), NewCollector("conv_1", "r1")
@@ -46,8 +45,8 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestNothingBeforeTheFirstWord holds that a run which fails before the model has said
-// something can have the status of its error.
+// TestNothingBeforeTheFirstWord checks that a run that fails before the model said anything can get the HTTP
+// status of its error.
 func TestNothingBeforeTheFirstWord(t *testing.T) {
 	enc := NewEncoder("conv_1", "r1")
 	var out []byte
@@ -73,7 +72,7 @@ func TestAViewHasNothingThatWasTakenBack(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	long := strings.Repeat("x", mostID+1)
+	long := strings.Repeat("x", maxIDBytes+1)
 	for body, want := range map[string]string{
 		`{"message":"Hi"}`:    "Hi",
 		`{"newMessage":"Hi"}`: "Hi",

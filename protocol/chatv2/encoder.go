@@ -7,22 +7,21 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Encoder writes a run as frames: the conversation, text while it grows, each event
-// when it is stored, and last the response, or the error in its place. Nothing is
-// written before the model has said something, so that a run which fails before that
-// has the status of its error.
+// Encoder writes a run as frames: the conversation, text as it grows, each event when it is stored, and
+// finally the response or the error. It writes nothing before the model's first text, so that a run that
+// fails earlier gets the HTTP status of its error.
 type Encoder struct {
-	col     *Collector
-	run     string
-	waiting []byte // frames before the first word
-	begun   bool
-	step    int  // newest complete one
-	told    bool // text of the step that grows was shown
-	done    bool
-	err     error
+	col       *Collector
+	run       string
+	waiting   []byte // frames before the first text
+	begun     bool
+	step      int  // newest complete step
+	textShown bool // text of the current step was shown
+	done      bool
+	err       error
 }
 
-// NewEncoder makes the encoder of one run.
+// NewEncoder returns the encoder of one run.
 func NewEncoder(conversation, run string) *Encoder {
 	e := &Encoder{col: NewCollector(conversation, run), run: run}
 	e.waiting = frame(nil, 0, encode(struct {
@@ -35,10 +34,10 @@ func NewEncoder(conversation, run string) *Encoder {
 // Done reports whether the stream is complete.
 func (e *Encoder) Done() bool { return e.done }
 
-// Err is why a complete stream has no response, or nil.
+// Err returns why a complete stream has no response, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open begins a stream whose first word is slow to come.
+// Open starts a stream whose first word is slow to come.
 func (e *Encoder) Open(dst []byte) []byte { return e.begin(dst) }
 
 func (e *Encoder) begin(dst []byte) []byte {
@@ -51,7 +50,7 @@ func (e *Encoder) begin(dst []byte) []byte {
 	return dst
 }
 
-// Fail ends the stream with an error that is no event.
+// Fail ends the stream with an error that is not in the log.
 func (e *Encoder) Fail(dst []byte, err error) []byte {
 	e.done, e.err = true, err
 	return e.failed(e.begin(dst))
@@ -62,7 +61,7 @@ func (e *Encoder) failed(dst []byte) []byte {
 	return frame(dst, 0, data)
 }
 
-// Delta appends the frame of a delta: text, as it grows.
+// Delta appends the frame of a delta: text as it grows.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	if e.done || d.Run != e.run || d.Step <= e.step {
 		return dst
@@ -70,19 +69,19 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	switch {
 	case d.Op == footnote.BlockGrew && d.Kind == agent.TextBlock && len(d.Escaped) > 0:
 		dst = e.begin(dst)
-		e.told = true
+		e.textShown = true
 		dst = append(dst, `data: {"type":"text","text":"`...)
 		dst = append(dst, d.Escaped...)
 		return append(dst, "\"}\n\n"...)
-	case d.Op == footnote.StepBroke && e.told:
+	case d.Op == footnote.StepBroke && e.textShown:
 		return e.discard(dst)
 	}
 	return dst
 }
 
-// discard takes back the text that grew and never became an event.
+// discard withdraws streamed text that never became an event.
 func (e *Encoder) discard(dst []byte) []byte {
-	e.told = false
+	e.textShown = false
 	return frame(dst, 0, []byte(`{"type":"discard"}`))
 }
 
@@ -93,13 +92,13 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	}
 	if m, ok := ev.Body.(footnote.AssistantMessage); ok {
 		dst = e.begin(dst)
-		if text := *spoken(m).Text; !e.told && text != "" {
+		if text := *messageContent(m).Text; !e.textShown && text != "" {
 			dst = frame(dst, 0, encode(struct {
 				Type string `json:"type"`
 				Text string `json:"text"`
 			}{"text", text}))
 		}
-		e.step, e.told = m.Step, false
+		e.step, e.textShown = m.Step, false
 	}
 	e.col.Event(ev)
 	for _, v := range appendView(nil, ev) {
@@ -124,9 +123,9 @@ func (e *Encoder) ended(dst []byte, seq int64) []byte {
 	}
 	if e.done, e.err = true, err; err != nil {
 		if !e.begun {
-			return dst // it has a status of its own
+			return dst // the response gets an HTTP error status instead
 		}
-		if e.told {
+		if e.textShown {
 			dst = e.discard(dst)
 		}
 		return e.failed(dst)
@@ -135,7 +134,7 @@ func (e *Encoder) ended(dst []byte, seq int64) []byte {
 	return frame(e.begin(dst), seq, append(data, '}'))
 }
 
-// frame appends one frame. Its id, where it has one, is the number of its event.
+// frame appends one frame. Its id, if it has one, is the sequence number of its event.
 func frame(dst []byte, seq int64, data []byte) []byte {
 	if seq > 0 {
 		dst = strconv.AppendInt(append(dst, "id: "...), seq, 10)

@@ -17,9 +17,9 @@ const (
 	typeResult    = "tool_result"
 )
 
-// Event is an event of a conversation in the words of this door.
+// Event is an event of a conversation in this door's format.
 type Event struct {
-	ID             string    `json:"id"` // the number in the log, in which events are in order
+	ID             string    `json:"id"` // sequence number in the log, which gives the order
 	ConversationID string    `json:"conversationId"`
 	Type           string    `json:"type"`
 	Timestamp      time.Time `json:"timestamp"`
@@ -27,8 +27,8 @@ type Event struct {
 	Metadata       *Metadata `json:"metadata,omitempty"`
 }
 
-// Content is what an event says. A message with calls is a tool_use: its text stands
-// beside them, the first call is told in the fields, too, and ToolUses has them all.
+// Content is the content of an event. A message with calls is a tool_use with its text beside the calls: the
+// fields also describe the first call, and ToolUses lists all of them.
 type Content struct {
 	Type      string          `json:"type"` // text, tool_use or tool_result
 	Text      *string         `json:"text,omitempty"`
@@ -47,16 +47,16 @@ type ToolUse struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// Metadata is what an event took. Tokens are those of the model call, its prompt
-// included; Duration is in milliseconds.
+// Metadata is the usage of an event. Tokens are those of the model call, including its prompt; Duration is in
+// milliseconds.
 type Metadata struct {
 	Model    string `json:"model,omitempty"`
 	Tokens   int64  `json:"tokens,omitempty"`
 	Duration int64  `json:"duration,omitempty"`
 }
 
-// View is the part of a log after an event as it stands, without what was taken back.
-// What these clients have no word for is left out.
+// View returns the events of a log after a given one, without those that were undone. It leaves out what
+// these clients do not know.
 func View(events []footnote.Event, after int64) []Event {
 	out := []Event{}
 	for _, ev := range history.Standing(events) {
@@ -67,20 +67,19 @@ func View(events []footnote.Event, after int64) []Event {
 	return out
 }
 
-// appendView appends what this door shows of an event: nothing, one event, or those
-// of an imported history.
+// appendView appends this door's form of an event: nothing, one event, or those of an imported history.
 func appendView(dst []Event, ev footnote.Event) []Event {
 	e := Event{ID: fmt.Sprint(ev.Seq), ConversationID: ev.Stream, Timestamp: ev.Time.UTC()}
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
 		if b.Text == "" {
-			return dst // words of ours, for the model alone
+			return dst // our own text, for the model only
 		}
-		e.Type, e.Content = typeUser, said(b.Text)
+		e.Type, e.Content = typeUser, textContent(b.Text)
 	case footnote.Imported:
 		for i, t := range b.Turns {
 			one := e
-			one.ID, one.Type, one.Content = fmt.Sprintf("%d.%d", ev.Seq, i+1), typeUser, said(t.Text)
+			one.ID, one.Type, one.Content = fmt.Sprintf("%d.%d", ev.Seq, i+1), typeUser, textContent(t.Text)
 			if t.Role == typeAssistant {
 				one.Type = typeAssistant
 			}
@@ -88,7 +87,7 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 		}
 		return dst
 	case footnote.AssistantMessage:
-		e.Type, e.Content = typeAssistant, spoken(b)
+		e.Type, e.Content = typeAssistant, messageContent(b)
 		e.Metadata = &Metadata{Model: b.Model, Tokens: b.Usage.Prompt() + b.Usage.Output, Duration: b.Millis}
 	case footnote.ToolResult:
 		e.Type = typeResult
@@ -97,7 +96,7 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 			e.Metadata = &Metadata{Duration: b.Millis}
 		}
 	case footnote.Unreadable:
-		e.Type, e.Content = typeAssistant, said(fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq))
+		e.Type, e.Content = typeAssistant, textContent(fmt.Sprintf("Event %d of this conversation cannot be read.", ev.Seq))
 		if b.Kind == "user_message" {
 			e.Type = typeUser
 		}
@@ -107,23 +106,23 @@ func appendView(dst []Event, ev footnote.Event) []Event {
 	return append(dst, e)
 }
 
-func said(text string) Content { return Content{Type: "text", Text: &text} }
+func textContent(text string) Content { return Content{Type: "text", Text: &text} }
 
-// spoken is what a model's message says.
-func spoken(m footnote.AssistantMessage) Content {
+// messageContent returns the content of a model's message.
+func messageContent(m footnote.AssistantMessage) Content {
 	text, uses := "", []ToolUse(nil)
 	for _, b := range agent.Shown(m.Blocks) {
 		switch {
 		case b.Kind == agent.TextBlock:
 			text += b.Text
-			if b.Name != "" { // the final answer is a call, too
+			if b.Name != "" { // the final answer is also a call
 				uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
 			}
 		case b.Kind == agent.ToolUseBlock:
 			uses = append(uses, ToolUse{b.ID, b.Name, b.Input})
 		}
 	}
-	c := said(text)
+	c := textContent(text)
 	if len(uses) > 0 {
 		c.Type, c.ToolUses = "tool_use", uses
 		c.ToolUseID, c.Name, c.Input = uses[0].ID, uses[0].Name, uses[0].Input
