@@ -1,5 +1,5 @@
-// Package transcript reads and checks the transcripts of the doors' tests: what
-// happens in a run, and what a door makes of it. With -update they are written anew.
+// Package transcript reads and checks the transcripts of protocol tests: the events of a run, and the output
+// that a protocol produces from them. With -update it rewrites them.
 package transcript
 
 import (
@@ -20,13 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts anew")
 
-// File is one transcript. Its part script holds the lines that are played.
+// File is one transcript. Its script part holds the lines to play.
 type File struct {
 	Path    string
 	archive *txtar.Archive
 }
 
-// Each gives each transcript of testdata a test of its own.
+// Each runs a subtest for each transcript in testdata.
 func Each(t *testing.T, f func(t *testing.T, file *File)) {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -44,15 +44,15 @@ func Each(t *testing.T, f func(t *testing.T, file *File)) {
 	}
 }
 
-// find is the place of a part; -1 when there is none.
+// find returns the index of a part, or -1.
 func (f *File) find(name string) int {
 	return slices.IndexFunc(f.archive.Files, func(p txtar.File) bool { return p.Name == name })
 }
 
-// Has reports whether there is a part.
+// Has reports whether the file has a part with that name.
 func (f *File) Has(name string) bool { return f.find(name) >= 0 }
 
-// Decode reads a part that is JSON into v, if it is there.
+// Decode decodes a JSON part into v, if it exists.
 func (f *File) Decode(t *testing.T, name string, v any) {
 	t.Helper()
 	if i := f.find(name); i >= 0 {
@@ -62,7 +62,7 @@ func (f *File) Decode(t *testing.T, name string, v any) {
 	}
 }
 
-// Check compares a part with what a door gave.
+// Check compares a part with got.
 func (f *File) Check(t *testing.T, name string, got []byte) {
 	t.Helper()
 	i := f.find(name)
@@ -99,7 +99,7 @@ type Line struct {
 	Name  string `json:"name"`
 }
 
-// Script is the lines that are played.
+// Script returns the lines to play.
 func (f *File) Script(t *testing.T) []Line {
 	t.Helper()
 	i := f.find("script")
@@ -109,7 +109,7 @@ func (f *File) Script(t *testing.T) []Line {
 	return Parse(t, f.archive.Files[i].Data)
 }
 
-// Parse reads the lines of a script.
+// Parse parses the lines of a script.
 func Parse(t *testing.T, script []byte) (lines []Line) {
 	t.Helper()
 	for raw := range bytes.Lines(script) {
@@ -132,7 +132,7 @@ var ops = map[string]footnote.DeltaOp{
 	"retrying": footnote.StepRetrying, "broke": footnote.StepBroke,
 }
 
-// AsDelta is the delta of a line.
+// AsDelta converts a line to a delta.
 func (l Line) AsDelta(t *testing.T) footnote.Delta {
 	t.Helper()
 	op, ok := ops[l.Op]
@@ -152,7 +152,7 @@ func (l Line) AsDelta(t *testing.T) footnote.Delta {
 
 var begin = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// AsEvent is the event of a line, as the one with sequence seq.
+// AsEvent converts a line to the event with sequence number seq.
 func (l Line) AsEvent(t *testing.T, seq int64) footnote.Event {
 	t.Helper()
 	body, err := footnote.DecodeBody(l.Event, l.Body)
