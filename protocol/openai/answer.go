@@ -10,24 +10,23 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Options say what answer is made, and for which run.
+// Options select the run and the form of an answer.
 type Options struct {
 	ID        string // of the answer, chatcmpl-…
 	Run       string // events and deltas of other runs are ignored
 	Model     string // as the client named it
 	Created   time.Time
-	Usage     bool // a stream ends with a chunk that has the usage
-	Footnotes bool // the footnotes stand under the vendor key "footnotes"
-	Reasoning bool // thinking is shown as reasoning_content
+	Usage     bool // end a stream with a usage chunk
+	Footnotes bool // add the footnotes under the vendor key "footnotes"
+	Reasoning bool // show thinking as reasoning_content
 	Stop      []string
 }
 
-// ParkedMessage is what a client reads when the run came to wait for what this
-// API cannot carry.
+// ParkedMessage is the error when a run waits for something that this API cannot provide.
 const ParkedMessage = "The assistant waits for a person or a browser, which this API cannot answer. Use an assistant without such tools."
 
-// Failure is why a run that ended with b gave no answer, or nil when it gave one.
-// A run that a person stopped has an answer: what had been said.
+// Failure returns why a run that ended with b gave no answer, or nil if it gave one. A run that a person
+// stopped has an answer: its text so far.
 func Failure(b footnote.Body) error {
 	switch b := b.(type) {
 	case footnote.RunFailed:
@@ -42,14 +41,14 @@ func Failure(b footnote.Body) error {
 	return nil
 }
 
-// Texts of several steps are set apart by a blank line, as text and escaped.
+// A blank line separates the texts of several steps; here as text and JSON-escaped.
 const (
 	blankLine        = "\n\n"
 	escapedBlankLine = `\n\n`
 )
 
-// texts are the text and the thinking of a message's blocks. The text blocks of
-// one message belong together and are joined as they are.
+// texts returns the text and the thinking in a message's blocks. The text blocks of one message are joined
+// without a separator.
 func texts(blocks []json.RawMessage) (text, thinking string) {
 	var t, th strings.Builder
 	for _, raw := range blocks {
@@ -59,7 +58,7 @@ func texts(blocks []json.RawMessage) (text, thinking string) {
 			Thinking string `json:"thinking"`
 		}
 		if json.Unmarshal(raw, &b) != nil {
-			continue // it was stored, so it is JSON; a block of an unknown shape has no text for us
+			continue // stored blocks are valid JSON; one of an unknown shape has no text
 		}
 		switch b.Type {
 		case "text":
@@ -71,8 +70,8 @@ func texts(blocks []json.RawMessage) (text, thinking string) {
 	return t.String(), th.String()
 }
 
-// said reports whether an answer's text stands at the end of one of the messages.
-func said(messages [][]json.RawMessage, answer string) bool {
+// endsWithAnswer reports whether one of the messages ends with an answer's text.
+func endsWithAnswer(messages [][]json.RawMessage, answer string) bool {
 	answer = strings.TrimSpace(answer)
 	for i := len(messages) - 1; i >= 0; i-- {
 		text, _ := texts(messages[i])
@@ -83,8 +82,8 @@ func said(messages [][]json.RawMessage, answer string) bool {
 	return false
 }
 
-// finishReason puts the reason of a run's end into this API's words. Running out
-// of turns or money is a limit, and the text so far is the answer.
+// finishReason maps the reason for a run's end to this API's values. Running out of turns or money is a
+// limit, and the text so far is the answer.
 func finishReason(reason string) string {
 	switch reason {
 	case "max_tokens", "max_turns", "budget", "model_context_window_exceeded":
@@ -96,8 +95,8 @@ func finishReason(reason string) string {
 	}
 }
 
-// appendUsage appends a run's usage. Here, unlike in the Messages API, cached
-// tokens count as part of the prompt.
+// appendUsage appends a run's usage. Unlike in the Messages API, cached tokens count as part of the prompt
+// here.
 func appendUsage(dst []byte, u footnote.Usage) []byte {
 	return appendJSON(dst, struct {
 		Prompt     int64 `json:"prompt_tokens"`
@@ -120,9 +119,8 @@ func appendUsage(dst []byte, u footnote.Usage) []byte {
 	})
 }
 
-// notes is the vendor key with the footnotes of an answer. Offsets are bytes of
-// the content the client has; when the answer cannot be found in it, they are
-// bytes of Text, which is then given.
+// notes is the value of the vendor key with an answer's footnotes. Offsets are bytes in the content that the
+// client received; if the answer is not part of it, they are bytes in Text, which is then set.
 type notes struct {
 	Text       string                `json:"text,omitempty"`
 	Cites      []footnote.Cite       `json:"cites"`
@@ -130,10 +128,9 @@ type notes struct {
 	Chart      json.RawMessage       `json:"chart,omitempty"`
 }
 
-// appendNotes appends the key and its value, with a comma before it. said is all
-// text of the run and shown how much of it the client got: a stop string may have
-// cut the rest off.
-func appendNotes(dst []byte, a *footnote.Answered, said []byte, shown int) []byte {
+// appendNotes appends the key and its value, preceded by a comma. all is the run's whole text, and shown is
+// how much of it the client received: a stop string may have cut it off.
+func appendNotes(dst []byte, a *footnote.Answered, all []byte, shown int) []byte {
 	if a == nil {
 		return dst
 	}
@@ -141,7 +138,7 @@ func appendNotes(dst []byte, a *footnote.Answered, said []byte, shown int) []byt
 	if string(a.Chart) != "null" {
 		n.Chart = a.Chart
 	}
-	base := bytes.LastIndex(said, []byte(a.Text))
+	base := bytes.LastIndex(all, []byte(a.Text))
 	if base < 0 {
 		n.Text, base, shown = a.Text, 0, len(a.Text)
 	}
@@ -159,7 +156,7 @@ func appendNotes(dst []byte, a *footnote.Answered, said []byte, shown int) []byt
 	return appendJSON(dst, n)
 }
 
-// cutAt is where the earliest stop string begins in text, or -1.
+// cutAt returns where the earliest stop string begins in text, or -1.
 func cutAt(text []byte, stop []string) int {
 	first := -1
 	for _, s := range stop {
@@ -170,7 +167,7 @@ func cutAt(text []byte, stop []string) int {
 	return first
 }
 
-// held is how many bytes at the end of text may be the beginning of a stop string.
+// held returns how many bytes at the end of text may be the start of a stop string.
 func held(text []byte, stop []string) int {
 	most := 0
 	for _, s := range stop {
@@ -184,8 +181,8 @@ func held(text []byte, stop []string) int {
 	return most
 }
 
-// Collector makes one completion of a run's events. It needs no deltas, and text
-// of a model call that broke off is not in it.
+// Collector builds one completion from a run's events. It needs no deltas, so text of an interrupted model
+// call is not included.
 type Collector struct {
 	opt      Options
 	text     []byte
@@ -195,10 +192,10 @@ type Collector struct {
 	body     []byte
 	err      error
 	done     bool
-	watch    *Encoder // looks for stop strings while text grows; nil without any
+	watch    *Encoder // looks for stop strings in deltas; nil without any
 }
 
-// NewCollector makes an empty Collector.
+// NewCollector returns an empty Collector.
 func NewCollector(o Options) *Collector {
 	c := &Collector{opt: o}
 	if len(o.Stop) > 0 {
@@ -207,7 +204,7 @@ func NewCollector(o Options) *Collector {
 	return c
 }
 
-// Delta looks at a delta. Its text is taken from the event that follows.
+// Delta checks a delta for stop strings. Its text comes from the event that follows.
 func (c *Collector) Delta(d footnote.Delta) {
 	if c.watch != nil {
 		c.watch.Delta(nil, d)
@@ -217,7 +214,7 @@ func (c *Collector) Delta(d footnote.Delta) {
 // Enough reports whether a stop string was found, as Encoder.Enough does.
 func (c *Collector) Enough() bool { return c.watch != nil && c.watch.Enough() && !c.done }
 
-// Event takes the next event.
+// Event adds the next event.
 func (c *Collector) Event(ev footnote.Event) {
 	if c.done || ev.Run != c.opt.Run {
 		return
@@ -232,7 +229,7 @@ func (c *Collector) Event(ev footnote.Event) {
 		c.text = paragraph(c.text, text)
 		c.thinking = paragraph(c.thinking, thinking)
 	case footnote.Answered:
-		if !said(c.messages, b.Text) {
+		if !endsWithAnswer(c.messages, b.Text) {
 			c.text = paragraph(c.text, b.Text)
 		}
 		c.answered = &b
@@ -247,8 +244,8 @@ func (c *Collector) Event(ev footnote.Event) {
 	}
 }
 
-// Completion is the body of the answer, or why there is none; done is false as
-// long as the run goes on.
+// Completion returns the body of the answer, or the error that prevented one; done is false while the run
+// goes on.
 func (c *Collector) Completion() (body []byte, done bool, err error) { return c.body, c.done, c.err }
 
 // paragraph adds text after a blank line.
@@ -300,7 +297,7 @@ func appendCompletion(dst []byte, o Options, text, thinking, reason string, u fo
 	return append(dst, '}')
 }
 
-// appendHead appends the beginning that all objects of one answer share.
+// appendHead appends the start that all objects of one answer share.
 func appendHead(dst []byte, o Options, object string) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strictjson.AppendString(dst, o.ID)

@@ -7,38 +7,36 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Encoder writes one answer as chunks of an event stream. It belongs to one
-// goroutine.
+// Encoder writes one answer as chunks of an event stream. It is not safe for concurrent use.
 //
-// A piece of text is copied from the model's own JSON into the chunk without being
-// decoded: both are insides of JSON strings. Only when the text itself must be
-// known, for stop strings and footnotes, is it decoded.
+// It copies text from the model's JSON into the chunk without decoding it: both are inside JSON strings. It
+// decodes the text only when it must inspect it, for stop strings and footnotes.
 type Encoder struct {
 	opt       Options
-	content   []byte // a chunk up to the text
-	reasoning []byte // a chunk up to the thinking
-	tail      []byte // what ends a chunk of either
+	content   []byte // start of a chunk, up to the text
+	reasoning []byte // start of a chunk, up to the thinking
+	tail      []byte // end of either chunk
 	decodes   bool
 
 	opened   bool // the role has been sent
 	done     bool
 	err      error
 	spoke    bool // some text has been sent
-	step     int  // of the text that was sent last
+	step     int  // step of the text sent last
 	attempt  int
-	live     int // the step whose blocks came as deltas
-	spokenBy int // the last step whose text came as deltas
-	last     int // the step of the last complete message
+	live     int // step whose blocks came as deltas
+	spokenBy int // last step whose text came as deltas
+	last     int // step of the last complete message
 	messages [][]json.RawMessage
 	answered *footnote.Answered
 
-	all     []byte // all text, when it is decoded
-	pending []byte // text that may be the beginning of a stop string
+	all     []byte // all text, if it is decoded
+	pending []byte // text that may be the start of a stop string
 	shown   int    // bytes of all that were sent
 	cut     bool   // a stop string was found
 }
 
-// NewEncoder makes the encoder of one answer.
+// NewEncoder returns the encoder of one answer.
 func NewEncoder(o Options) *Encoder {
 	e := &Encoder{opt: o, decodes: o.Footnotes || len(o.Stop) > 0}
 	e.content = append(e.delta(nil), `"content":"`...)
@@ -50,15 +48,15 @@ func NewEncoder(o Options) *Encoder {
 // Done reports whether the stream is complete: nothing may follow.
 func (e *Encoder) Done() bool { return e.done }
 
-// Enough reports whether a stop string was found: the client takes no more text, so
-// the run may be stopped. The stream goes on to its end.
+// Enough reports whether a stop string was found: the client needs no more text, so the run may be stopped.
+// The stream goes on to its end.
 func (e *Encoder) Enough() bool { return e.cut && !e.done }
 
-// Err is why the answer ended without being complete, or nil.
+// Err returns why the answer ended before it was complete, or nil.
 func (e *Encoder) Err() error { return e.err }
 
-// Open appends the chunk that begins the answer, if it has not been sent. It is
-// called for an answer that is slow to come; otherwise the first text brings it.
+// Open appends the chunk that starts the answer, unless it has been sent. It is only needed for a slow
+// answer; otherwise the first text starts it.
 func (e *Encoder) Open(dst []byte) []byte {
 	if e.opened {
 		return dst
@@ -68,18 +66,18 @@ func (e *Encoder) Open(dst []byte) []byte {
 	return e.end(dst, "null")
 }
 
-// head appends the beginning of a chunk, up to its choices.
+// head appends the start of a chunk, up to its choices.
 func (e *Encoder) head(dst []byte) []byte {
 	dst = append(dst, "data: "...)
 	return appendHead(dst, e.opt, "chat.completion.chunk")
 }
 
-// delta appends a chunk up to the inside of its delta.
+// delta appends the start of a chunk, up to the fields of its delta.
 func (e *Encoder) delta(dst []byte) []byte {
 	return append(e.head(dst), `"choices":[{"index":0,"delta":{`...)
 }
 
-// end appends what follows the inside of a delta.
+// end appends the rest of a chunk after the fields of its delta.
 func (e *Encoder) end(dst []byte, finish string) []byte {
 	dst = append(dst, `},"finish_reason":`...)
 	dst = append(dst, finish...)
@@ -90,7 +88,7 @@ func (e *Encoder) end(dst []byte, finish string) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// Delta appends the chunk for a delta, if there is something to show of it.
+// Delta appends the chunk for a delta, if any of it is visible.
 func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	if e.done || d.Run != e.opt.Run {
 		return dst
@@ -110,15 +108,14 @@ func (e *Encoder) Delta(dst []byte, d footnote.Delta) []byte {
 	case footnote.BlockStarted:
 		e.live = d.Step
 	case footnote.StepBroke:
-		// What was shown stays. The next attempt, or the message if it comes
-		// without deltas, begins a new paragraph.
+		// Text already shown stays. The next attempt, or the message if it comes without deltas, starts a new
+		// paragraph.
 		e.live, e.spokenBy = 0, 0
 	}
 	return dst
 }
 
-// text appends a chunk with text of a step. Text of another step or attempt than
-// before begins after a blank line.
+// text appends a chunk with text of a step. A blank line precedes the text of a new step or attempt.
 func (e *Encoder) text(dst []byte, step, attempt int, escaped []byte) []byte {
 	apart := e.spoke && (step != e.step || attempt != e.attempt)
 	e.spoke, e.step, e.attempt = true, step, attempt
@@ -133,7 +130,7 @@ func (e *Encoder) text(dst []byte, step, attempt int, escaped []byte) []byte {
 	return append(dst, e.tail...)
 }
 
-// decoded is text for an answer whose text must be known.
+// decoded is text for an answer whose text must be inspected.
 func (e *Encoder) decoded(dst []byte, apart bool, escaped []byte) []byte {
 	from := len(e.pending)
 	if apart {
@@ -170,7 +167,7 @@ func (e *Encoder) show(dst, text []byte) []byte {
 	return append(dst, e.tail...)
 }
 
-// Event appends the chunks for an event, if there is something to show of it.
+// Event appends the chunks for an event, if any of it is visible.
 func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	if e.done || ev.Run != e.opt.Run {
 		return dst
@@ -195,7 +192,7 @@ func (e *Encoder) Event(dst []byte, ev footnote.Event) []byte {
 	return dst
 }
 
-// message shows a complete message, unless it was seen growing.
+// message shows a complete message, unless it came as deltas.
 func (e *Encoder) message(dst []byte, m footnote.AssistantMessage) []byte {
 	e.messages, e.last = append(e.messages, m.Blocks), m.Step
 	if e.live == m.Step {
@@ -218,18 +215,17 @@ func (e *Encoder) whole(dst []byte, step int, text string) []byte {
 	return e.text(dst, step, 0, strictjson.AppendEscaped(nil, text))
 }
 
-// answer notes the footnotes, and shows the answer where no message has shown it:
-// it may be the input of a tool, and have been seen growing or not.
+// answer records the footnotes, and shows the answer if no message has shown it. An answer may be the input
+// of a tool, and may or may not have come as deltas.
 func (e *Encoder) answer(dst []byte, a footnote.Answered) []byte {
 	e.answered = &a
-	if e.spokenBy != 0 && e.spokenBy == e.last || said(e.messages, a.Text) {
+	if e.spokenBy != 0 && e.spokenBy == e.last || endsWithAnswer(e.messages, a.Text) {
 		return dst
 	}
 	return e.whole(dst, -1, a.Text)
 }
 
-// finish ends the answer: the reason, the usage if it was asked for, and the mark
-// of the end.
+// finish ends the answer: the reason, the usage if requested, and the end marker.
 func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage) []byte {
 	if e.cut {
 		reason = "stop"
@@ -248,8 +244,8 @@ func (e *Encoder) finish(dst []byte, reason string, u footnote.Usage) []byte {
 	return e.close(dst)
 }
 
-// Fail ends the answer with an error. It has no finish reason then: a client must
-// not take it for complete.
+// Fail ends the answer with an error. The answer then has no finish reason, so that no client takes it for
+// complete.
 func (e *Encoder) Fail(dst []byte, err error) []byte {
 	if e.done {
 		return dst
@@ -261,7 +257,7 @@ func (e *Encoder) Fail(dst []byte, err error) []byte {
 	return e.close(dst)
 }
 
-// rest shows what was held back for a stop string that did not come.
+// rest shows the text that was held back for a stop string that never came.
 func (e *Encoder) rest(dst []byte) []byte {
 	dst = e.show(dst, e.pending)
 	e.pending = nil

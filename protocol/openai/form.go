@@ -8,20 +8,19 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Form is the shape in which a chat program wants a title: an object of texts, as
-// the input of a function that it demands to be called, or as the content. LibreChat
-// asks for its titles so.
+// Form is the shape in which a chat program wants a title: an object of strings, either as the input of a
+// function that must be called, or as the content. LibreChat requests titles this way.
 type Form struct {
-	Function string   // to be called with the object; empty: the object is the content
-	Keys     []string // "title", and perhaps "language"
+	Function string   // function to call with the object; empty: the object is the content
+	Keys     []string // "title", and possibly "language"
 }
 
-// formKeys are the keys a form may have. A form with others is no title's, and is
-// refused like any other tool of the client.
+// formKeys lists the keys that a form may have. A form with any other key is not for a title, and is rejected
+// like any other client tool.
 var formKeys = map[string]bool{"title": true, "language": true}
 
-// formOf reads the form of a title job: one function that must be called, or a
-// schema for the content. It is nil when the request asks for something else.
+// formOf reads the form of a title job: one function that must be called, or a schema for the content. It
+// returns nil if the request asks for something else.
 func formOf(doc strictjson.Value) *Form {
 	if tools := doc.Get("tools").Items(); len(tools) == 1 && len(doc.Get("functions").Items()) == 0 {
 		f := tools[0].Get("function")
@@ -38,7 +37,7 @@ func formOf(doc strictjson.Value) *Form {
 	return newForm("", format.Get("json_schema").Get("schema"))
 }
 
-// forced reports whether a choice leaves nothing but the call of a function.
+// forced reports whether a tool choice allows nothing but a call of this function.
 func forced(choice strictjson.Value, name string) bool {
 	if word, ok := choice.Text(); ok {
 		return word == "required"
@@ -63,13 +62,13 @@ func newForm(function string, schema strictjson.Value) *Form {
 	return f
 }
 
-// Prompt is the prompt of a job in words that bring an answer Fill can read.
+// Prompt adds instructions to the prompt of a job, so that Fill can read the answer.
 func (f *Form) Prompt(prompt string) string {
 	return prompt + "\n\nAnswer with one JSON object and nothing else. It has these keys, each with a text: " + strings.Join(f.Keys, ", ") + "."
 }
 
-// Fill is the object, from what a model answered: a JSON object, or else a title
-// alone. The planner's answers have no language; it reads English only.
+// Fill builds the object from a model's answer: a JSON object, or else just a title. The planner's answers
+// have no language, because it reads only English.
 func (f *Form) Fill(answer string) []byte {
 	values := map[string]string{}
 	begin, end := strings.Index(answer, "{"), strings.LastIndex(answer, "}")
@@ -91,8 +90,8 @@ func (f *Form) Fill(answer string) []byte {
 	return append(dst, '}')
 }
 
-// AppendFilled appends the completion of a job with a form: as a call of its
-// function where there is one, as a stream of chunks where one was asked for.
+// AppendFilled appends the completion of a job with a form: as a call of its function if it has one, and as a
+// stream of chunks if the client asked for a stream.
 func (f *Form) AppendFilled(dst []byte, o Options, stream bool, answer string, u footnote.Usage) []byte {
 	object := string(f.Fill(answer))
 	switch {

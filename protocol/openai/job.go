@@ -7,8 +7,8 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// isJob recognises the prompts that chat front ends send on their own. They post
-// them to the model of the chat, and a run with tools for a title would be waste.
+// isJob recognises prompts that chat front ends send automatically. They post them to the model of the chat,
+// and a run with tools would be wasted on a title.
 func isJob(text string) bool {
 	opening := head(text)
 	for _, j := range jobs {
@@ -19,33 +19,31 @@ func isJob(text string) bool {
 	return false
 }
 
-// head is the beginning of a prompt with its white space as single blanks: front
-// ends and their users break the lines of their templates in different places.
+// head returns the start of a prompt with its white space collapsed: front ends and their users break the
+// lines of their templates in different places.
 func head(text string) string {
 	return strings.Join(strings.Fields(text[:min(len(text), 512)]), " ")
 }
 
-// jobs are the openings of such prompts, and words that must follow somewhere. A
-// person who types the same words gets a plain answer without tools, so both must
-// fit.
+// jobs lists how such prompts begin, and words that must follow somewhere. Both must match, because a person
+// who types the same words would get a plain answer without tools.
 var jobs = []struct{ begins, holds string }{
 	// Open WebUI: titles, tags, follow-ups, search queries, image prompts.
 	{"### Task: ", "<chat_history>"},
 	{"### Task: Generate a concise", "title"},
 	// Open WebUI: completion while typing.
 	{"### Task: ", "autocompletion system"},
-	// Open WebUI: an emoji for a voice call.
+	// Open WebUI: emoji for a voice call.
 	{"Your task is to reflect the speaker's likely facial expression", "emoji"},
-	// LibreChat: titles, in its three wordings.
+	// LibreChat: titles, three variants.
 	{"Provide a concise, 5-word-or-less title for the conversation", "title"},
 	{"Please generate a concise, 5-word-or-less title for the conversation", "title"},
 	{"Analyze this conversation and provide:", "concise title in the detected language"},
 }
 
-// JobAnswer answers the prompt of a job without a model, as well as that can be
-// done: a title is what the user said first, and where something must be thought
-// of, such as tags or more questions, there is none. The answer has the JSON form
-// that the prompt asks for. It reports false when it does not know the job.
+// JobAnswer answers the prompt of a job without a model, as well as possible. A title is the user's first
+// words; tasks that need thought, such as tags or follow-up questions, get an empty result. The answer has
+// the JSON form that the prompt asks for. It returns false for an unknown job.
 func JobAnswer(prompt string) (string, bool) {
 	task, chat := split(prompt)
 	for _, key := range []string{"title", "tags", "follow_ups", "queries", "text"} {
@@ -67,7 +65,7 @@ func JobAnswer(prompt string) (string, bool) {
 	return "", false
 }
 
-// split parts what is to be done from the conversation that it is about.
+// split separates the task from the conversation that it is about.
 func split(prompt string) (task, chat string) {
 	if task, chat, ok := strings.Cut(prompt, "<chat_history>"); ok {
 		chat, _, _ = strings.Cut(chat, "</chat_history>")
@@ -81,27 +79,27 @@ func split(prompt string) (task, chat string) {
 	return prompt, ""
 }
 
-// titleSize is how many characters a title may have.
+// titleSize is the maximum length of a title in characters.
 const titleSize = 60
 
-// title is the first line that the user said in a conversation, cut between words.
+// title returns the first line that the user wrote in a conversation, cut between words.
 func title(chat string) string {
-	said := ""
-	for _, who := range []string{"USER:", "User:"} {
-		if _, after, ok := strings.Cut(chat, who); ok {
-			said = strings.TrimSpace(after)
+	first := ""
+	for _, speaker := range []string{"USER:", "User:"} {
+		if _, after, ok := strings.Cut(chat, speaker); ok {
+			first = strings.TrimSpace(after)
 			break
 		}
 	}
-	for _, who := range []string{" ASSISTANT:", "\nAI:", " Assistant:"} {
-		said, _, _ = strings.Cut(said, who)
+	for _, speaker := range []string{" ASSISTANT:", "\nAI:", " Assistant:"} {
+		first, _, _ = strings.Cut(first, speaker)
 	}
-	said, _, _ = strings.Cut(strings.TrimPrefix(said, `"""`), "\n")
-	said = strings.Join(strings.Fields(strings.TrimSuffix(said, `"""`)), " ")
-	if utf8.RuneCountInString(said) <= titleSize {
-		return said
+	first, _, _ = strings.Cut(strings.TrimPrefix(first, `"""`), "\n")
+	first = strings.Join(strings.Fields(strings.TrimSuffix(first, `"""`)), " ")
+	if utf8.RuneCountInString(first) <= titleSize {
+		return first
 	}
-	cut := string([]rune(said)[:titleSize])
+	cut := string([]rune(first)[:titleSize])
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
 		cut = cut[:i]
 	}

@@ -1,10 +1,9 @@
-// Package openai is the dialect of the Chat Completions API: a request body is
-// decoded into what a run needs, and events and deltas are encoded as chunks or
-// as one completion. It does no I/O and knows no HTTP beyond the names of headers.
+// Package openai implements the Chat Completions API: it decodes a request body into the inputs of a run, and
+// encodes events and deltas as chunks or as one completion. It does no I/O, and of HTTP it knows only header
+// names.
 //
-// The model a client names is an assistant. The assistant runs its own tools, and
-// they never appear as tool_calls: to the clients of this API that word means
-// "run this yourself", and they do.
+// The model that a client names is an assistant. The assistant runs its own tools, and they never appear as
+// tool_calls: to clients of this API that would mean "run this yourself", and they would.
 package openai
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Model describes an assistant in a listing.
+// Model describes an assistant in a list.
 type Model struct {
 	ID      string
 	Created time.Time
@@ -37,7 +36,7 @@ func (m Model) json() modelJSON {
 // AppendModel appends the JSON of one model.
 func AppendModel(dst []byte, m Model) []byte { return appendJSON(dst, m.json()) }
 
-// AppendModels appends the JSON of a listing.
+// AppendModels appends the JSON of a list.
 func AppendModels(dst []byte, models []Model) []byte {
 	data := make([]modelJSON, 0, len(models))
 	for _, m := range models {
@@ -49,8 +48,7 @@ func AppendModels(dst []byte, models []Model) []byte {
 	}{"list", data})
 }
 
-// Param is an error that names the part of the request it is about, as the
-// envelope of this API can.
+// Param is an error that names the request parameter it is about, which this API's error envelope includes.
 type Param struct {
 	Name string
 	Err  error
@@ -58,15 +56,15 @@ type Param struct {
 
 func (e *Param) Error() string { return e.Name + ": " + e.Err.Error() }
 
-// Unwrap gives the error without the name.
+// Unwrap returns the error without the name.
 func (e *Param) Unwrap() error { return e.Err }
 
-// refuse is an error about a part of the request.
+// refuse returns an error about a request parameter.
 func refuse(code footnote.Code, param, format string, args ...any) error {
 	return &Param{Name: param, Err: footnote.Errorf(code, format, args...)}
 }
 
-// paramOf is the part of the request an error is about, or nothing.
+// paramOf returns the request parameter that an error is about, or "".
 func paramOf(err error) string {
 	if p, ok := errors.AsType[*Param](err); ok {
 		return p.Name
@@ -74,13 +72,12 @@ func paramOf(err error) string {
 	return ""
 }
 
-// UnknownURL is the code this API has for a route that does not exist.
+// UnknownURL is this API's code for a route that does not exist.
 const UnknownURL = "unknown_url"
 
-// AppendError appends the envelope of an error. Codes are those of
-// footnote.Error, but for a refused key, which clients know as invalid_api_key;
-// code replaces it when it is not empty. The message is the one that is safe to
-// show.
+// AppendError appends the envelope of an error. Codes are those of footnote.Error, except for a rejected key,
+// which clients know as invalid_api_key; code replaces it when it is not empty. The message is the one that
+// is safe to show.
 func AppendError(dst []byte, err error, code string) []byte {
 	c := footnote.CodeOf(err)
 	if code == "" {
@@ -126,30 +123,29 @@ func errorType(c footnote.Code) string {
 func appendJSON(dst []byte, v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("openai: a value of ours does not encode: " + err.Error()) // a programmer's mistake
+		panic("openai: a value of ours does not encode: " + err.Error()) // a programming mistake
 	}
 	return append(dst, b...)
 }
 
-// The headers this door knows.
+// Headers that this door reads or writes.
 const (
 	conversationHeader = "X-Conversation-Id"
 	openWebUIHeader    = "X-Openwebui-Chat-Id"
 	footnotesHeader    = "X-Footnotes"
 )
 
-// conversation is the id under which the client knows the conversation; empty
-// when it does not say.
+// conversation returns the client's id for the conversation, or "" if the client does not send one.
 func conversation(h http.Header, trustOpenWebUI bool) (string, error) {
 	id := h.Get(conversationHeader)
 	if id == "" && trustOpenWebUI {
 		id = h.Get(openWebUIHeader)
 	}
 	switch id {
-	case "", "new", "null", "undefined": // what templates of front ends leave for a chat without an id
+	case "", "new", "null", "undefined": // front-end templates leave these for a chat without an id
 		return "", nil
 	}
-	if len(id) > 1 && id[0] == '{' && id[1] == '{' { // a template nobody filled in
+	if len(id) > 1 && id[0] == '{' && id[1] == '{' { // an unfilled template
 		return "", nil
 	}
 	if !printable(id) || len(id) > 128 {

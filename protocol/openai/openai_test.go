@@ -170,7 +170,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// tool is a function named f of the client, with texts as its input.
+// tool returns a client function named f with string inputs.
 func tool(keys ...string) string {
 	return `{"type":"function","function":{"name":"f","parameters":` + object(keys...) + `}}`
 }

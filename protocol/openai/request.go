@@ -12,37 +12,36 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Request is what a client asks for.
+// Request is a decoded client request.
 type Request struct {
 	Model        string
 	Stream       bool
-	IncludeUsage bool // a last chunk with the usage
-	Footnotes    bool // the answer's footnotes under a vendor key
-	MaxTokens    int  // for each model call; 0 when the client does not say
+	IncludeUsage bool // end the stream with a usage chunk
+	Footnotes    bool // add footnotes under a vendor key
+	MaxTokens    int  // per model call; 0: not set
 	Stop         []string
-	Effort       string // how hard to think, in the engine's words; empty when the client does not say
+	Effort       string // thinking effort, in the engine's terms; empty: not set
 
-	// Conversation is the client's or our own id of the conversation; empty when
-	// the request stands for itself.
+	// Conversation is the client's or our own id of the conversation; empty for a stand-alone request.
 	Conversation string
-	System       string    // the client's own system text; it stands below ours
-	History      []Message // what was said before Text
-	Text         string    // what the user says now
+	System       string    // the client's system text; ours takes precedence
+	History      []Message // messages before Text
+	Text         string    // the user's current message
 
-	// Job is true for the side traffic of chat front ends: titles, tags,
-	// follow-up questions. Text is its whole prompt. Such a request is no turn of
-	// a conversation. Form is the shape of its answer; nil for plain text.
+	// Job is true for the background requests of chat front ends: titles, tags, follow-up questions. Text is
+	// then the whole prompt, and the request is not a turn of a conversation. Form is the shape of its
+	// answer; nil for plain text.
 	Job  bool
 	Form *Form
 }
 
-// Message is a text turn of the client's history.
+// Message is one text message in the client's history.
 type Message struct {
 	Role string // "user" or "assistant"
 	Text string
 }
 
-// Limits bound what is accepted, and say what is believed.
+// Limits restrict what is accepted, and select which headers to trust.
 type Limits struct {
 	InputChars     int  // characters of the user's text; 0 means 10,000
 	TrustOpenWebUI bool // X-OpenWebUI-Chat-Id names the conversation
@@ -55,14 +54,13 @@ const (
 	maxTokens   = 1 << 24
 )
 
-// Decode reads a request. Keys it does not know are ignored, as are the sampling
-// settings, response_format and logprobs; what would change the meaning of the
-// answer and is not served (tools, several choices, sound, pictures) is refused.
-// Errors are a *Param or a *footnote.Error.
+// Decode reads a request. It ignores unknown keys, the sampling settings, response_format and logprobs. It
+// rejects unsupported parameters that would change the meaning of the answer: tools, several choices, sound,
+// pictures. Errors are a *Param or a *footnote.Error.
 //
-// The user's messages after the last one of the assistant are what is said now.
-// What stands before is history: it is only used when the server has no record of
-// the conversation, which is a better one, with all tool results.
+// The user's messages after the assistant's last one are the current message. Everything before is history.
+// It is only used if the server has no record of the conversation; the server's record is better, because it
+// contains all tool results.
 func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 	if lim.InputChars <= 0 {
 		lim.InputChars = 10_000
@@ -103,8 +101,8 @@ func Decode(body []byte, h http.Header, lim Limits) (Request, error) {
 	return r, nil
 }
 
-// sideJob recognises the side traffic of chat programs: by its words, or by a form
-// for a title. Both say all there is in one message.
+// sideJob recognises the background requests of chat programs by their words, or by a form for a title.
+// Either way the request consists of a single message.
 func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
 	switch alone := len(r.History) == 0; {
 	case form != nil && form.Function != "":
@@ -120,7 +118,7 @@ func (r *Request) sideJob(doc strictjson.Value, form *Form) error {
 	return nil
 }
 
-// invalid classifies an error of the JSON itself.
+// invalid classifies a JSON error.
 func invalid(err error) error {
 	if se, ok := errors.AsType[*strictjson.SyntaxError](err); ok {
 		return &footnote.Error{Code: footnote.InvalidRequest, Message: fmt.Sprintf("The body is not valid JSON at byte %d: %s.", se.Offset, se.Msg), Err: err}
@@ -128,8 +126,8 @@ func invalid(err error) error {
 	return err
 }
 
-// tools refuses those of the client, which must not be ignored: a client that asks
-// for tools and gets none believes that none were needed.
+// tools rejects client tools. They must not be ignored: a client that asks for tools and gets no calls
+// assumes that none were needed.
 func tools(doc strictjson.Value) error {
 	for _, key := range []string{"tools", "functions"} {
 		switch v := doc.Get(key); {
@@ -151,7 +149,7 @@ func tools(doc strictjson.Value) error {
 	return nil
 }
 
-// choices refuses more than one.
+// choices rejects more than one choice.
 func choices(doc strictjson.Value) error {
 	if v := doc.Get("n"); !v.Absent() {
 		if n, ok := v.Int(); !ok || n < 1 {
@@ -163,7 +161,7 @@ func choices(doc strictjson.Value) error {
 	return nil
 }
 
-// options reads everything but the messages.
+// options reads everything except the messages.
 func (r *Request) options(doc strictjson.Value, h http.Header) error {
 	var ok bool
 	if r.Model, ok = doc.Get("model").Text(); !ok || r.Model == "" {
@@ -198,8 +196,7 @@ func (r *Request) options(doc strictjson.Value, h http.Header) error {
 	return err
 }
 
-// effort reads how hard the model is to think. What this API calls minimal is the
-// lowest level there is.
+// effort reads the thinking effort. This API's "minimal" maps to the lowest level.
 func effort(v strictjson.Value) (string, error) {
 	if v.Absent() {
 		return "", nil
@@ -223,7 +220,7 @@ func boolean(v strictjson.Value, key string) (bool, error) {
 	return b, nil
 }
 
-// tokens reads the output limit. max_completion_tokens is the newer name and wins.
+// tokens reads the output limit. max_completion_tokens is the newer name and takes precedence.
 func tokens(doc strictjson.Value) (int, error) {
 	for _, key := range []string{"max_completion_tokens", "max_tokens"} {
 		v := doc.Get(key)
@@ -239,7 +236,7 @@ func tokens(doc strictjson.Value) (int, error) {
 	return 0, nil
 }
 
-// stops reads a string or a list of strings; empty ones are ignored.
+// stops reads a string or a list of strings; it ignores empty ones.
 func stops(v strictjson.Value) ([]string, error) {
 	items := v.Items()
 	switch v.Kind() {
@@ -267,8 +264,7 @@ func stops(v strictjson.Value) ([]string, error) {
 	return out, nil
 }
 
-// messages sorts the client's messages into system text, history and what is
-// said now.
+// messages splits the client's messages into system text, history and the current message.
 func (r *Request) messages(v strictjson.Value) error {
 	if v.Kind() != strictjson.Array || len(v.Items()) == 0 {
 		return refuse(footnote.InvalidRequest, "messages", "messages must be an array of at least one message.")
@@ -276,8 +272,8 @@ func (r *Request) messages(v strictjson.Value) error {
 	if n := len(v.Items()); n > maxMessages {
 		return refuse(footnote.InvalidRequest, "messages", "There are %d messages; at most %d are allowed.", n, maxMessages)
 	}
-	var system, now []string
-	last := "" // role of the last message that is not the system's
+	var system, current []string
+	last := "" // role of the last message that is not a system message
 	for i, m := range v.Items() {
 		where := fmt.Sprintf("messages[%d]", i)
 		role, text, err := message(m, where)
@@ -291,16 +287,16 @@ func (r *Request) messages(v strictjson.Value) error {
 			}
 			continue
 		case "user":
-			now = append(now, text)
+			current = append(current, text)
 		case "assistant":
-			r.said("user", now)
-			now = nil
-			r.said("assistant", []string{text})
+			r.addToHistory("user", current)
+			current = nil
+			r.addToHistory("assistant", []string{text})
 		}
 		last = role
 	}
 	r.System = strings.Join(system, "\n\n")
-	switch r.Text = strings.Join(now, "\n\n"); {
+	switch r.Text = strings.Join(current, "\n\n"); {
 	case last == "tool":
 		return refuse(footnote.UnsupportedParameter, "messages",
 			"The last message is a tool result, but this server runs its own tools and asked for none.")
@@ -312,15 +308,15 @@ func (r *Request) messages(v strictjson.Value) error {
 	return nil
 }
 
-// said adds a turn to the history, unless nothing was said in it.
-func (r *Request) said(role string, texts []string) {
+// addToHistory adds a message to the history unless it is empty.
+func (r *Request) addToHistory(role string, texts []string) {
 	if text := strings.Join(texts, "\n\n"); strings.TrimSpace(text) != "" {
 		r.History = append(r.History, Message{Role: role, Text: text})
 	}
 }
 
-// message reads the role and text of one message. Tool traffic in the history is
-// of another server: its calls and results have no text here.
+// message reads the role and text of one message. Tool calls and results in the history belong to another
+// server and have no text here.
 func message(m strictjson.Value, where string) (role, text string, err error) {
 	if m.Kind() != strictjson.Object {
 		return "", "", refuse(footnote.InvalidRequest, where, "A message must be an object, not %s.", m.Kind())
@@ -347,7 +343,7 @@ func message(m strictjson.Value, where string) (role, text string, err error) {
 	return role, text, err
 }
 
-// parts joins the text of a message's parts.
+// parts joins the texts of a message's parts.
 func parts(items []strictjson.Value, where string) (string, error) {
 	var texts []string
 	for i, p := range items {

@@ -43,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// checkFrames holds what every stream must keep, whatever it says.
+// checkFrames checks the rules that every stream must follow.
 func checkFrames(t *testing.T, stream []byte) {
 	t.Helper()
 	finished, failed, role, end := 0, false, 0, false
@@ -110,8 +110,7 @@ func TestFailOnce(t *testing.T) {
 	}
 }
 
-// TestDeltaAllocations guards the hot path: a piece of text is copied and nothing
-// else.
+// TestDeltaAllocations guards the hot path: a piece of text is only copied.
 func TestDeltaAllocations(t *testing.T) {
 	e, d := textDelta()
 	buf := e.Delta(make([]byte, 0, 64<<10), d)
