@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Type is what the values of a column are.
+// Type is the type of a column's values.
 type Type int
 
-// The Go type Each gives for a cell stands beside each; an empty cell is nil.
+// The comment on each type names the Go type that Each passes for a cell; an empty cell is nil.
 const (
 	Text      Type = iota // string
 	Integer               // int64
 	Huge                  // *big.Int, at most 38 digits
-	Decimal               // Unscaled: at most 18 digits, Column.Scale of them behind the point
+	Decimal               // Unscaled: at most 18 digits, Column.Scale of them after the point
 	Double                // float64
 	Boolean               // bool
 	Date                  // time.Time, midnight UTC
-	Timestamp             // time.Time, the written time as UTC
+	Timestamp             // time.Time, the local time as written, in UTC
 	Zoned                 // time.Time, an instant
 	Clock                 // time.Time, on 1970-01-01 UTC
 )
@@ -32,17 +32,17 @@ type Column struct {
 	Name    string
 	Type    Type
 	Scale   int    // of a Decimal
-	Comment string // what its values were stripped of, or why it stayed text
+	Comment string // what was stripped from its values, or why it stayed text
 
-	mode      uint8 // of its numbers
-	order     uint8 // of its dates
-	compact   bool  // its dates are 20231231
-	nullNA    bool  // NA in it is an empty cell
+	mode      uint8 // how its numbers are read
+	order     uint8 // how its dates are read
+	compact   bool  // its dates look like 20231231
+	nullNA    bool  // NA means an empty cell
 	ambiguous bool
 	cells     *cells
 }
 
-// What the values seen so far have in common.
+// family is what all values seen so far have in common.
 type family uint8
 
 const (
@@ -54,22 +54,22 @@ const (
 	texts
 )
 
-// cells is what is known of the values of a column.
+// cells collects facts about the values of a column.
 type cells struct {
 	family family
-	count  int64 // values that are not empty
+	count  int64 // number of non-empty values
 	first  string
-	odd    string // the value that did not go with the others, or their reason to be text
+	odd    string // the value that did not fit the others, or that made the column text
 
 	modes               uint8
 	digits, frac        [2]int
-	unclear             string // a number whose separator can be read in two ways
-	whole               int    // most digits of numbers without one
-	beyond              bool   // some integer is beyond int64
+	unclear             string // a number whose separator is ambiguous
+	whole               int    // most digits of any number without a separator
+	beyond              bool   // some integer exceeds int64
 	exponents, bare     bool
 	percents, unpercent int64
 	currency            string
-	compact             bool // every number could be a date, 20231231
+	compact             bool // every number could be a date like 20231231
 
 	yes, no, letters bool
 	words            bool
@@ -80,7 +80,7 @@ type cells struct {
 	zoned, unzoned   int64
 	clockless        bool // every time is midnight
 	sep              byte
-	codes            bool // every value could be a code of up to three capitals
+	codes            bool // every value could be a code of one to three capitals
 	naSeen, dashSeen int64
 }
 
@@ -88,14 +88,14 @@ func newCells() *cells {
 	return &cells{modes: point | comma, orders: dayFirst | monthFirst, compact: true, clockless: true, codes: true}
 }
 
-// empty says how a cell stands for nothing.
+// empty classifies cells that may mean "no value".
 type empty uint8
 
 const (
-	filled    empty = iota
-	always          // nothing, in every column
-	sometimes       // NA: nothing, unless the column holds codes
-	typed           // nothing among numbers, dates and truth values; text elsewhere
+	filled      empty = iota
+	always            // empty in every column
+	unlessCodes       // NA: empty, unless the column holds codes
+	amongTyped        // empty among numbers, dates and truth values; text elsewhere
 )
 
 // emptiness classifies a trimmed cell.
@@ -115,23 +115,23 @@ func emptiness(b []byte) empty {
 	case "null", "n/a", "#n/a", "-", "--", "---", "–", "—", `\n`, "(null)", "<null>", "nan", "#null!", "<na>", "n.a.":
 		return always
 	case "na":
-		return sometimes
+		return unlessCodes
 	case "none", "nil", ".", "?", "#ref!", "#div/0!", "#value!", "#name?", "#num!", "missing", "not available", "undefined", "k.a.", "k. a.", "0000-00-00":
-		return typed
+		return amongTyped
 	}
 	return filled
 }
 
-// add takes a cell into account.
+// add records a cell.
 func (c *cells) add(cell []byte) {
 	cell = trim(cell)
 	switch emptiness(cell) {
 	case always:
 		return
-	case sometimes:
+	case unlessCodes:
 		c.naSeen++
 		return
-	case typed:
+	case amongTyped:
 		c.dashSeen++
 		if c.family != texts {
 			return
@@ -254,7 +254,7 @@ func isCompactDate(b []byte) bool {
 	return w1 == 4 && w2 == 2 && w3 == 2 && year >= 1900 && year <= 2100 && isDay(year, month, day)
 }
 
-// truth reads a truth value; letter says that it is a single one.
+// truth parses a truth value. The result letter reports whether it is a single letter.
 func truth(b []byte) (v, letter, ok bool) {
 	if len(b) > 6 {
 		return false, false, false
@@ -322,14 +322,13 @@ func (c *cells) clock(cell []byte) bool {
 	return ok
 }
 
-// leaning is what the columns of a file, taken together, say of its ambiguous
-// ones.
+// leaning is how a file's unambiguous columns, taken together, suggest reading its ambiguous ones.
 type leaning struct {
 	mode, order         uint8
-	modeSure, orderSure bool // some column leaves no doubt, and none contradicts it
+	modeSure, orderSure bool // some column is unambiguous, and no other contradicts it
 }
 
-// lean collects the votes of the columns whose values leave no doubt.
+// lean collects the votes of the unambiguous columns.
 func lean(columns []*cells, delim byte) leaning {
 	var l leaning
 	var modes, orders [3]int
@@ -358,7 +357,7 @@ func lean(columns []*cells, delim byte) leaning {
 	return l
 }
 
-// decide gives the column its type.
+// decide sets the column's type.
 func (c *Column) decide(l leaning) {
 	k := c.cells
 	c.Type, c.Comment = Text, ""
@@ -372,7 +371,7 @@ func (c *Column) decide(l leaning) {
 		c.decideNumber(l)
 	case booleans:
 		if k.letters && (!k.yes || !k.no) {
-			return // only N: more likely a code
+			return // only N: probably a code
 		}
 		c.Type = Boolean
 	case clocks:
@@ -395,7 +394,7 @@ func (c *Column) decideNumber(l leaning) {
 	case k.percents > 0 && k.unpercent > 0:
 		c.Comment = "stays text: percentages beside plain numbers"
 		return
-	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only 12E5 and the like
+	case k.bare && frac == 0 && k.whole <= 4 && k.currency == "" && k.percents == 0: // only values like 12E5
 		c.Comment = "stays text: values like " + fmt.Sprintf("%q", k.first) + " may be codes"
 		return
 	case k.exponents:
@@ -428,13 +427,13 @@ func (c *Column) decideNumber(l leaning) {
 	c.Comment = strings.Join(about, "; ")
 }
 
-// reading says how an unclear number was read.
+// reading describes how an ambiguous number was read.
 func (k *cells) reading(mode uint8) string {
 	n, _ := parseNumber([]byte(k.unclear))
 	return fmt.Sprintf("%q was read as %s", k.unclear, n.text(nil, mode))
 }
 
-// dateName reports whether a column is called like one of dates.
+// dateName reports whether a column's name suggests dates.
 func dateName(name string) bool {
 	name = strings.ToLower(name)
 	for _, s := range [...]string{"date", "datum", "day", "fecha", "data", "_dt", "tag"} {
@@ -481,18 +480,18 @@ func (c *Column) orderText() string {
 	return "MM" + sep + "DD" + sep + "YYYY"
 }
 
-// value converts a cell. Without ok the cell was not there when the types were
-// decided.
+// value converts a cell. It returns false for ok when the cell does not fit the type, so it was not in the file
+// when the types were decided.
 func (c *Column) value(cell []byte) (v any, ok bool) {
 	cell = trim(cell)
 	switch e := emptiness(cell); {
-	case e == always, e == sometimes && c.nullNA, e == typed && c.Type != Text:
+	case e == always, e == unlessCodes && c.nullNA, e == amongTyped && c.Type != Text:
 		return nil, true
 	}
 	switch c.Type {
 	case Text:
 		if bytes.IndexByte(cell, 0) >= 0 {
-			cell = bytes.ReplaceAll(cell, []byte{0}, nil) // not every reader of the text can hold it
+			cell = bytes.ReplaceAll(cell, []byte{0}, nil) // not every consumer of text accepts NUL
 		}
 		return string(cell), true
 	case Boolean:

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// A date written with digits only can be in two orders; year first is always
-// understood.
+// A date in digits may have its day or its month first. Year first is always recognized.
 const (
 	dayFirst uint8 = 1 << iota
 	monthFirst
 )
 
-// moment is a cell that may be a date, with or without a time, taken apart.
+// moment is the parts of a cell that may be a date, with or without a time.
 type moment struct {
-	year, first, second int // first and second: month and day, or in an order not known yet
+	year, first, second int // first and second: month and day, or in an unknown order
 	ymd                 bool
-	numeric             bool // digits in an order to be told
+	numeric             bool // all digits; the order of day and month is open
 	sep                 byte
 	orders              uint8
 	hasTime             bool
@@ -25,7 +24,7 @@ type moment struct {
 	offset              int // seconds east of UTC
 }
 
-// parseMoment takes a trimmed cell apart.
+// parseMoment parses a trimmed cell.
 func parseMoment(b []byte) (m moment, ok bool) {
 	if len(b) < 6 || len(b) > 48 {
 		return m, false
@@ -54,7 +53,7 @@ func parseMoment(b []byte) (m moment, ok bool) {
 	return m, m.clock(rest)
 }
 
-// numericDate reads a date that begins with a digit.
+// numericDate parses a date that begins with a digit.
 func (m *moment) numericDate(b []byte) (rest []byte, ok bool) {
 	n, b, width := digits(b, 4)
 	if len(b) < 2 {
@@ -85,7 +84,7 @@ func (m *moment) numericDate(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// dayMonthName reads the rest of "3. January 2023" or "03-Jan-23".
+// dayMonthName parses the rest of "3. January 2023" or "03-Jan-23".
 func (m *moment) dayMonthName(day int, b []byte) (rest []byte, ok bool) {
 	month, b := monthName(b)
 	b = bytes.TrimLeft(b, ".,-/ ")
@@ -97,7 +96,7 @@ func (m *moment) dayMonthName(day int, b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// namedDate reads "Jan 3, 2023", also behind the name of a day.
+// namedDate parses "Jan 3, 2023", with or without a leading weekday.
 func (m *moment) namedDate(b []byte) (rest []byte, ok bool) {
 	month, after := monthName(b)
 	if month == 0 {
@@ -142,7 +141,7 @@ func fullYear(year, width int) int {
 	}
 }
 
-// digits reads up to most digits.
+// digits parses up to most digits.
 func digits(b []byte, most int) (n int, rest []byte, width int) {
 	for width < len(b) && width < most && plain(b[width]) {
 		n = n*10 + int(b[width]-'0')
@@ -151,7 +150,7 @@ func digits(b []byte, most int) (n int, rest []byte, width int) {
 	return n, b[width:], width
 }
 
-// valid finds the orders in which the date is one.
+// valid finds the orders in which the date is valid.
 func (m *moment) valid() bool {
 	if m.year < 1 || m.year > 9999 {
 		return false
@@ -175,7 +174,7 @@ func isDay(year, month, day int) bool {
 	return day <= 28 || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() == day
 }
 
-// clock reads the time of a day, with its zone.
+// clock parses a time of day with its zone.
 func (m *moment) clock(b []byte) bool {
 	var width int
 	if m.hour, b, width = digits(b, 2); width == 0 || len(b) < 3 || b[0] != ':' {
@@ -208,7 +207,7 @@ func fraction(b []byte) (ns int, rest []byte) {
 	return ns, b[i:]
 }
 
-// noon reads AM or PM.
+// noon parses AM or PM.
 func (m *moment) noon(b *[]byte) bool {
 	rest := trim(*b)
 	if len(rest) < 2 || (rest[1]|0x20) != 'm' {
@@ -260,7 +259,7 @@ func (m *moment) zone(b []byte) bool {
 	return true
 }
 
-// time is the moment in UTC, read in an order.
+// time returns the moment in UTC, with day and month read in the given order.
 func (m moment) time(order uint8) time.Time {
 	month, day := m.first, m.second
 	if m.numeric && order == dayFirst {
@@ -269,10 +268,10 @@ func (m moment) time(order uint8) time.Time {
 	return time.Date(m.year, time.Month(month), day, m.hour, m.min, m.sec-m.offset, m.ns, time.UTC)
 }
 
-// midnight reports whether the moment is a day's first.
+// midnight reports whether the time of day is zero.
 func (m moment) midnight() bool { return m.hour|m.min|m.sec|m.ns == 0 }
 
-// parseClock reads the time of a day that stands alone.
+// parseClock parses a cell that holds only a time of day.
 func parseClock(b []byte) (m moment, ok bool) {
 	if len(b) < 4 || len(b) > 20 || !plain(b[0]) || bytes.IndexByte(b[:min(3, len(b))], ':') < 0 {
 		return m, false
@@ -281,8 +280,8 @@ func parseClock(b []byte) (m moment, ok bool) {
 	return m, m.clock(b) && !m.zoned
 }
 
-// months holds the names of months in English, German, French, Spanish, Italian,
-// Dutch and Portuguese, as far as three letters tell them apart.
+// months holds the names of months in English, German, French, Spanish, Italian, Dutch and Portuguese, by their
+// first three letters where those are unambiguous.
 var months = map[string]int{
 	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 	"januar": 1, "jänner": 1, "februar": 2, "mär": 3, "märz": 3, "mrz": 3, "mai": 5, "juni": 6, "juli": 7, "okt": 10, "dez": 12, "oktober": 10, "dezember": 12,
@@ -294,8 +293,7 @@ var months = map[string]int{
 	"janeiro": 1, "fevereiro": 2, "fev": 2, "março": 3, "maio": 5, "junho": 6, "julho": 7, "setembro": 9, "outubro": 10, "out": 10, "novembro": 11, "dezembro": 12,
 }
 
-// monthName reads the name of a month from the front of b; month is 0 when there
-// is none.
+// monthName parses the name of a month at the start of b. The month is 0 when there is none.
 func monthName(b []byte) (month int, rest []byte) {
 	i := bytes.IndexAny(b, " .,-/0123456789")
 	if i < 3 || i > 12 {

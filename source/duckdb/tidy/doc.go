@@ -1,21 +1,17 @@
-// Package tidy reads the tables people really have: CSV exports with a title
-// above the header, decimal commas, dates in three orders, money signs, a totals
-// row at the end, a Latin-1 umlaut in line 40,000. It finds out how a file is
-// written by looking at all of it, and says in words what it decided.
+// Package tidy reads tables as people really have them: CSV exports with a title above the header, decimal commas,
+// dates in three orders, currency signs, a totals row at the end, a Latin-1 umlaut in line 40,000. It detects how a
+// file is written by reading all of it, and describes its decisions in notes.
 //
-// A file is read twice. Plan detects encoding, separator and header, and takes
-// every cell of every row into account before a column gets a type, so that the
-// second pass, Each, never meets a value that does not fit. A column whose values
-// do not agree stays text: nothing is guessed away.
+// Every file is read twice. Plan detects encoding, separator and header, and examines every cell of every row
+// before it decides a column's type, so that the second pass, Each, never meets a value that does not fit. A column
+// whose values disagree stays text: no value is dropped or altered to make it fit.
 //
-// No row disappears without a word. Rows that are not data (titles above the
-// header, repeated headers, a totals row whose numbers are the column sums,
-// remarks below the table) are counted and named in the notes; every other row
-// that is not blank is a row of the table.
+// No row is dropped silently. Rows that are not data (titles above the header, repeated headers, a totals row whose
+// numbers are the column sums, remarks below the table) are counted and named in the notes. Every other row that is
+// not blank is a row of the table.
 //
-// What is ambiguous is decided for the whole file where another column tells
-// (a column with 31.12.2023 decides for one with 01.02.2023), otherwise by these
-// defaults, which are noted: 1,234 is one thousand two hundred and thirty-four
-// and 1.234 a fraction, and 01/02/2023 is January 2nd, unless the file uses
-// semicolons or decimal commas, in which case it is the other way round.
+// Ambiguous values are read the same way in the whole file. Another column may decide (one with 31.12.2023 decides
+// for one with 01.02.2023). Otherwise, these defaults apply and are noted: 1,234 is one thousand two hundred and
+// thirty-four, 1.234 is a fraction, and 01/02/2023 is January 2nd; a file that uses semicolons or decimal commas
+// gets the opposite defaults.
 package tidy

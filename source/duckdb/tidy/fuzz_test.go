@@ -15,8 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// FuzzPlan checks that no file makes the reader panic, and that every record is
-// accounted for.
+// FuzzPlan checks that no file makes the reader panic, and that every record is accounted for.
 func FuzzPlan(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*.txtar")
 	for _, path := range paths {
@@ -41,8 +40,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// account reads a file and checks its counts against the rows it gives and the
-// records it has.
+// account reads a file and checks its counts against the rows returned and the records in the file.
 func account(t testing.TB, path string) *Table {
 	t.Helper()
 	table, err := Plan(t.Context(), path, Limits{})
@@ -77,8 +75,7 @@ func account(t testing.TB, path string) *Table {
 	return table
 }
 
-// TestRandomTables writes tables of random cells and checks that each row comes
-// back, whatever its cells are.
+// TestRandomTables writes tables of random cells and checks that every row comes back, whatever its cells contain.
 func TestRandomTables(t *testing.T) {
 	vocabulary := []string{
 		"", "x", "Total", "Sum", "1", "-5", "1,5", "1.5", "1.234,56", "1,234.56", "€5", "$7", "5%", "12:30", "2024-01-02", "03/04/2024", "31.12.2023", "yes", "no", "N",
@@ -101,7 +98,7 @@ func TestRandomTables(t *testing.T) {
 			for i := range row {
 				row[i] = vocabulary[rng.IntN(len(vocabulary))]
 			}
-			row[rng.IntN(width)] = "filled" // no blank lines, which are not records
+			row[rng.IntN(width)] = "filled" // blank lines are not records
 			w.Write(row)
 		}
 		w.Flush()
@@ -119,7 +116,7 @@ func TestRandomTables(t *testing.T) {
 	}
 }
 
-// TestLargeFields reads records that do not fit the buffer at once.
+// TestLargeFields reads records that exceed the buffer.
 func TestLargeFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
 	big := strings.Repeat("long text ", 60_000) // 600 KB
@@ -139,7 +136,7 @@ func TestLargeFields(t *testing.T) {
 	}
 }
 
-// TestLimits checks the bounds on a file.
+// TestLimits checks the limits on a file.
 func TestLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
 	if err := os.WriteFile(path, []byte("a,b,c\n1,2,3\n4,5,6\n7,8,9\n"), 0o600); err != nil {
@@ -155,7 +152,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestChangedFile checks that a file that changes between the passes is noticed.
+// TestChangedFile checks that the reader notices a file that changes between the two passes.
 func TestChangedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
 	write := func(s string) {
@@ -176,7 +173,7 @@ func TestChangedFile(t *testing.T) {
 	}
 }
 
-// TestSplitter compares with encoding/csv where that has an opinion.
+// TestSplitter compares the splitter with encoding/csv on input that encoding/csv accepts.
 func TestSplitter(t *testing.T) {
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 9))

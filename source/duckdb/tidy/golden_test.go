@@ -16,9 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// TestDirtyFiles reads every input of testdata/*.txtar and compares what became of
-// it with the file of the same name and .want. Words in front of an input's name
-// change its bytes: latin1, utf16, bom, crlf, cr.
+// TestDirtyFiles reads every input in testdata/*.txtar and compares the result with the file of the same name plus
+// .want. Words before an input's name change its bytes: latin1, utf16, bom, crlf, cr.
 func TestDirtyFiles(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -57,7 +56,7 @@ func TestDirtyFiles(t *testing.T) {
 	t.Logf("%d files", n)
 }
 
-// disguise gives the bytes of an input.
+// disguise returns the bytes of an input.
 func disguise(t *testing.T, f txtar.File) []byte {
 	data := bytes.ReplaceAll(f.Data, []byte("␀"), []byte("\x00"))
 	for _, word := range strings.Fields(f.Name) {
@@ -87,7 +86,7 @@ func disguise(t *testing.T, f txtar.File) []byte {
 
 var typeNames = [...]string{"text", "integer", "huge", "decimal", "double", "boolean", "date", "timestamp", "zoned", "time"}
 
-// describe reads a file and writes down notes, columns and rows.
+// describe reads a file and returns its notes, columns and rows as text.
 func describe(t *testing.T, data []byte) string {
 	path := filepath.Join(t.TempDir(), "in.csv")
 	if err := os.WriteFile(path, data, 0o600); err != nil {

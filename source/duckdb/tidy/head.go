@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-const headRows = 200 // records that decide on separator and header
+const headRows = 200 // number of records that decide the separator and the header
 
 // row is a copy of a record.
 type row struct {
 	cells  [][]byte
-	blanks int // blank lines before it
+	blanks int // number of blank lines before it
 }
 
 func copyRow(fields [][]byte, blanks int) row {
@@ -32,7 +32,7 @@ func copyRow(fields [][]byte, blanks int) row {
 	return r
 }
 
-// filled counts the cells that are not empty, and the width up to the last one.
+// filled returns the number of non-empty cells, and the width up to the last of them.
 func (r row) filled() (n, width int) {
 	for i, c := range r.cells {
 		if len(trim(c)) > 0 {
@@ -43,9 +43,9 @@ func (r row) filled() (n, width int) {
 	return n, width
 }
 
-// detectSeparator finds what stands between the fields in a sample of the file
-// that ends with a whole line: the candidate by which most lines have the same
-// number of fields, and whose fields do not hold the other candidates.
+// detectSeparator returns the field separator of a sample of the file that ends with a whole line. It picks the
+// candidate for which most lines have the same number of fields and whose fields do not contain the other
+// candidates.
 func detectSeparator(sample []byte, mac bool) byte {
 	var best byte
 	most := 0.0
@@ -94,16 +94,16 @@ func separatorScore(sample []byte, delim byte, mac bool) float64 {
 	return agree * agree * clean * (1 + 0.1*math.Log(float64(width)))
 }
 
-// header is what was found above the data.
+// header describes what was found above the data.
 type header struct {
-	titles []string // lines above the header, each clipped
-	skip   int      // records before the first one of data
-	names  []string // nil when there is no header
+	titles []string // the lines above the header, each shortened
+	skip   int      // number of records before the first one of data
+	names  []string // nil without a header
 	raw    row
 	width  int
 }
 
-// detectHeader looks at the first records.
+// detectHeader examines the first records.
 func detectHeader(rows []row) header {
 	var h header
 	h.width = usualWidth(rows)
@@ -113,9 +113,9 @@ func detectHeader(rows []row) header {
 	first := titles(rows, h.width)
 	if !looksLikeHeader(rows[first], rows[first+1:]) {
 		if first == 0 || !numericRow(rows[first]) {
-			return h // what would be titles is data
+			return h // the supposed titles are data
 		}
-		// Titles, and then data without a header.
+		// There are titles, but no header above the data.
 	} else {
 		h.raw = rows[first]
 		_, width := h.raw.filled()
@@ -142,7 +142,7 @@ func (r row) nonEmpty() (cells [][]byte) {
 	return cells
 }
 
-// usualWidth is the width that most records have; among equals the larger one.
+// usualWidth returns the width of most records; in a tie, the larger one.
 func usualWidth(rows []row) int {
 	count := make(map[int]int)
 	for _, r := range rows {
@@ -157,8 +157,7 @@ func usualWidth(rows []row) int {
 	return width
 }
 
-// titles counts the leading records that are remarks: text in one or two cells
-// above a table that is wider.
+// titles counts the leading records that are remarks: text in one or two cells above a wider table.
 func titles(rows []row, width int) int {
 	for i, r := range rows {
 		if i == 20 || i+1 == len(rows) {
@@ -187,10 +186,10 @@ func typedCell(c []byte) bool {
 		return true
 	}
 	_, letter, ok := truth(c)
-	return ok && !letter // n and y are names as well
+	return ok && !letter // n and y are names, too
 }
 
-// familyOf is the family a cell would give a column that it is alone in.
+// familyOf returns the family of a column that contains only this cell.
 func familyOf(c []byte) family {
 	k := newCells()
 	k.add(c)
@@ -214,7 +213,7 @@ func looksLikeHeader(r row, below []row) bool {
 	if len(below) == 0 {
 		return !numericRow(r)
 	}
-	// Which rows are data is decided once: a row has as many cells as columns.
+	// Filter once rather than per column: rows are as wide as the table, so that would take quadratic time.
 	data := slices.DeleteFunc(slices.Clone(below[:min(len(below), headRows-20)]), func(b row) bool {
 		return sameCells(b.cells, r.cells) || isTotalLabel(b)
 	})
@@ -254,7 +253,7 @@ func looksLikeHeader(r row, below []row) bool {
 	return text == 0 || repeats == 0 && short(r)
 }
 
-// yearAbove reports whether a number may head a column of other numbers: 2023.
+// yearAbove reports whether a number, such as 2023, may be the header of a column of other numbers.
 func yearAbove(name []byte, k *cells) bool {
 	n, rest, width := digits(name, 4)
 	if width != 4 || len(rest) > 0 || n < 1900 || n > 2100 || k.family != numbers {
@@ -273,7 +272,7 @@ func short(r row) bool {
 	return true
 }
 
-// columnNames makes the names unique without regard to case, and fills the gaps.
+// columnNames makes the names unique, ignoring case, and fills in missing ones.
 func columnNames(names []string, width int) []string {
 	out := make([]string, width)
 	taken := make(map[string]bool)
@@ -302,7 +301,7 @@ func columnNames(names []string, width int) []string {
 	return out
 }
 
-// cleanName makes a header one line of visible text.
+// cleanName turns a header into one line of visible text.
 func cleanName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

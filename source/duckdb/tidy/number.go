@@ -6,30 +6,30 @@ import (
 	"strconv"
 )
 
-// A number's separators can be read in two ways.
+// The separators of a number can be read in two ways.
 const (
 	point uint8 = 1 << iota // 1,234.56
 	comma                   // 1.234,56
 )
 
-// number is a cell that may be a number, taken apart but not yet read: what a
-// comma means is known only when the column is.
+// number is a cell that may be a number, split into parts but not yet converted: the meaning of a comma depends on
+// the whole column.
 type number struct {
 	core     []byte // digits and separators
 	neg      bool
 	percent  bool
-	currency string // as written, empty when there is none
+	currency string // as written; "" without one
 	exp      int
 	hasExp   bool
-	bareExp  bool // 12E5: it might be a code
+	bareExp  bool // like 12E5: it might be a code
 	modes    uint8
-	digits   [2]int // before the separator, per mode
-	frac     [2]int // behind it
+	digits   [2]int // before the decimal separator, per mode
+	frac     [2]int // after it
 }
 
 func modeIndex(mode uint8) int { return int(mode - 1) }
 
-// currencies are the signs and codes that may stand before or behind an amount.
+// currencies lists the signs and codes that may precede or follow an amount.
 var currencies = []string{
 	"US$", "CA$", "AU$", "A$", "C$", "R$", "€", "$", "£", "¥", "₹", "₽", "₺", "₩", "₪", "₫", "₴",
 	"EUR", "USD", "GBP", "CHF", "JPY", "CNY", "SEK", "NOK", "DKK", "ISK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY", "RUB", "UAH",
@@ -37,10 +37,10 @@ var currencies = []string{
 	"zł", "kr.", "kr", "Kč", "Ft", "lei", "TL", "Rs.", "Rs", "Fr.", "SFr.",
 }
 
-// plain reports whether c begins or ends a number without adornment.
+// plain reports whether c can begin and end a number that has no sign, currency or percent sign.
 func plain(c byte) bool { return c-'0' <= 9 }
 
-// parseNumber takes a trimmed cell apart.
+// parseNumber splits a trimmed cell into parts.
 func parseNumber(cell []byte) (n number, ok bool) {
 	if len(cell) == 0 || len(cell) > 64 {
 		return n, false
@@ -71,7 +71,7 @@ func (n *number) strip() bool {
 		b = trim(b[1 : len(b)-1])
 	}
 	signed := n.neg
-	for range 3 { // -€5, €-5, € 5-: at most a sign, a currency and a percent sign
+	for range 3 { // -€5, €-5, € 5-: at most one sign, currency and percent sign each
 		b = trim(b)
 		if rest, neg, ok := cutSign(b); ok {
 			if signed {
@@ -105,7 +105,7 @@ func cutSign(b []byte) (rest []byte, neg, ok bool) {
 	case len(b) < 2:
 	case b[0] == '-':
 		return b[1:], true, true
-	case b[0] == '+' && len(b) < 9: // longer ones are telephone numbers
+	case b[0] == '+' && len(b) < 9: // longer ones are phone numbers
 		return b[1:], false, true
 	case bytes.HasPrefix(b, []byte("\u2212")):
 		return b[len("\u2212"):], true, true
@@ -127,7 +127,7 @@ func cutCurrency(b []byte) (rest []byte, name string) {
 	return b, ""
 }
 
-// exponent cuts an exponent that begins at i.
+// exponent removes an exponent that begins at i.
 func (n *number) exponent(i int) bool {
 	exp := n.core[i+1:]
 	mantissa := n.core[:i]
@@ -140,9 +140,9 @@ func (n *number) exponent(i int) bool {
 	return true
 }
 
-// layout reads the digits of core with dec as the decimal separator. Groups of
-// thousands must be whole: 1,234 is one, 12,34 is none. A leading zero, as in
-// 007, makes it no number: postal codes and telephone numbers are text.
+// layout counts the digits of core, with dec as the decimal separator. Groups of thousands must be complete: 1,234
+// is valid, 12,34 is not. A number with a leading zero, such as 007, is not a number but text: a postal code or
+// phone number.
 func layout(core []byte, dec byte) (digits, frac int, ok bool) {
 	at := bytes.IndexByte(core, dec)
 	whole := core
@@ -165,10 +165,10 @@ func layout(core []byte, dec byte) (digits, frac int, ok bool) {
 	return digits, frac, true
 }
 
-// groups counts the digits of whole, which may stand in groups.
+// groups counts the digits of whole, which may be grouped.
 func groups(whole []byte, dec byte) (digits int, ok bool) {
 	run := 0    // digits since the last separator
-	var sep int // the separator, as a rune; 0 before the first
+	var sep int // the separator as a rune; 0 before the first
 	for i := 0; i < len(whole); {
 		c := whole[i]
 		if plain(c) {
@@ -182,7 +182,7 @@ func groups(whole []byte, dec byte) (digits int, ok bool) {
 		case size == 0 || c == dec || (sep != 0 && r != sep):
 			return 0, false
 		case sep == 0 && (run < 1 || run > 3), sep != 0 && run != 3 && (run != 2 || r != ','):
-			return 0, false // a group of two is Indian: 12,34,567
+			return 0, false // groups of two are Indian: 12,34,567
 		}
 		sep, run = r, 0
 		i += size
@@ -190,7 +190,7 @@ func groups(whole []byte, dec byte) (digits int, ok bool) {
 	return digits, sep == 0 || run == 3
 }
 
-// separator recognises what may stand between groups.
+// separator recognizes the separators between groups.
 func separator(b []byte) (r, size int) {
 	switch b[0] {
 	case '.', ',', '\'', ' ':
@@ -204,7 +204,7 @@ func separator(b []byte) (r, size int) {
 	return 0, 0
 }
 
-// mode is one in which the number can be read.
+// mode returns one mode in which the number can be read.
 func (n number) mode() uint8 {
 	if n.modes&point != 0 {
 		return point
@@ -212,7 +212,7 @@ func (n number) mode() uint8 {
 	return comma
 }
 
-// text writes the number as Go and DuckDB read it.
+// text writes the number in the form that Go and DuckDB read.
 func (n number) text(dst []byte, mode uint8) []byte {
 	dec := byte('.')
 	if mode == comma {
@@ -240,8 +240,8 @@ func (n number) float(mode uint8) (float64, error) {
 	return strconv.ParseFloat(string(n.text(buf[:0], mode)), 64)
 }
 
-// unscaled is the number as an integer count of 10^-scale. Without ok it has more
-// digits behind the separator, or does not fit.
+// unscaled returns the number as an integer count of 10^-scale. It returns false for ok when the number has more
+// decimals or does not fit.
 func (n number) unscaled(mode uint8, scale int) (v int64, ok bool) {
 	frac := n.frac[modeIndex(mode)]
 	if frac > scale || n.hasExp {

@@ -11,18 +11,17 @@ import (
 	"strings"
 )
 
-// A workbook is a zip archive: a small file may unpack to gigabytes, or to millions of
-// texts that no cell shows. What reading one costs is known before it is read, from one
-// pass that keeps nothing. The bounds grow with the file: people's workbooks unpack to
-// about ten times their size, and have two tags and attributes for each of its bytes.
+// A workbook is a zip archive: a small file may unpack to gigabytes, or to millions of texts that no cell shows.
+// One pass that keeps nothing estimates the cost of reading it in advance. The limits grow with the file: real
+// workbooks unpack to about ten times their size and have two tags and attributes per byte.
 const (
 	maxParts     = 10_000
 	maxSheets    = 500
 	unpackBase   = 32 << 20 // bytes
-	unpackFactor = 100      // bytes for each byte of the file
+	unpackFactor = 100      // bytes per byte of the file
 	tagBase      = 4 << 20  // tags and attributes
-	tagFactor    = 16       // for each byte of the file
-	maxStyles    = 16 << 20 // bytes of the part with the formats
+	tagFactor    = 16       // per byte of the file
+	maxStyles    = 16 << 20 // bytes of the part that holds the formats
 	maxFormat    = 1000     // characters of one format; Excel allows 255
 )
 
@@ -31,16 +30,16 @@ var (
 	errNotZip  = errorf("The file is not a readable Excel workbook (.xlsx).")
 )
 
-// unpacked is how many bytes may come of a file of a size.
+// unpacked returns how many bytes a file of the given size may unpack to.
 func unpacked(size int64, limits Limits) int64 {
 	return min(unpackBase+unpackFactor*size, 2*limits.Bytes)
 }
 
-// inspect checks what reading a workbook would cost.
+// inspect returns an error if a workbook would cost too much to read.
 func inspect(ctx context.Context, file string, size int64, limits Limits) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {
-		return nil // perhaps it has a password: the reader says
+		return nil // it may have a password; the reader reports that
 	}
 	defer z.Close()
 	if len(z.File) > maxParts {
@@ -54,7 +53,7 @@ func inspect(ctx context.Context, file string, size int64, limits Limits) error 
 			return errorf("The workbook has two parts named %.80q.", name)
 		}
 		seen[name] = f
-		// A part that unpacks to more than it says is an error where it is read.
+		// The reader fails on a part that unpacks to more than it declares.
 		if total += f.UncompressedSize64; f.UncompressedSize64 > uint64(unpacked(size, limits)) || total > uint64(unpacked(size, limits)) {
 			return errUnpacks
 		}
@@ -78,7 +77,7 @@ func inspect(ctx context.Context, file string, size int64, limits Limits) error 
 	return checkSheets(seen)
 }
 
-// countTags counts the beginnings of tags and attributes in a part.
+// countTags counts the start tags and attributes in a part.
 func countTags(ctx context.Context, f *zip.File) (n int64, err error) {
 	r, err := f.Open()
 	if err != nil {
@@ -101,8 +100,8 @@ func countTags(ctx context.Context, f *zip.File) (n int64, err error) {
 	}
 }
 
-// checkFormats refuses formats that no spreadsheet program writes: a format is read
-// again for each cell that has it.
+// checkFormats refuses formats that no spreadsheet program writes: each is parsed again for every cell that uses
+// it.
 func checkFormats(f *zip.File) error {
 	if f == nil {
 		return nil
@@ -120,7 +119,7 @@ func checkFormats(f *zip.File) error {
 	for {
 		token, err := d.RawToken()
 		if err != nil {
-			return nil // of what cannot be read, the reader says so
+			return nil // the reader reports what it cannot read
 		}
 		start, ok := token.(xml.StartElement)
 		if !ok || start.Name.Local != "numFmt" {
@@ -134,7 +133,7 @@ func checkFormats(f *zip.File) error {
 	}
 }
 
-// relations are the parts that a part refers to, by their ids.
+// relations lists the parts that a part refers to, by ID.
 type relations struct {
 	List []struct {
 		ID     string `xml:"Id,attr"`
@@ -143,12 +142,11 @@ type relations struct {
 	} `xml:"Relationship"`
 }
 
-// checkSheets refuses workbooks that show one part as several sheets: it would be read
-// once for each.
+// checkSheets refuses workbooks that show one part as several sheets: it would be read once for each of them.
 func checkSheets(parts map[string]*zip.File) error {
 	var root, of relations
 	if !decodePart(parts["_rels/.rels"], &root) {
-		return nil // the reader finds no sheets
+		return nil // the reader reports that there are no sheets
 	}
 	for _, r := range root.List {
 		if !strings.HasSuffix(r.Type, "/officeDocument") {
@@ -184,7 +182,7 @@ func checkSheets(parts map[string]*zip.File) error {
 	return nil
 }
 
-// decodePart reads a small part of a workbook, if it is there and can be read.
+// decodePart decodes a small part of a workbook and reports whether it could.
 func decodePart(f *zip.File, into any) bool {
 	const most = 16 << 20
 	if f == nil || f.UncompressedSize64 > most {
@@ -198,7 +196,7 @@ func decodePart(f *zip.File, into any) bool {
 	return xml.NewDecoder(r).Decode(into) == nil
 }
 
-// bounded is a file that takes so many bytes and no more.
+// bounded is a file that accepts a limited number of bytes.
 type bounded struct {
 	w    io.Writer
 	left int64

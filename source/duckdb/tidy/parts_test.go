@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// book is a workbook that no spreadsheet program writes.
+// book describes a workbook that no spreadsheet program would write.
 type book struct {
 	strings, styles, rows string
-	repeat                int // how often rows stand in the sheet; 0 is once
-	sheets                int // that show the one sheet there is; 0 is one
+	repeat                int // how often the sheet contains rows; 0 means once
+	sheets                int // number of entries for the single sheet; 0 means one
 	twice                 bool
 }
 
@@ -67,8 +67,8 @@ func (b book) write(t *testing.T) (path string) {
 	return path
 }
 
-// TestBombs holds that small workbooks which would take much time or memory to read
-// are refused with words, and that a plain one of the same making is read.
+// TestBombs checks that small workbooks that would take much time or memory to read are refused with an
+// explanation, and that a plain one built the same way is read.
 func TestBombs(t *testing.T) {
 	const row = `<row><c t="s"><v>0</v></c><c><v>1</v></c></row>`
 	for name, test := range map[string]struct {
@@ -97,7 +97,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestTooManyFields holds that a line of separators does not take memory for each.
+// TestTooManyFields checks that a line of separators does not use memory for every one of them.
 func TestTooManyFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
 	if err := os.WriteFile(path, []byte("a,b\n1,2\n"+strings.Repeat(",", 4<<20)+"\n"), 0o600); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cellText writes a value as the clean files do.
+// cellText formats a value in the same way as the clean files.
 func cellText(c Column, v any) string {
 	switch v := v.(type) {
 	case nil:

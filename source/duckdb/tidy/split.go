@@ -9,10 +9,9 @@ import (
 const (
 	maxRecord = 16 << 20
 	maxFields = 100_000
-	maxQuoted = 256 << 10 // a quote that closes only further away is not a quote
-	// A quote that does not close is looked for in vain, and every field may begin
-	// one. When such searches have read wasteBase bytes and eight times the file,
-	// the next ones read less far.
+	maxQuoted = 256 << 10 // a quote not closed within this distance is text
+	// Searching for the end of an unclosed quote is wasted work, and every field may begin one. Once such searches
+	// have read wasteBase bytes plus eight times what was read of the file, later ones read only fewQuoted bytes.
 	wasteBase = 32 << 20
 	fewQuoted = 256
 )
@@ -21,34 +20,33 @@ var errFields = errorf("A row has more than %d cells. Is the separator right?", 
 
 var errRecord = errorf("A row is longer than 16 MB. Is the separator right, and is every quote closed?")
 
-// splitter cuts separated text into records. It is lenient where encoding/csv is
-// not: quotes inside a field are text, a quote that never closes is text, and
-// records may have any number of fields.
+// splitter splits separated text into records. It is more lenient than encoding/csv: quotes inside a field are
+// text, an unclosed quote is text, and records may have any number of fields.
 type splitter struct {
 	r     io.Reader
-	delim byte // 0 when every line is one field
-	mac   bool // lines end in a lone CR
+	delim byte // 0: every line is one field
+	mac   bool // lines end with a lone CR
 
 	buf        []byte
-	start, end int // the unread part of buf
+	start, end int // bounds of the unread part of buf
 	eof        bool
 
-	fields  [][]byte // of the last record; valid until the next
-	scratch []byte   // quoted fields without their doubled quotes
-	blanks  int      // blank lines before the last record
+	fields  [][]byte // of the last record; valid until the next one
+	scratch []byte   // quoted fields, with their quotes undoubled
+	blanks  int      // number of blank lines before the last record
 
 	wide bool // the record has more than maxFields
 
-	read            int64 // bytes of earlier records
-	wasted, pending int64 // bytes read for quotes that did not close: in earlier records, in this one
+	read            int64 // number of bytes in earlier records
+	wasted, pending int64 // bytes searched for the ends of unclosed quotes: in earlier records, in this one
 }
 
 func newSplitter(r io.Reader, delim byte, mac bool) *splitter {
 	return &splitter{r: r, delim: delim, mac: mac, buf: make([]byte, sampleSize)}
 }
 
-// next returns the fields of the next record that is not blank. They are valid
-// until the next call. At the end it returns io.EOF.
+// next returns the fields of the next record that is not blank. They are valid until the next call. At the end it
+// returns io.EOF.
 func (s *splitter) next() ([][]byte, error) {
 	s.blanks = 0
 	for {
@@ -84,7 +82,7 @@ func blank(fields [][]byte) bool {
 	return true
 }
 
-// fill reads more behind what is unread.
+// fill reads more input after the unread part.
 func (s *splitter) fill() error {
 	if s.start > 0 {
 		s.end = copy(s.buf, s.buf[s.start:s.end])
@@ -105,8 +103,8 @@ func (s *splitter) fill() error {
 	return err
 }
 
-// parse reads one record from the front of b and says how long it is. Without
-// success it needs more than b. Zero bytes and success is the end.
+// parse parses one record at the start of b and returns its length. It returns false for ok when it needs more than
+// b, and 0 and true at the end.
 func (s *splitter) parse(b []byte) (n int, ok bool) {
 	s.fields = s.fields[:0]
 	s.scratch = s.scratch[:0]
@@ -149,7 +147,7 @@ func (s *splitter) parse(b []byte) (n int, ok bool) {
 	}
 }
 
-// scan finds the end of the unquoted field that begins at i.
+// scan returns the end of the unquoted field that begins at i.
 func (s *splitter) scan(b []byte, i int) int {
 	delim := s.delim
 	for ; i < len(b); i++ {
@@ -165,8 +163,8 @@ func (s *splitter) scan(b []byte, i int) int {
 	return i
 }
 
-// quoted reads the quoted field that begins at i and returns where it ends; j is
-// negative when there is none. Without success more text is needed.
+// quoted parses the quoted field that begins at i and returns its end j, which is negative when there is no such
+// field. It returns false for ok when it needs more text.
 func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 	for i < len(b) && b[i] == ' ' {
 		i++
@@ -185,7 +183,7 @@ func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 				return nil, 0, false
 			}
 			s.pending += int64(min(reach, len(b)-i))
-			return nil, -1, true // it never closes
+			return nil, -1, true // it is never closed
 		}
 		j += k
 		if j+1 < len(b) && b[j+1] == '"' {
@@ -203,7 +201,7 @@ func (s *splitter) quoted(b []byte, i int) (field []byte, j int, ok bool) {
 		if end == len(b) || b[end] == '\n' || b[end] == '\r' || (s.delim != 0 && b[end] == s.delim) {
 			return s.unquote(b[i+1:j], doubled), end, true
 		}
-		j++ // a quote inside
+		j++ // a doubled quote
 	}
 }
 
@@ -211,8 +209,7 @@ func (s *splitter) unquote(b []byte, doubled bool) []byte {
 	if !doubled {
 		return b
 	}
-	// The scratch space may move while it grows: fields cut from the old one stay
-	// as they are.
+	// The scratch space may move when it grows; fields that point into the old one stay valid.
 	from := len(s.scratch)
 	for len(b) > 0 {
 		k := bytes.Index(b, []byte(`""`))
@@ -226,7 +223,7 @@ func (s *splitter) unquote(b []byte, doubled bool) []byte {
 	return s.scratch[from:len(s.scratch):len(s.scratch)]
 }
 
-// trim cuts white space, also the kinds spreadsheets like, from both ends.
+// trim removes white space from both ends, including the kinds that spreadsheets use.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] <= ' ') {
 		b = b[1:]

@@ -12,7 +12,7 @@ import (
 
 // Limits bound what Plan accepts. Zero fields take the defaults.
 type Limits struct {
-	Bytes   int64 // of the file; default 2 GB
+	Bytes   int64 // file size; default 2 GB
 	Rows    int64 // default 50 million
 	Columns int   // default 4,096
 }
@@ -30,35 +30,34 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Counts account for every record of a file that is not blank: Records is the
-// sum of the others.
+// Counts accounts for every non-blank record of a file. Records is the sum of the other counts.
 type Counts struct {
 	Records int64
 	Loaded  int64 // rows of the table
 	Titles  int64 // lines above the header
-	Headers int64 // the header, and repetitions of it
+	Headers int64 // the header and repetitions of it
 	Totals  int64 // totals rows whose numbers are the column sums
 	Remarks int64 // remarks below the table
 }
 
-// Table is a file whose contents are understood. It may be read many times.
+// Table is an analyzed file. It can be read many times.
 type Table struct {
 	Columns []Column
-	Notes   []string // what was decided, for people and models
+	Notes   []string // the decisions, for people and models
 	Counts  Counts
 
 	path   string
 	format format
 	head   header
-	omit   map[int64]reason // records that are not rows, by number
+	omit   map[int64]reason // numbers of the records that are not rows
 }
 
-// format is how the text of a file is written.
+// format describes how the text of a file is written.
 type format struct {
 	encoding string
 	delim    byte
 	mac      bool
-	declared bool // a first line "sep=;" said so
+	declared bool // a first line such as "sep=;" names the separator
 }
 
 type reason uint8
@@ -69,11 +68,11 @@ const (
 	isRepeat
 )
 
-// Comment is the notes in one line.
+// Comment returns the notes as one line.
 func (t *Table) Comment() string { return strings.Join(t.Notes, "; ") }
 
-// Plan reads a text file whole and decides what its columns are. An *Error says
-// why it is no table.
+// Plan reads a whole text file and decides the types of its columns. If the file is not a table, it returns an
+// *Error with the reason.
 func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 	t := &Table{path: path, omit: make(map[int64]reason)}
 	limits = limits.withDefaults()
@@ -104,7 +103,7 @@ func Plan(ctx context.Context, path string, limits Limits) (*Table, error) {
 	return t, t.finish(s, limits)
 }
 
-// detectFormat finds the separator and returns the first records.
+// detectFormat sets the separator and returns the first records.
 func (t *Table) detectFormat() ([]row, error) {
 	r, err := openText(t.path, t.format.encoding)
 	if err != nil {
@@ -145,7 +144,7 @@ func (t *Table) detectFormat() ([]row, error) {
 	return rows, nil
 }
 
-// declaredSeparator reads the line "sep=;" that Excel writes.
+// declaredSeparator parses a line such as "sep=;", which Excel writes.
 func declaredSeparator(b []byte) (rest []byte, delim byte, ok bool) {
 	line, rest, _ := bytes.Cut(b, []byte("\n"))
 	line = bytes.Trim(bytes.TrimSpace(line), `"`)
@@ -155,8 +154,8 @@ func declaredSeparator(b []byte) (rest []byte, delim byte, ok bool) {
 	return rest, line[4], true
 }
 
-// records calls each for every record of the file with its number, from zero.
-// The fields are valid during the call.
+// records calls each for every record of the file with its number, counting from zero. The fields are valid only
+// during the call.
 func (t *Table) records(ctx context.Context, each func(number int64, fields [][]byte, blanks int) error) error {
 	r, err := openText(t.path, t.format.encoding)
 	if err != nil {
@@ -186,17 +185,17 @@ func (t *Table) records(ctx context.Context, each func(number int64, fields [][]
 	}
 }
 
-// survey is what the first pass learns.
+// survey collects the results of the first pass.
 type survey struct {
 	columns     []*cells
 	records     int64
-	long, short int64 // rows with more or fewer cells than the header
-	data        bool  // a row was seen that is no subtotal
+	long, short int64 // number of rows with more or fewer cells than the header
+	data        bool  // there was a row that is not a subtotal
 	tail        tail
 }
 
-// survey takes every cell into account, except those of the last rows: whether
-// they are data is decided when the end is known.
+// survey examines every cell except those of the last rows: only at the end of the file is it clear whether they
+// are data.
 func (t *Table) survey(ctx context.Context, limits Limits) (*survey, error) {
 	s := &survey{}
 	for range t.head.width {
@@ -243,7 +242,7 @@ func sameCells(a, b [][]byte) bool {
 	return true
 }
 
-// observe takes a row of data into account.
+// observe records a row of data.
 func (s *survey) observe(cells [][]byte, width int, limits Limits) error {
 	last := extent(cells)
 	if last > width {
@@ -264,7 +263,7 @@ func (s *survey) observe(cells [][]byte, width int, limits Limits) error {
 	return nil
 }
 
-// extent is the width up to the last cell that is not empty.
+// extent returns the width up to the last non-empty cell.
 func extent(cells [][]byte) int {
 	width := len(cells)
 	for width > 0 && len(trim(cells[width-1])) == 0 {
@@ -273,14 +272,14 @@ func extent(cells [][]byte) int {
 	return width
 }
 
-// finish gives the columns their types, and writes the notes.
+// finish sets the types of the columns and writes the notes.
 func (t *Table) finish(s *survey, limits Limits) error {
 	width := len(s.columns)
 	if width > limits.Columns {
 		return errorf("The file has more than %d columns.", limits.Columns)
 	}
 	for width > 1 && s.columns[width-1].count == 0 && s.columns[width-1].naSeen == 0 && s.columns[width-1].dashSeen == 0 && !t.named(width-1) {
-		width-- // only separators at the ends of lines
+		width-- // there are only separators at the ends of lines
 	}
 	l := lean(s.columns, t.format.delim)
 	for i, name := range columnNames(t.head.names, width) {
@@ -318,8 +317,8 @@ func (t *Table) count(s *survey) {
 
 var errChanged = errorf("The file changed while it was being read. Try again.")
 
-// Each reads the file again and calls add for every row, in order, with one
-// value per column; see Type. The slice is reused after the call.
+// Each reads the file again and calls add for every row, in order, with one value per column; see Type. The slice
+// is reused after the call.
 func (t *Table) Each(ctx context.Context, add func(values []any) error) error {
 	values := make([]any, len(t.Columns))
 	var loaded, seen int64
@@ -347,7 +346,7 @@ func (t *Table) Each(ctx context.Context, add func(values []any) error) error {
 	return err
 }
 
-// note writes down what was decided.
+// note writes the notes about the decisions.
 func (t *Table) note(s *survey) {
 	say := func(format string, args ...any) { t.Notes = append(t.Notes, fmt.Sprintf(format, args...)) }
 	how := "read as text with one column"
@@ -390,8 +389,7 @@ func (t *Table) note(s *survey) {
 	t.noteColumns(say)
 }
 
-// noteNames says which columns have another name than their header, because a
-// column before them has it.
+// noteNames lists the columns that were renamed because an earlier column has the same name.
 func (t *Table) noteNames(say func(string, ...any)) {
 	for i, c := range t.Columns {
 		if !t.named(i) {
@@ -403,7 +401,7 @@ func (t *Table) noteNames(say func(string, ...any)) {
 	}
 }
 
-// noteColumns says what holds for many columns: separators and dates.
+// noteColumns describes decisions that apply to many columns: separators and dates.
 func (t *Table) noteColumns(say func(string, ...any)) {
 	dates := make(map[string][]string)
 	var order []string

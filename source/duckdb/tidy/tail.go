@@ -16,7 +16,7 @@ const tailRows = 6
 type tail struct {
 	rows   []held
 	remark string // the first remark left out
-	total  string // what is unusual about the totals row, or why what looks like one was kept
+	total  string // what is unusual about the totals row, or why a row that looks like one was kept
 }
 
 type held struct {
@@ -25,11 +25,10 @@ type held struct {
 	buf    []byte
 }
 
-// push holds a row back. Once the tail is full it gives the oldest row up, which
-// is valid until the next push.
+// push holds a row back. Once the tail is full, push returns the oldest row, which is valid until the next push.
 func (t *tail) push(number int64, fields [][]byte, blanks int) (old row, ok bool) {
 	var slot held
-	if len(t.rows) > tailRows { // the slot given up last time is free again
+	if len(t.rows) > tailRows { // reuse the slot of the row that was returned last
 		slot = t.rows[0]
 		copy(t.rows, t.rows[1:])
 		t.rows = t.rows[:len(t.rows)-1]
@@ -42,7 +41,7 @@ func (t *tail) push(number int64, fields [][]byte, blanks int) (old row, ok bool
 	return row{}, false
 }
 
-// last returns the rows held back.
+// last returns the rows still held back.
 func (t *tail) last() []held {
 	if len(t.rows) > tailRows {
 		return t.rows[1:]
@@ -68,8 +67,8 @@ var totalLabel = regexp.MustCompile(`(?i)^(grand |sub|overall )?(total|totals|su
 
 var subtotalLabel = regexp.MustCompile(`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
 
-// isSubtotal reports whether a row anywhere in a file calls itself the subtotal of those
-// above it: its first text does, and a number follows.
+// isSubtotal reports whether a row is labelled as a subtotal, wherever in a file it is: its first text is such a
+// label, and a number follows.
 func isSubtotal(cells [][]byte) bool {
 	labelled := false
 	for _, cell := range cells {
@@ -91,20 +90,20 @@ func isSubtotal(cells [][]byte) bool {
 	return false
 }
 
-// subtotalWord is a quick look: most rows have no word for a sum.
+// subtotalWord is a fast check: most rows contain no word for a sum.
 func subtotalWord(cell []byte) bool {
 	low := bytes.ToLower(cell)
 	return bytes.Contains(low, []byte("total")) || bytes.Contains(low, []byte("summe")) || bytes.Contains(low, []byte("totaal"))
 }
 
-// isTotalLabel reports whether the first text of a row calls it a total.
+// isTotalLabel reports whether the first text of a row is the label of a total.
 func isTotalLabel(r row) bool {
 	cells := r.nonEmpty()
 	return len(cells) >= 2 && totalLabel.Match(cells[0])
 }
 
-// isBare reports whether a row has nothing but numbers, and none in its first cell:
-// some programs write totals without a word.
+// isBare reports whether a row contains only numbers and its first cell is empty: some programs write totals
+// without a label.
 func isBare(r row) bool {
 	cells := r.nonEmpty()
 	if len(r.cells) < 2 || len(trim(r.cells[0])) > 0 || len(cells) == 0 {
@@ -118,8 +117,8 @@ func isBare(r row) bool {
 	return true
 }
 
-// isRemarkRow reports whether a row at the end is a remark: a single text in the
-// first cell, with a blank line before it or one of the words remarks begin with.
+// isRemarkRow reports whether a row at the end is a remark: a single text in the first cell, preceded by a blank
+// line or beginning with a word typical of remarks.
 func isRemarkRow(r row, width int, afterTotal bool) bool {
 	n, last := r.filled()
 	if n != 1 || last != 1 || width < 2 || typedCell(r.nonEmpty()[0]) {
@@ -130,14 +129,13 @@ func isRemarkRow(r row, width int, afterTotal bool) bool {
 
 var remarkWord = regexp.MustCompile(`(?i)^(source|quelle|note|notes|remark|hinweis|anmerkung|generated|erstellt|exported|created|printed|report|page \d|\*|©|end of (report|file)|\d+ rows)\b?.*[ :]`)
 
-// settle decides what the rows held back are, and takes those that are data into
-// account.
+// settle classifies the rows held back and records those that are data.
 func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 	rows := s.tail.last()
 	if t.head.names == nil && len(rows) == int(s.records) && len(rows) < 2 {
 		return observeAll(s, rows, t.head.width, limits)
 	}
-	total := -1 // the last row that calls itself a total or looks like one, if all below are remarks
+	total := -1 // the last row that is labelled as a total or looks like one, if only remarks follow it
 	for i := len(rows) - 1; i > 0; i-- {
 		if isTotalLabel(rows[i].row) || isBare(rows[i].row) {
 			total = i
@@ -194,26 +192,25 @@ func observeAll(s *survey, rows []held, width int, limits Limits) error {
 	return nil
 }
 
-// compared is what a row that is called a total has in common with one.
+// compared is the result of comparing a supposed totals row with the column sums.
 type compared struct {
-	same      int  // its numbers that are sums of their columns
-	different int  // those that are neither sums nor means
-	apart     bool // its label stands in a column of numbers or dates
-	bare      bool // it has no label
+	same       int  // how many of its numbers are the sums of their columns
+	different  int  // how many are neither sums nor means
+	labelApart bool // its label is in a column of numbers or dates
+	bare       bool // it has no label
 }
 
-// isTotal reports whether the row is a total. One sum is enough where a label says
-// so: the others may be rounded, or leave out what the file marks as missing.
+// isTotal reports whether the row is a total. With a label, one matching sum is enough: others may be rounded, or
+// leave out values that the file marks as missing.
 func (c compared) isTotal() bool {
 	if c.bare {
 		return c.same > 0 && c.different == 0
 	}
-	return c.same > 0 || c.apart
+	return c.same > 0 || c.labelApart
 }
 
-// compareTotal compares the numbers of a row with the sums of the columns above it,
-// or with their means where a sum would say nothing. It reads the file again: the
-// sums depend on types that the last rows may decide.
+// compareTotal compares the numbers of a row with the sums of the columns above it, or with their means where a sum
+// is meaningless. It reads the file again, because the sums depend on types that the last rows may change.
 func (t *Table) compareTotal(ctx context.Context, s *survey, above []held, total row, limits Limits) (compared, error) {
 	trial := &survey{}
 	for _, c := range s.columns {
@@ -245,12 +242,12 @@ func (t *Table) compareTotal(ctx context.Context, s *survey, above []held, total
 	}
 	found := agree(columns, sums, total)
 	if found.bare && columns[0].cells.count < 3 {
-		found.same = 0 // the first column is often empty, or there are too few rows for a sum to tell
+		found.same = 0 // the first column is often empty, or there are too few rows for a matching sum to mean anything
 	}
 	return found, nil
 }
 
-// columnSum adds up a column: exactly where its numbers are exact.
+// columnSum adds up a column. It is exact when the column's numbers are.
 type columnSum struct {
 	exact big.Int
 	float float64
@@ -277,7 +274,7 @@ func (s *columnSum) add(c *Column, cell []byte) {
 	}
 }
 
-// value is the sum as a number.
+// value returns the sum as a number.
 func (s *columnSum) value(c *Column) float64 {
 	if c.Type == Double {
 		return s.float
@@ -286,8 +283,8 @@ func (s *columnSum) value(c *Column) float64 {
 	return f / math.Pow10(c.Scale)
 }
 
-// agree compares a row that is called a total with the sums, cell by cell. What is
-// no number says nothing, save the label itself.
+// agree compares a row labelled as a total with the sums, cell by cell. It ignores cells that are not numbers,
+// except the label.
 func agree(columns []Column, sums []columnSum, total row) compared {
 	found := compared{bare: isBare(total)}
 	labelled := found.bare
@@ -297,9 +294,9 @@ func agree(columns []Column, sums []columnSum, total row) compared {
 			continue
 		}
 		c := &columns[i]
-		if !labelled { // the label itself
+		if !labelled { // this is the label
 			labelled = true
-			found.apart = c.Type != Text && c.Type != Boolean && c.cells.count > 1
+			found.labelApart = c.Type != Text && c.Type != Boolean && c.cells.count > 1
 			continue
 		}
 		n, ok := parseNumber(cell)
@@ -309,7 +306,7 @@ func agree(columns []Column, sums []columnSum, total row) compared {
 		switch {
 		case !c.adds() || sums[i].n == 0 || n.modes&c.mode == 0:
 			found.different++
-		case sums[i].is(n, c):
+		case sums[i].isSum(n, c):
 			found.same++
 		case !sums[i].isMean(n, c):
 			found.different++
@@ -318,19 +315,19 @@ func agree(columns []Column, sums []columnSum, total row) compared {
 	return found
 }
 
-// adds reports whether the column is one of numbers.
+// adds reports whether the column contains numbers.
 func (c *Column) adds() bool {
 	return c.Type == Integer || c.Type == Huge || c.Type == Decimal || c.Type == Double
 }
 
-// is reports whether a number is the sum, as exactly as it is written.
-func (s *columnSum) is(n number, c *Column) bool {
+// isSum reports whether a number equals the sum to the precision in which it is written.
+func (s *columnSum) isSum(n number, c *Column) bool {
 	v, err := n.float(c.mode)
 	if err != nil {
 		return false
 	}
 	decimals := n.frac[modeIndex(c.mode)]
-	slack := 1e-9 * math.Abs(v) // what floating point loses
+	slack := 1e-9 * math.Abs(v) // for rounding errors of floating point
 	if c.Type == Double || decimals < c.Scale {
 		slack += halfUnit(decimals)
 	}
@@ -342,5 +339,5 @@ func (s *columnSum) isMean(n number, c *Column) bool {
 	return err == nil && math.Abs(s.value(c)/float64(s.n)-v) <= halfUnit(n.frac[modeIndex(c.mode)])
 }
 
-// halfUnit is half a unit of the last digit written, and a little more.
+// halfUnit returns half a unit of the last decimal written, plus a small margin.
 func halfUnit(decimals int) float64 { return 0.5000001 * math.Pow10(-decimals) }

@@ -15,15 +15,14 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Error says why a file cannot be read as a table. Its text is for users and
-// does not hold a path.
+// Error is the reason why a file cannot be read as a table. Its text is meant for users and contains no path.
 type Error struct{ Reason string }
 
 func (e *Error) Error() string { return e.Reason }
 
 func errorf(format string, args ...any) error { return &Error{Reason: fmt.Sprintf(format, args...)} }
 
-// The names of encodings as notes give them.
+// The names of encodings in notes.
 const (
 	utf8Name   = "UTF-8"
 	repaired   = "UTF-8 with invalid bytes replaced"
@@ -48,7 +47,7 @@ func openText(path, enc string) (io.ReadCloser, error) {
 	case utf16BE:
 		decoder = unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
 	case repaired:
-		decoder = unicode.UTF8.NewDecoder() // replaces what is invalid
+		decoder = unicode.UTF8.NewDecoder() // replaces invalid bytes
 	}
 	var r io.Reader = f
 	if decoder != nil {
@@ -66,8 +65,7 @@ type textFile struct {
 	io.Closer
 }
 
-// detectEncoding looks at the whole file: the one byte that is not UTF-8 may be
-// in its last line.
+// detectEncoding reads the whole file: the only byte that is not UTF-8 may be in its last line.
 func detectEncoding(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,8 +96,7 @@ func detectEncoding(path string) (string, error) {
 	}
 }
 
-// foreign recognises what is not text at all, and the Unicode encodings that are
-// not UTF-8.
+// foreign recognizes files that are not text, and Unicode encodings other than UTF-8.
 func foreign(head []byte) (string, error) {
 	for magic, what := range map[string]string{
 		"PK\x03\x04": "a ZIP archive or an Excel workbook", "PAR1": "a Parquet file", "\x1f\x8b": "compressed with gzip; unpack it first",
@@ -168,7 +165,7 @@ func (u *utf8Count) encoding() string {
 	case u.bad == 0:
 		return utf8Name
 	case u.good > 10*u.bad:
-		return repaired // a few broken bytes in a file that is UTF-8 otherwise
+		return repaired // a few broken bytes in a file that is otherwise UTF-8
 	default:
 		return latinName
 	}

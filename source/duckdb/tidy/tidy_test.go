@@ -12,8 +12,8 @@ import (
 
 const evalset = "../../../model/offline/evalset/data"
 
-// TestEvaluationFiles compares the dirty files of the planner's evaluation set
-// with the clean tables they stand for.
+// TestEvaluationFiles compares the messy files of the planner's evaluation set with the clean tables they
+// represent.
 func TestEvaluationFiles(t *testing.T) {
 	for dirty, clean := range map[string]string{
 		"Store-Sales EU.csv": "store_sales_eu.csv",
@@ -49,7 +49,7 @@ func TestEvaluationFiles(t *testing.T) {
 	}
 }
 
-// render reads a table back as text, the header first.
+// render returns a table as text, header first.
 func render(t testing.TB, table *Table) [][]string {
 	t.Helper()
 	var out [][]string
@@ -72,8 +72,8 @@ func render(t testing.TB, table *Table) [][]string {
 	return out
 }
 
-// TestHostileShapes: files made to be slow to read are read, or refused, in a time
-// that grows with their size and no faster.
+// TestHostileShapes checks that files designed to be slow to read are read, or refused, in time at most linear in
+// their size.
 func TestHostileShapes(t *testing.T) {
 	for name, text := range map[string]func(n int) string{
 		"unclosed quotes":         func(n int) string { return "a,b\n" + strings.Repeat("\"x,\"y\n", n) },

@@ -15,16 +15,15 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Sheet is a worksheet that was written out as text for Plan.
+// Sheet is a worksheet that has been written as a text file for Plan.
 type Sheet struct {
 	Name string
 	Path string // a CSV file
 }
 
-// Sheets writes every worksheet of an Excel workbook that is not empty as a CSV
-// file into dir. Dates become ISO dates, whatever their format; numbers keep the
-// digits that Excel shows at most (15), with the currency or percent sign of
-// their format.
+// Sheets writes every non-empty worksheet of an Excel workbook to dir as a CSV file. Dates become ISO dates,
+// whatever their format. Numbers keep the 15 digits that Excel shows at most, with their format's currency or
+// percent sign.
 func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, error) {
 	limits = limits.withDefaults()
 	info, err := os.Stat(path)
@@ -50,7 +49,7 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 		date1904 = *props.Date1904
 	}
 	var sheets []Sheet
-	left := most // of all sheets together: one long text may stand in every cell
+	left := most // for all sheets together, because one long text may be in every cell
 	for i, name := range f.GetSheetList() {
 		out := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
 		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits, left: &left}
@@ -83,15 +82,15 @@ type sheetWriter struct {
 	name     string
 	date1904 bool
 	limits   Limits
-	left     *int64 // bytes that may be written
+	left     *int64 // bytes that may still be written
 }
 
-// maxInMemory is the size beyond which a sheet, and the texts of all cells, are read
-// from a temporary file.
+// maxInMemory limits the size of a sheet, and of the texts of all cells, that is read in memory; larger ones are
+// read from a temporary file.
 const maxInMemory = 8 << 20
 
-// write copies the rows. They are read twice at once, as they are shown and as
-// they are stored: only both together tell a date from a number.
+// write copies the rows. It reads them twice in parallel, as shown and as stored, because only both together
+// distinguish a date from a number.
 func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err error) {
 	shown, err := s.file.Rows(s.name)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err er
 	return rows, errors.Join(shown.Error(), stored.Error())
 }
 
-// row turns shown, in place, into what is written.
+// row replaces each value in shown with the text to write.
 func (s sheetWriter) row(shown, stored []string) (filled bool, err error) {
 	if len(shown) > s.limits.Columns {
 		return false, errorf("The sheet %q has more than %d columns.", s.name, s.limits.Columns)
@@ -161,7 +160,7 @@ func (s sheetWriter) row(shown, stored []string) (filled bool, err error) {
 	return filled, nil
 }
 
-// cell chooses between what a cell shows and what it stores.
+// cell chooses between the shown and the stored form of a cell.
 func (s sheetWriter) cell(shown, stored string) string {
 	v, err := strconv.ParseFloat(stored, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -181,7 +180,7 @@ func (s sheetWriter) cell(shown, stored string) string {
 	n, ok := parseNumber(text)
 	switch {
 	case shown == stored && allDigits(stored):
-		return stored // all its digits, also beyond 15
+		return stored // with all its digits, even beyond 15
 	case !ok && s.isDate(text, v):
 		return s.date(v)
 	case !ok && len(text) > 1 && text[0] == '0' && allDigits(string(text)):
@@ -203,7 +202,7 @@ func allDigits(s string) bool {
 	return true
 }
 
-// isDate reports whether a cell that stores a number shows a date or a time.
+// isDate reports whether a cell that stores a number shows a date or time.
 func (s sheetWriter) isDate(text []byte, v float64) bool {
 	if v < 0 || v > 2958466 { // the year 9999
 		return false
