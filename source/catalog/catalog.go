@@ -1,17 +1,15 @@
-// Package catalog holds the open sources of a process: those that its configuration
-// names, which everybody sees, and files that users uploaded, each of which its
-// owner alone sees.
+// Package catalog holds the open sources of a process: the configured ones, and files that users uploaded. An
+// upload is visible only to its owner.
 //
-// An upload lives in a folder of its own, below one of its owner's:
+// Each upload has a folder of its own, below its owner's:
 //
 //	<folder>/<org>/<user>/<name>/upload.about   what it is; written last
-//	<folder>/<org>/<user>/<name>/<file>       as it came
-//	<folder>/<org>/<user>/<name>/loaded/      what an engine makes of it
+//	<folder>/<org>/<user>/<name>/<file>       the file as uploaded
+//	<folder>/<org>/<user>/<name>/loaded/      an engine's version of it
 //
-// Org and user are digests: what people call themselves is no path. A folder
-// without upload.about is an upload that broke off, and goes at the next start.
-// Uploads are opened when they are first asked for, by the same openers as other
-// sources: in a confined child process, and proven read-only before the first query.
+// Org and user are digests, because names of orgs and users may not be valid in paths. A folder without
+// upload.about is an interrupted upload, which the next start removes. Uploads are opened on first use, by the same
+// openers as other sources: in a confined child process, and proven read-only before the first query.
 package catalog
 
 import (
@@ -29,49 +27,48 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Options of a catalogue. Without a Folder there are no uploads.
+// Options configure a catalog. Without a Folder, there are no uploads.
 type Options struct {
-	// Fixed are the configured sources; the catalogue closes them.
+	// Fixed holds the configured sources. The catalog closes them.
 	Fixed map[string]source.Source
-	// Allows reports whether a principal may use a configured source; nil: everybody may.
+	// Allows reports whether a principal may use a configured source; nil allows everybody.
 	Allows func(p footnote.Principal, name string) bool
-	// Open opens the file of an upload and proves it read-only. What an engine makes
-	// of the file goes into the folder scratch. Required with a Folder.
+	// Open opens an upload's file and proves it read-only. An engine puts the files it derives into the folder
+	// scratch. Open is required with a Folder.
 	Open   func(ctx context.Context, name, path, scratch string) (source.Source, error)
 	Folder string
-	// Shared says that the server has several users: names of uploads then bear a
-	// mark of their owner, so that they say nothing of each other's.
+	// Shared means that the server has several users. Names of uploads then contain a mark of their owner, so that
+	// they reveal nothing about other users' uploads.
 	Shared   bool
-	OpenTime time.Duration // for an upload to open; default 2 min
-	MaxBytes int64         // of one upload; default 256 MB
-	MaxTotal int64         // of all uploads of a user; default 2 GB
-	MaxFiles int           // uploads of a user; default 50
+	OpenTime time.Duration // for opening one upload; default 2 min
+	MaxBytes int64         // per upload; default 256 MB
+	MaxTotal int64         // for all uploads of a user; default 2 GB
+	MaxFiles int           // uploads per user; default 50
 	Logger   *slog.Logger
 }
 
-// Catalog is the sources of a process. Its methods may be called from several
-// goroutines.
+// Catalog holds the sources of a process. Several goroutines may call its methods at once.
 type Catalog struct {
 	opts Options
-	ctx  context.Context // of what is opened for nobody in particular; Close ends it
+	ctx  context.Context // for opening uploads outside a request; Close cancels it
 	end  context.CancelFunc
 
 	mu      sync.RWMutex // guards below
 	uploads map[string]*upload
-	opening map[owner]chan struct{} // closed when the file ends that is being opened
+	opening map[owner]chan struct{} // each is closed when the owner's file has been opened
 	closed  bool
 }
 
-// Entry is what is known of a source without opening it.
+// Entry describes a source without opening it.
 type Entry struct {
 	Name     string
 	Uploaded bool
 	Engine   string // of an upload
-	Tables   int    // of an upload, when it came
-	Rows     int64  // of an upload, when it came; -1 when not known
+	Tables   int    // of an upload, when it was added
+	Rows     int64  // of an upload, when it was added; -1 when unknown
 }
 
-// New makes a catalogue, and finds the uploads of earlier times.
+// New returns a catalog with the uploads found in the folder.
 func New(o Options) (*Catalog, error) {
 	if o.OpenTime <= 0 {
 		o.OpenTime = 2 * time.Minute
@@ -105,8 +102,8 @@ func New(o Options) (*Catalog, error) {
 // Uploads reports whether files can be uploaded, and how large they may be.
 func (c *Catalog) Uploads() (maxBytes int64, ok bool) { return c.opts.MaxBytes, c.opts.Folder != "" }
 
-// Source returns an open source by its name. Who may use it is not looked at: names
-// that reach this point were chosen by Choose, or found by Find.
+// Source returns an open source by name. It does not check permissions: names that reach it come from Choose or
+// Find.
 func (c *Catalog) Source(name string) (source.Source, error) {
 	if src, ok := c.opts.Fixed[name]; ok {
 		return src, nil
@@ -130,7 +127,7 @@ func (c *Catalog) upload(name string) *upload {
 	return nil
 }
 
-// Find returns a source that a principal may use.
+// Find returns a source that the principal may use.
 func (c *Catalog) Find(p footnote.Principal, name string) (source.Source, error) {
 	if !c.visible(p, name) {
 		return nil, missing(name)
@@ -146,8 +143,7 @@ func (c *Catalog) visible(p footnote.Principal, name string) bool {
 	return u != nil && u.owner == ownerOf(p)
 }
 
-// List returns the sources of a principal: the configured ones by name, then its
-// uploads by name.
+// List returns a principal's sources: the configured ones by name, then the uploads by name.
 func (c *Catalog) List(p footnote.Principal) []Entry {
 	var list []Entry
 	for _, name := range slices.Sorted(maps.Keys(c.opts.Fixed)) {
@@ -165,9 +161,8 @@ func (c *Catalog) List(p footnote.Principal) []Entry {
 	return list
 }
 
-// Choose returns the names of the sources that a conversation of p is to use: those that
-// were asked for, in their order, or else all that p may use. A name that is not p's to
-// use is InvalidRequest.
+// Choose returns the names of the sources for a conversation of p: the requested ones, in their order, or else all
+// that p may use. A name that p may not use is an InvalidRequest error.
 func (c *Catalog) Choose(p footnote.Principal, asked []string) ([]string, error) {
 	var all []string
 	for _, e := range c.List(p) {

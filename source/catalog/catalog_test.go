@@ -21,11 +21,11 @@ import (
 var (
 	ada = footnote.Principal{Org: "acme", User: "ada"}
 	bob = footnote.Principal{Org: "acme", User: "bob"}
-	// Another org's ada, whose org and user read the same when they are put together.
+	// Another org's ada. Her org and user, concatenated, equal ada's.
 	adb = footnote.Principal{Org: "acm", User: "eada"}
 )
 
-// file is a source that holds the text of a file.
+// file is a source that contains the text of a file.
 type file struct {
 	source.Source
 	text   string
@@ -38,7 +38,7 @@ func (f *file) Schema(context.Context) (source.Schema, error) {
 }
 func (f *file) Close() error { f.closed.Store(true); return nil }
 
-// open reads files; one that says "bad" is none.
+// open reads files. A file that says "bad" cannot be opened.
 func open(_ context.Context, name, path, scratch string) (source.Source, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func names(c *catalog.Catalog, p footnote.Principal) string {
 	return strings.Join(list, " ")
 }
 
-// files lists what is below a folder.
+// files lists the files below a folder.
 func files(t *testing.T, folder string) string {
 	t.Helper()
 	var list []string
@@ -158,7 +158,7 @@ func TestUploadsSurviveARestart(t *testing.T) {
 	if err := first.Remove(ada, gone.Name); err != nil {
 		t.Fatal(err)
 	}
-	// What broke off: a file without its description.
+	// An interrupted upload leaves a file without its description.
 	torn := filepath.Join(filepath.Dir(filepath.Dir(folderOf(t, folder, e.Name))), "x", "torn")
 	if err := os.MkdirAll(torn, 0o700); err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestNoFileReplacesItsDescription holds that a file may be called anything.
+// TestNoFileReplacesItsDescription checks that a file may have any name.
 func TestNoFileReplacesItsDescription(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) { o.Shared = false })
 	for _, name := range []string{"about.json", "upload.json", "loaded.json"} {
@@ -284,7 +284,7 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	if _, err := c.Add(t.Context(), ada, "c.csv", strings.NewReader("1")); footnote.CodeOf(err) != footnote.Conflict {
 		t.Errorf("a third file: %v", err)
 	}
-	add(t, c, bob, "a.csv", "1") // has a place of his own
+	add(t, c, bob, "a.csv", "1") // bob has his own limits
 	if err := c.Remove(ada, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestRemoveClosesAndForgets(t *testing.T) {
 	}
 }
 
-// TestOneOfAnOwnerAtOnce holds that one file of each owner is opened at a time.
+// TestOneOfAnOwnerAtOnce checks that each owner has at most one file opened at a time.
 func TestOneOfAnOwnerAtOnce(t *testing.T) {
 	begun, goOn := make(chan string), make(chan struct{})
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
@@ -349,8 +349,7 @@ func TestOneOfAnOwnerAtOnce(t *testing.T) {
 	}
 }
 
-// TestABusyServerIsNoFaultOfTheFile holds what is said when there is no memory to read
-// a file.
+// TestABusyServerIsNoFaultOfTheFile checks the error when there is not enough memory to read a file.
 func TestABusyServerIsNoFaultOfTheFile(t *testing.T) {
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(context.Context, string, string, string) (source.Source, error) {
@@ -385,8 +384,7 @@ func TestAWritableUploadIsNoFaultOfTheFile(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAnOpening holds that a catalogue which is closed does not wait for a
-// file that takes long to open.
+// TestCloseEndsAnOpening checks that Close does not wait for a file that takes long to open.
 func TestCloseEndsAnOpening(t *testing.T) {
 	folder := t.TempDir()
 	first := newCatalog(t, folder)

@@ -22,30 +22,30 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// upload is one file of a user.
+// upload is one user's file.
 type upload struct {
 	owner   owner
 	folder  string
 	about   about
-	pending bool  // it is still being received; guarded by the catalogue's mu
-	size    int64 // that it may have, while it is pending; its bytes afterwards
+	pending bool  // it is still being received; guarded by the catalog's mu
+	size    int64 // while pending, the bytes reserved for it; then its size
 
 	mu   sync.Mutex // guards below
 	src  source.Source
 	gone bool
 }
 
-// about is what upload.about says.
+// about is the content of upload.about.
 type about struct {
 	Name   string `json:"name"`
 	File   string `json:"file"`
 	Engine string `json:"engine"`
 	Tables int    `json:"tables"`
-	Rows   int64  `json:"rows"` // -1: not known
+	Rows   int64  `json:"rows"` // -1: unknown
 	Bytes  int64  `json:"bytes"`
 }
 
-// owner stands for a principal in paths.
+// owner identifies a principal in paths.
 type owner struct{ org, user string }
 
 func ownerOf(p footnote.Principal) owner { return owner{digest(p.Org), digest(p.User)} }
@@ -57,21 +57,19 @@ func digest(s string) string {
 
 func (o owner) folder(root string) string { return filepath.Join(root, o.org, o.user) }
 
-// The kinds of files that can be uploaded, by the ends of their names. What a file
-// is, the engine that opens it decides by its content.
+// kinds lists the extensions of files that can be uploaded. The engine that opens a file goes by its content
+// instead.
 var kinds = map[string]bool{
 	".csv": true, ".tsv": true, ".txt": true, ".json": true, ".ndjson": true, ".jsonl": true, ".parquet": true,
 	".xlsx": true, ".sqlite": true, ".sqlite3": true, ".db": true, ".duckdb": true,
 }
 
-const aboutFile = "upload.about" // no file of data is called so
+const aboutFile = "upload.about" // no data file has this name
 
-// Add stores a file and opens it. Filename is what its owner calls it; only what is
-// harmless of it is kept.
+// Add stores a file and opens it. Filename is chosen by the owner; only its harmless characters are kept.
 //
-// The error's code is InvalidRequest for a file that cannot be read as data,
-// TooLarge for one above the limits, Conflict when its owner has too many, and
-// StorageUnavailable when it cannot be written.
+// The error's code is InvalidRequest when the file cannot be read as data, TooLarge when it exceeds the limits,
+// Conflict when its owner has too many, and StorageUnavailable when it cannot be written.
 func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string, content io.Reader) (Entry, error) {
 	if c.opts.Folder == "" {
 		return Entry{}, footnote.Errorf(footnote.Forbidden, "Uploads are turned off on this server.")
@@ -91,7 +89,7 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u.pending, u.size = false, u.about.Bytes
-	if c.closed { // Close did not see what was opened
+	if c.closed { // Close ran before this source was opened
 		return u.entry(), u.close()
 	}
 	return u.entry(), nil
@@ -99,8 +97,8 @@ func (c *Catalog) Add(ctx context.Context, p footnote.Principal, filename string
 
 var notPlain = regexp.MustCompile(`[^\pL\pN_-]+`)
 
-// fileName takes a name apart that somebody else chose: letters, digits, _ and - of
-// it, and the end that says what it is.
+// fileName sanitizes a name chosen by a user. It keeps letters, digits, _ and -, and returns the extension
+// separately.
 func fileName(name string) (base, ext string) {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	ext = strings.ToLower(filepath.Ext(name))
@@ -114,7 +112,7 @@ func fileName(name string) (base, ext string) {
 	return base, ext
 }
 
-// reserve gives a file a name and a place, within the limits of its owner.
+// reserve assigns a file its name and space, within its owner's limits.
 func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, error) {
 	u := &upload{owner: ownerOf(p), pending: true, size: c.opts.MaxBytes, about: about{File: base + ext}}
 	c.mu.Lock()
@@ -141,7 +139,7 @@ func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, erro
 	return u, nil
 }
 
-// free is a name that no source has, in whatever case. c.mu must be held.
+// free returns a name that no source has, ignoring case. c.mu must be held.
 func (c *Catalog) free(o owner, base string) string {
 	base = strings.ToLower(base)
 	if c.opts.Shared {
@@ -164,7 +162,7 @@ func (c *Catalog) drop(u *upload) {
 	delete(c.uploads, u.about.Name)
 }
 
-// receive writes the file, opens it and describes it.
+// receive writes the file, opens it and writes its description.
 func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) error {
 	if err := os.MkdirAll(filepath.Join(u.folder, "loaded"), 0o700); err != nil {
 		return unwritable(err)
@@ -201,11 +199,11 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 	return nil
 }
 
-// turnWait is how long a file waits for another one of its owner to be opened.
+// turnWait limits how long a file waits for another of its owner's to be opened.
 const turnWait = time.Minute
 
-// turn waits until no other file of an owner is being opened: reading one may take much
-// memory, and others want to read theirs, too. The caller calls done.
+// turn waits until no other file of the owner is being opened, because reading one may take much memory that other
+// users need, too. The caller must call done.
 func (c *Catalog) turn(ctx context.Context, o owner) (done func(), err error) {
 	timer := time.NewTimer(turnWait)
 	defer timer.Stop()
@@ -248,7 +246,7 @@ func (u *upload) describe(src source.Source, s source.Schema) {
 	}
 }
 
-// write copies at most limit bytes to a new file, and makes sure they stay.
+// write copies at most limit bytes to a new file and syncs it.
 func write(path string, content io.Reader, limit int64) (int64, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -268,7 +266,7 @@ func write(path string, content io.Reader, limit int64) (int64, error) {
 	return n, nil
 }
 
-// reader remembers an error of what is read, to tell it from one of writing.
+// reader remembers read errors, to distinguish them from write errors.
 type reader struct {
 	r   io.Reader
 	err error
@@ -286,10 +284,10 @@ func unwritable(err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be stored.", Err: err}
 }
 
-// unreadable is why a file cannot be opened, as its owner is told.
+// unreadable returns the error that tells the owner why a file cannot be opened.
 func (c *Catalog) unreadable(ctx context.Context, err error) error {
 	if errors.Is(err, source.ErrWritable) {
-		return err // no fault of the file
+		return err // not the file's fault
 	}
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Code == footnote.RateLimited {
 		return &footnote.Error{
@@ -315,7 +313,7 @@ func (u *upload) entry() Entry {
 	return Entry{Name: u.about.Name, Uploaded: true, Engine: u.about.Engine, Tables: u.about.Tables, Rows: u.about.Rows}
 }
 
-// source opens the upload, unless it is open.
+// source returns the upload's source and opens it first if necessary.
 func (u *upload) source(c *Catalog) (source.Source, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -336,7 +334,7 @@ func (u *upload) source(c *Catalog) (source.Source, error) {
 	return src, nil
 }
 
-// close closes the upload for good.
+// close closes the upload permanently.
 func (u *upload) close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -349,8 +347,8 @@ func (u *upload) close() error {
 	return err
 }
 
-// remove closes the upload and deletes what belongs to it, its description first:
-// what is left of a removal that breaks off goes at the next start.
+// remove closes the upload and deletes its files, description first, so that the next start finishes an interrupted
+// removal.
 func (u *upload) remove() error {
 	err := u.close()
 	if rerr := os.Remove(filepath.Join(u.folder, aboutFile)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -362,8 +360,7 @@ func (u *upload) remove() error {
 	return nil
 }
 
-// Remove deletes an upload of a principal. Other sources, and those of others, are
-// NotFound.
+// Remove deletes one of the principal's uploads. For any other source it returns NotFound.
 func (c *Catalog) Remove(p footnote.Principal, name string) error {
 	u := c.upload(name)
 	if u == nil || u.owner != ownerOf(p) {
@@ -372,31 +369,31 @@ func (c *Catalog) Remove(p footnote.Principal, name string) error {
 	if err := u.remove(); err != nil {
 		return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The file could not be deleted.", Err: err}
 	}
-	c.drop(u) // last: until then nobody else gets its name, and its folder
+	c.drop(u) // last, so that nobody else gets its name and folder before
 	return nil
 }
 
-// Expire deletes the uploads that are older than age says of their owner, who is named
-// as Digest names an org and a user; a negative age keeps them.
+// Expire deletes uploads that are older than age returns for their owner. Age receives the org and the user in the
+// form returned by Digest; a negative result keeps the uploads.
 func (c *Catalog) Expire(now time.Time, age func(org, user string) time.Duration) error {
 	_, err := c.removeAll(func(u *upload) bool {
-		most := age(u.owner.org, u.owner.user)
-		if most < 0 {
+		maxAge := age(u.owner.org, u.owner.user)
+		if maxAge < 0 {
 			return false
 		}
 		info, err := os.Stat(filepath.Join(u.folder, aboutFile))
-		return err == nil && now.Sub(info.ModTime()) > most // no error: it was not removed meanwhile
+		return err == nil && now.Sub(info.ModTime()) > maxAge // without an error: it has not been removed meanwhile
 	})
 	return err
 }
 
-// Forget deletes all uploads of a principal, and returns how many there were.
+// Forget deletes all uploads of a principal and returns their number.
 func (c *Catalog) Forget(p footnote.Principal) (int, error) {
 	return c.removeAll(func(u *upload) bool { return u.owner == ownerOf(p) })
 }
 
-// removeAll deletes the uploads that are meant, but for those that are still coming.
-func (c *Catalog) removeAll(meant func(*upload) bool) (n int, err error) {
+// removeAll deletes the selected uploads, except those still being received.
+func (c *Catalog) removeAll(selected func(*upload) bool) (n int, err error) {
 	c.mu.Lock()
 	var all []*upload
 	for _, u := range c.uploads {
@@ -406,7 +403,7 @@ func (c *Catalog) removeAll(meant func(*upload) bool) (n int, err error) {
 	}
 	c.mu.Unlock()
 	for _, u := range all {
-		if !meant(u) {
+		if !selected(u) {
 			continue
 		}
 		if rerr := u.remove(); rerr != nil {
@@ -419,10 +416,10 @@ func (c *Catalog) removeAll(meant func(*upload) bool) (n int, err error) {
 	return n, err
 }
 
-// Digest is how an org or a user is named in the folder of uploads.
+// Digest returns the name of an org or user in the upload folder.
 func Digest(name string) string { return digest(name) }
 
-// restore finds the uploads of earlier times, and clears away what broke off.
+// restore finds the existing uploads and removes interrupted ones.
 func (c *Catalog) restore() error {
 	if err := os.MkdirAll(c.opts.Folder, 0o700); err != nil {
 		return fmt.Errorf("folder of uploads: %w", err)
@@ -450,10 +447,10 @@ func (c *Catalog) restore() error {
 
 var special = regexp.MustCompile(`[*?[\\]`)
 
-// escaped is a path in which nothing means anything to Glob.
+// escaped escapes the characters of a path that are special to Glob.
 func escaped(path string) string { return special.ReplaceAllString(path, `\$0`) }
 
-// read reads what a folder says it holds.
+// read reads the description in a folder.
 func read(folder string) (*upload, error) {
 	data, err := plainfile.Read(filepath.Join(folder, aboutFile), 64<<10)
 	if err != nil {

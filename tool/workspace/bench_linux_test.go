@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
-// BenchmarkBash is a command that does nothing, in workspaces with so many files of 2 KB.
+// BenchmarkBash measures a command that does nothing, in workspaces with various numbers of 2 KB files.
 func BenchmarkBash(b *testing.B) {
 	for _, files := range []int{0, 1000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkBash(b *testing.B) {
 					b.Fatalf("%v %v", out, err)
 				}
 			}
-			call() // which records the files
+			call() // this call records the files
 			for b.Loop() {
 				call()
 			}

@@ -14,12 +14,12 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// What of a command's output the model reads, and how long a command may be.
+// Limits on the length of a command and on the part of its output that the model reads.
 const (
-	mostOutput  = 30_000
-	mostCommand = 100_000
-	scanTime    = time.Minute // to copy the files and to find what has changed, at most
-	memoryWait  = 30 * time.Second
+	maxOutput  = 30_000
+	maxCommand = 100_000
+	scanTime   = time.Minute // limits copying the files and finding changes
+	memoryWait = 30 * time.Second
 )
 
 type bashInput struct {
@@ -38,7 +38,7 @@ func (t bash) Spec() agent.Spec {
 			"Output beyond 30,000 bytes loses its middle. Prefer Read, Edit, Glob and Grep to cat, sed, ls and grep.",
 		InputSchema: bashSchema,
 		Side:        agent.Server,
-		Timeout:     memoryWait + t.w.opts.Time + scanTime, // the sandbox keeps the time; this is behind it
+		Timeout:     memoryWait + t.w.opts.Time + scanTime, // a backstop: the sandbox enforces the time limit
 	}
 }
 
@@ -50,8 +50,8 @@ func (t bash) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 		if err != nil {
 			return agent.Output{}, err
 		}
-		if strings.TrimSpace(in.Command) == "" || len(in.Command) > mostCommand || strings.ContainsRune(in.Command, 0) {
-			return agent.Output{}, refuse("A command has 1 to %d bytes of text.", mostCommand)
+		if strings.TrimSpace(in.Command) == "" || len(in.Command) > maxCommand || strings.ContainsRune(in.Command, 0) {
+			return agent.Output{}, refuse("A command has 1 to %d bytes of text.", maxCommand)
 		}
 		return s.run(ctx, call, in)
 	})
@@ -61,12 +61,12 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 	if _, err := s.sync(ctx, byOutside, ""); err != nil {
 		return agent.Output{}, err
 	}
-	limits := sandbox.Limits{Time: s.w.opts.Time, Memory: s.w.opts.Memory, Disk: s.w.opts.Size, Output: mostOutput}
+	limits := sandbox.Limits{Time: s.w.opts.Time, Memory: s.w.opts.Memory, Disk: s.w.opts.Size, Output: maxOutput}
 	if asked := time.Duration(in.Timeout) * time.Millisecond; asked > 0 {
 		limits.Time = min(limits.Time, asked)
 	}
 	res, err := s.w.command(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
-	// Whatever became of it, what it did to the files is recorded.
+	// Record what the command did to the files, however it ended.
 	rctx, stop := lasting(ctx)
 	defer stop()
 	changes, syncErr := s.sync(rctx, call.Name, call.ID)
@@ -74,13 +74,13 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 		return s.notRun(ctx, err)
 	}
 	return agent.Output{
-		Content: said(res, limits, changes),
+		Content: modelText(res, limits, changes),
 		IsError: res.Exit != 0 || res.Ended != "",
 		Detail:  commandDetail(in, res, changes),
 	}, nil
 }
 
-// notRun returns what becomes of a command that failed by no fault of its own.
+// notRun returns the result of a command that could not run for reasons outside the command.
 func (s *space) notRun(ctx context.Context, err error) (agent.Output, error) {
 	refused, isRefused := errors.AsType[*noMemory](err)
 	switch {
@@ -97,19 +97,19 @@ func (s *space) notRun(ctx context.Context, err error) (agent.Output, error) {
 	return agent.Output{}, err
 }
 
-// noMemory is the error of a command for which there was no memory.
+// noMemory is returned when there is no memory for a command.
 type noMemory struct{ err error }
 
 func (e *noMemory) Unwrap() error { return e.err }
 
 func (e *noMemory) Error() string {
-	if footnote.CodeOf(e.err) == footnote.InvalidRequest { // there never will be
+	if footnote.CodeOf(e.err) == footnote.InvalidRequest { // waiting will not help
 		return footnote.MessageOf(e.err)
 	}
 	return "the server has no memory left for it, because other commands, files and queries use it. Try again in a moment."
 }
 
-// reserve waits for the memory of a command.
+// reserve waits for a command's memory.
 func (w *Workspaces) reserve(ctx context.Context, l sandbox.Limits) (release func(), err error) {
 	if w.opts.Reserve == nil {
 		return func() {}, nil
@@ -122,8 +122,8 @@ func (w *Workspaces) reserve(ctx context.Context, l sandbox.Limits) (release fun
 	return release, nil
 }
 
-// command runs a command when there are a place and memory for it. They are held for no
-// longer than the command takes: what has changed is looked for afterwards.
+// command waits for a place and memory and then runs a command. It holds them only while the command runs; finding
+// its changes comes afterwards.
 func (w *Workspaces) command(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 	select {
 	case w.commands <- struct{}{}:
@@ -139,8 +139,8 @@ func (w *Workspaces) command(ctx context.Context, c sandbox.Command) (sandbox.Re
 	return sandbox.Run(ctx, c)
 }
 
-// said is what the model reads of a command.
-func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
+// modelText returns what the model reads about a command.
+func modelText(res sandbox.Result, l sandbox.Limits, changes []change) string {
 	var b strings.Builder
 	b.WriteString(output(res))
 	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
@@ -154,7 +154,7 @@ func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
 			b.WriteString("(no output)\n")
 		}
 	default:
-		fmt.Fprintf(&b, "(ended: %s)\n", because(res.Ended, l))
+		fmt.Fprintf(&b, "(ended: %s)\n", limitText(res.Ended, l))
 	}
 	switch {
 	case res.Full:
@@ -171,7 +171,7 @@ func said(res sandbox.Result, l sandbox.Limits, changes []change) string {
 	return b.String()
 }
 
-// output is the text of a command's output, its middle marked where it is missing.
+// output returns a command's output, with a mark where the middle was cut out.
 func output(res sandbox.Result) string {
 	text := func(b []byte) string {
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
@@ -183,8 +183,8 @@ func output(res sandbox.Result) string {
 	return text(res.Output[:res.Cut]) + fmt.Sprintf("\n… (%s left out) …\n", bytesText(res.Dropped)) + text(res.Output[res.Cut:])
 }
 
-// because says for the model which limit ended a command.
-func because(limit string, l sandbox.Limits) string {
+// limitText names, for the model, the limit that ended a command.
+func limitText(limit string, l sandbox.Limits) string {
 	switch limit {
 	case sandbox.ByTime:
 		return fmt.Sprintf("it took longer than %s", l.Time)
@@ -200,7 +200,7 @@ func because(limit string, l sandbox.Limits) string {
 	return "its sandbox broke"
 }
 
-// summary says which files a command changed.
+// summary lists the files that a command changed.
 func summary(changes []change) string {
 	names := map[string][]string{}
 	for _, c := range changes {
@@ -219,10 +219,10 @@ func summary(changes []change) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostDetailed is how much of the diffs of one command a page gets, in bytes.
-const mostDetailed = 96 << 10
+// maxDetailed limits the bytes of one command's diffs that a page gets.
+const maxDetailed = 96 << 10
 
-// commandDetail is what a page shows of a command.
+// commandDetail returns what a page shows about a command.
 func commandDetail(in bashInput, res sandbox.Result, changes []change) json.RawMessage {
 	d := struct {
 		Kind        string       `json:"kind"`
@@ -237,17 +237,17 @@ func commandDetail(in bashInput, res sandbox.Result, changes []change) json.RawM
 	}{Kind: "command", Command: clip(in.Command, 10_000), Description: clip(in.Description, 500), Output: output(res), Exit: res.Exit, Ended: res.Ended, Millis: res.Elapsed.Milliseconds()}
 	size := 0
 	for i, c := range changes {
-		if size += len(c.Path) + len(c.Diff) + 300; size > mostDetailed {
+		if size += len(c.Path) + len(c.Diff) + 300; size > maxDetailed {
 			d.More = len(changes) - i
 			break
 		}
 		f := c.detail()
-		f.Hunks = nil // the diff says the same, and there may be many
+		f.Hunks = nil // they repeat the diff, and there may be many
 		d.Changes = append(d.Changes, f)
 	}
 	data, err := json.Marshal(d)
 	if err != nil {
-		return nil // strings and numbers always encode
+		return nil // cannot happen: strings and numbers always encode
 	}
 	return data
 }

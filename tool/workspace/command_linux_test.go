@@ -65,7 +65,7 @@ func TestBashSaysHowItEnded(t *testing.T) {
 			t.Errorf("%s: %d bytes of content", command, len(out.Content))
 		}
 	}
-	// What filled the workspace can be taken away again, and that alone can be done.
+	// In a full workspace, only commands that delete files work.
 	b.fails("the workspace is full: the command could read", "Bash", in{"command": "echo x >g || mkdir g || ln -s f1 g || mv f1 g || echo x >>f1"})
 	b.ok("Bash", in{"command": "rm -f f*"})
 	b.ok("Bash", in{"command": "echo x >g"})
@@ -82,8 +82,7 @@ func TestBashSaysHowItEnded(t *testing.T) {
 	}
 }
 
-// TestTooManyFiles holds that a workspace with more files than are counted can be
-// emptied.
+// TestTooManyFiles checks that a workspace with more files than are tracked can be emptied.
 func TestTooManyFiles(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Time = time.Minute })
 	b.put("d/0", "")
@@ -98,8 +97,8 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// Files that only seem large cost nothing: neither to run commands beside them, nor to
-// look for what has changed.
+// TestSparseFilesAreNotRead checks that sparse files cost nothing: neither running commands next to them nor
+// finding changes.
 func TestSparseFilesAreNotRead(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Time = time.Minute })
 	b.ok("Bash", in{"command": "for i in $(seq 110); do truncate -s 64M big$i; done; for i in $(seq 2000); do truncate -s 1M small$i; done; truncate -s 30K tiny"})
@@ -124,7 +123,7 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
 		t.Fatal(err)
 	}
-	// To hash the 9 GB that these files seem to have takes more than ten times as long.
+	// Hashing the apparent 9 GB of these files would take more than ten times as long.
 	if took := time.Duration(after.Utime.Nano() - before.Utime.Nano()); took > 3*time.Second {
 		t.Errorf("the processor was busy for %v", took)
 	}
@@ -133,8 +132,8 @@ func TestSparseFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// A command waits for a place, but not for what another conversation's changes take to
-// be recorded.
+// TestPlacesAreGivenBackFirst checks that a command waits for a place, but not for recording the changes of another
+// conversation.
 func TestPlacesAreGivenBackFirst(t *testing.T) {
 	slow := &slowLog{Store: store.NewMem(), entered: make(chan struct{}, 1), leave: make(chan struct{})}
 	b := newBench(t, func(o *workspace.Options) { o.Log, o.Places = slow, 1 })
@@ -166,10 +165,10 @@ func TestPlacesAreGivenBackFirst(t *testing.T) {
 	}
 }
 
-// A command takes its memory of what the process has for all it starts, gives it back,
-// and says so when there is none.
+// TestMemoryOfCommands checks that a command reserves its memory from the process's budget, releases it, and fails
+// with a message when there is none.
 func TestMemoryOfCommands(t *testing.T) {
-	const most = 512<<20 + 256<<20 + 80<<20
+	const wantReserved = 512<<20 + 256<<20 + 80<<20
 	var reserved int64
 	var refusal error
 	b := newBench(t, func(o *workspace.Options) {
@@ -178,8 +177,8 @@ func TestMemoryOfCommands(t *testing.T) {
 				return nil, refusal
 			}
 			reserved += bytes
-			if reserved != most {
-				t.Errorf("%d bytes are reserved, not %d", reserved, most)
+			if reserved != wantReserved {
+				t.Errorf("%d bytes are reserved, not %d", reserved, wantReserved)
 			}
 			return func() { reserved -= bytes }, nil
 		}
@@ -207,7 +206,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	}
 }
 
-// slowLog takes its time to make streams.
+// slowLog is slow to create streams.
 type slowLog struct {
 	store.Store
 	entered, leave chan struct{}
@@ -219,7 +218,7 @@ func (l *slowLog) CreateAppend(ctx context.Context, s footnote.Stream, a footnot
 	return l.Store.CreateAppend(ctx, s, a)
 }
 
-// Links that a command makes lead the other tools nowhere.
+// TestLinksMadeByCommands checks that the other tools do not follow links created by a command.
 func TestLinksMadeByCommands(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.folder), "secret.txt")
@@ -240,7 +239,7 @@ func TestLinksMadeByCommands(t *testing.T) {
 	if got := b.ok("Grep", in{"pattern": "canary|root:"}); !strings.HasPrefix(got, "Nothing") {
 		t.Errorf("Grep = %q", got)
 	}
-	// A time set back hides no change.
+	// Resetting the modification time does not hide a change.
 	b.ok("Write", in{"file_path": "h", "content": "aa"})
 	n := len(b.history())
 	b.ok("Bash", in{"command": "touch -r h stamp; printf bb >h; touch -r stamp h; rm stamp"})
@@ -271,18 +270,18 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// What a command did is recorded as its doing also when nobody waits for it any more;
-// looking for what others did ends with the run.
+// TestRecordsOfCancelledCommands checks that a command's changes are attributed to it even after its run was
+// cancelled, and that looking for changes made by others ends with the run.
 func TestRecordsOfCancelledCommands(t *testing.T) {
-	gone := errors.New("gone")
+	errGone := errors.New("gone")
 	t.Run("after the command", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		b := newBench(t, func(o *workspace.Options) {
 			o.Reserve = func(context.Context, int64) (func(), error) {
-				return func() { cancel(gone) }, nil // it has ended, and its record is next
+				return func() { cancel(errGone) }, nil // the command has ended; recording comes next
 			}
 		})
-		if _, err := b.callIn(ctx, "Bash", in{"command": "echo x >f; echo y >g"}); err != nil && !errors.Is(err, gone) {
+		if _, err := b.callIn(ctx, "Bash", in{"command": "echo x >f; echo y >g"}); err != nil && !errors.Is(err, errGone) {
 			t.Fatal(err)
 		}
 		all := b.history()
@@ -299,21 +298,21 @@ func TestRecordsOfCancelledCommands(t *testing.T) {
 			b.put(fmt.Sprintf("f%d", i), "x")
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		log.leave = func() { cancel(gone) }
-		if _, err := b.callIn(ctx, "Bash", in{"command": "echo 2 >a"}); !errors.Is(err, gone) {
+		log.leave = func() { cancel(errGone) }
+		if _, err := b.callIn(ctx, "Bash", in{"command": "echo 2 >a"}); !errors.Is(err, errGone) {
 			t.Errorf("Bash = %v", err)
 		}
 		if all := b.history(); len(all) >= 601 {
 			t.Errorf("all %d changes are recorded for nobody", len(all))
 		}
-		b.ok("Bash", in{"command": "true"}) // what was not looked at is not lost
+		b.ok("Bash", in{"command": "true"}) // changes that were not examined then are found now
 		if all := b.history(); len(all) != 601 {
 			t.Errorf("%d changes are recorded, want 601", len(all))
 		}
 	})
 }
 
-// leavingLog calls leave when something has been appended.
+// leavingLog calls leave after an append.
 type leavingLog struct {
 	store.Store
 	leave func()

@@ -2,7 +2,7 @@ package workspace
 
 import "github.com/footnotehq/footnote/agent"
 
-// Occupy works in a workspace until release is called.
+// Occupy keeps a workspace busy until release is called.
 func Occupy(w *Workspaces, conversation string) (release func()) {
 	s := w.space(agent.Call{Conversation: conversation})
 	s.busy <- struct{}{}

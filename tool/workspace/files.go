@@ -19,16 +19,16 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// What the model reads of files, at most.
+// Limits on what the model reads of files.
 const (
-	mostLines    = 2_000
-	mostLine     = 2_000
-	mostShown    = 100_000 // bytes of one Read
+	maxLines     = 2_000
+	maxLine      = 2_000
+	maxShown     = 100_000 // bytes per Read
 	diffForModel = 8_000   // bytes
-	mostCall     = 20 * time.Second
+	maxCall      = 20 * time.Second
 )
 
-// decode reads a call's input.
+// decode decodes a call's input.
 func decode[T any](call agent.Call) (T, error) {
 	var in T
 	if err := json.Unmarshal(call.Input, &in); err != nil {
@@ -77,10 +77,10 @@ func (s *space) read(rel string, offset, limit int) (agent.Output, error) {
 		return agent.Output{}, err
 	}
 	defer f.Close()
-	if info.Size() > mostRead {
+	if info.Size() > maxRead {
 		return agent.Output{}, refuse("%s has %s, more than can be read. Use Grep, or a command such as head.", rel, bytesText(info.Size()))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostRead+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
 	if err != nil {
 		return agent.Output{}, refuse("%s cannot be read: %v.", rel, err)
 	}
@@ -102,10 +102,10 @@ func (s *space) read(rel string, offset, limit int) (agent.Output, error) {
 	return agent.Output{Content: text, Detail: detail.json()}, nil
 }
 
-// numbered is part of a text with line numbers, and which lines it has.
+// numbered returns part of a text with line numbers, the first and last line it shows, and the number of all lines.
 func numbered(text string, offset, limit int) (out string, first, last, all int) {
 	if limit <= 0 {
-		limit = mostLines
+		limit = maxLines
 	}
 	var b strings.Builder
 	lines := bufio.NewReader(strings.NewReader(text))
@@ -120,10 +120,10 @@ func numbered(text string, offset, limit int) (out string, first, last, all int)
 			continue
 		}
 		line = strings.TrimRight(line, "\r\n")
-		if c := clip(line, mostLine); c != line {
+		if c := clip(line, maxLine); c != line {
 			line = c + "… (the line is longer)"
 		}
-		if full = b.Len()+len(line) > mostShown && last >= offset; !full {
+		if full = b.Len()+len(line) > maxShown && last >= offset; !full {
 			fmt.Fprintf(&b, "%6d\t%s\n", n, shown(line))
 			last = n
 		}
@@ -135,7 +135,7 @@ type writeInput struct {
 	Content string `json:"content" jsonschema:"The whole content of the file."`
 }
 
-// toChange decodes a call that changes a file, and says which file it may change.
+// toChange decodes a call that changes a file and returns the path of a file that may be changed.
 func toChange[In any](s *space, call agent.Call, path func(In) string) (in In, rel string, err error) {
 	if in, err = decode[In](call); err != nil {
 		return in, "", err
@@ -154,7 +154,7 @@ var writeSpec = agent.Spec{
 		"Prefer Edit for a change of a part. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[writeInput](),
 	Side:        agent.Server,
-	Timeout:     mostCall,
+	Timeout:     maxCall,
 }
 
 func (t write) Spec() agent.Spec { return writeSpec }
@@ -178,7 +178,7 @@ func (t write) Call(ctx context.Context, call agent.Call) (agent.Output, error) 
 	})
 }
 
-// writable refuses what no tool may write.
+// writable returns a refusal for files that no tool may write.
 func (s *space) writable(rel string) error {
 	if rel == "." {
 		return refuse("The path names the workspace itself, not a file in it.")
@@ -186,7 +186,7 @@ func (s *space) writable(rel string) error {
 	if err := checkName(rel); err != nil {
 		return err
 	}
-	// Below a link a protected name has another one, and so has a file that is followed.
+	// Through a link, a protected file would have an unprotected name, and a tracked file a second one.
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
 		if info, err := s.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return refuse("%s is a link. Use the name of the folder it leads to.", dir)
@@ -204,12 +204,12 @@ func (s *space) writable(rel string) error {
 	return checkFile(rel, info)
 }
 
-// current refuses to change a file that the model has not seen as it is now.
+// current returns a refusal unless the model has seen the present content of the file.
 func (s *space) current(rel string, data []byte) error {
 	now := digestOf(data)
 	seen, ok := s.seen[rel]
 	if k, known := s.files[rel]; !ok && s.continued && known && !k.outside {
-		seen, ok = k.digest, true // as this conversation left it, in an earlier life of the server
+		seen, ok = k.digest, true // this conversation wrote it before the server restarted
 	}
 	switch {
 	case !ok:
@@ -220,20 +220,20 @@ func (s *space) current(rel string, data []byte) error {
 	return nil
 }
 
-// change puts new content into a file and records it.
+// change writes new content to a file and records the change.
 func (s *space) change(ctx context.Context, call agent.Call, rel string, data []byte, exists bool) (agent.Output, error) {
-	if len(data) > mostText {
-		return agent.Output{}, refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))), bytesText(mostText))
+	if len(data) > maxText {
+		return agent.Output{}, refuse("The content has %s; at most %s can be written at once.", bytesText(int64(len(data))), bytesText(maxText))
 	}
-	// What something else did to the file is not this call's doing.
+	// First record changes made by others, so that they are not attributed to this call.
 	if _, err := s.record(ctx, byOutside, "", []string{rel}); err != nil {
 		return agent.Output{}, err
 	}
 	if s.total()-s.files[rel].size+int64(len(data)) > s.w.opts.Size {
 		return agent.Output{}, refuse("The workspace is full: its files may have %s together. Delete some first.", bytesText(s.w.opts.Size))
 	}
-	if _, had := s.files[rel]; !had && len(s.files) >= mostFiles {
-		return agent.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", mostFiles)
+	if _, had := s.files[rel]; !had && len(s.files) >= maxFiles {
+		return agent.Output{}, refuse("The workspace has %d files, as many as it may have. Delete some first.", maxFiles)
 	}
 	if err := s.put(rel, data); err != nil {
 		return agent.Output{}, err
@@ -282,7 +282,7 @@ var editSpec = agent.Spec{
 		"or set replace_all. The file must have been read before. The result shows what changed as a unified diff.",
 	InputSchema: schema.For[editInput](),
 	Side:        agent.Server,
-	Timeout:     mostCall,
+	Timeout:     maxCall,
 }
 
 func (t edit) Spec() agent.Spec { return editSpec }
@@ -298,8 +298,8 @@ func (t edit) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 			return agent.Output{}, err
 		}
 		f.Close()
-		if info.Size() > mostText {
-			return agent.Output{}, refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(mostText))
+		if info.Size() > maxText {
+			return agent.Output{}, refuse("%s has %s; files up to %s can be edited.", rel, bytesText(info.Size()), bytesText(maxText))
 		}
 		data, _, err := s.content(rel)
 		if err != nil {
@@ -319,7 +319,7 @@ func (t edit) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 	})
 }
 
-// apply is the text with the replacement made.
+// apply returns the text after the replacement.
 func (in editInput) apply(rel, text string) (string, error) {
 	old, new := in.Old, in.New
 	if old == "" {
@@ -329,7 +329,7 @@ func (in editInput) apply(rel, text string) (string, error) {
 		return "", refuse("old_string and new_string are the same; there is nothing to change.")
 	}
 	if strings.Contains(text, "\r\n") && !strings.Contains(old, "\r") {
-		// A file from Windows, told without its carriage returns.
+		// The file has Windows line ends, and the model gave text without carriage returns.
 		old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
 	}
 	switch n := strings.Count(text, old); {
@@ -340,8 +340,8 @@ func (in editInput) apply(rel, text string) (string, error) {
 	case n > 1 && !in.All:
 		return "", refuse("old_string is in %s %d times. Give more of the text around the place, or set replace_all.", rel, n)
 	}
-	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > mostText {
-		return "", refuse("The file would be longer than %s.", bytesText(mostText))
+	if len(text)+strings.Count(text, old)*(len(new)-len(old)) > maxText {
+		return "", refuse("The file would be longer than %s.", bytesText(maxText))
 	}
 	if in.All {
 		return strings.ReplaceAll(text, old, new), nil
@@ -349,10 +349,10 @@ func (in editInput) apply(rel, text string) (string, error) {
 	return strings.Replace(text, old, new, 1), nil
 }
 
-// squeezed is a text without its blanks.
+// squeezed returns a text with its runs of white space collapsed.
 func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// fileDetail is what a page shows of a file's change.
+// fileDetail is what a page shows about a change to a file.
 type fileDetail struct {
 	Kind    string          `json:"kind"` // "file", or "read" when nothing changed
 	Path    string          `json:"path"`
@@ -369,13 +369,13 @@ type fileDetail struct {
 func (d fileDetail) json() json.RawMessage {
 	data, err := json.Marshal(d)
 	if err != nil {
-		return nil // strings and numbers always encode
+		return nil // cannot happen: strings and numbers always encode
 	}
 	return data
 }
 
-// mostHunks is how much of the hunks a page gets, in bytes, beside the diff.
-const mostHunks = 96 << 10
+// maxHunks limits the bytes of hunks that a page gets in addition to the diff.
+const maxHunks = 96 << 10
 
 func (c change) detail() fileDetail {
 	d := fileDetail{Kind: "file", Path: c.Path, Op: c.Op, Before: c.Before, After: c.After, Size: c.Size, Diff: c.Diff}
@@ -386,13 +386,13 @@ func (c change) detail() fileDetail {
 			size += len(l) + 4
 		}
 	}
-	if size <= mostHunks {
+	if size <= maxHunks {
 		d.Hunks = c.hunks
 	}
 	return d
 }
 
-// bytesText is a size for people.
+// bytesText formats a size for people.
 func bytesText(n int64) string {
 	switch {
 	case n >= 1<<20:
@@ -405,6 +405,6 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// shown is a text with what would hide or reorder it, or move the place where a
-// terminal writes, as code points.
+// shown returns a text in which characters that hide or reorder text, or move a terminal's cursor, are replaced by
+// their code points.
 func shown(s string) string { return strings.ReplaceAll(visible.Text(s), "\r", "<U+000D>") }

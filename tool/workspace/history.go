@@ -11,29 +11,27 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// The log keeps what files contained before and after each change, as far as there is
-// room: Options.History for a workspace, Options.OrgHistory for all of an organisation.
-// Beyond it the oldest contents are dropped, those that files still have at the very
-// last. The changes themselves stay in the log.
+// The log keeps the contents of files before and after each change, within Options.History per workspace and
+// Options.OrgHistory for a whole organization. Beyond that, the oldest contents are dropped, and the current
+// contents of files last of all. The changes themselves stay in the log.
 
-// history is what the log keeps of a workspace.
+// history describes what the log keeps of a workspace.
 type history struct {
 	sizes map[footnote.Digest]int64 // nil: not read yet
 	bytes int64
-	diffs int64                     // bytes of the differences in its events, which stay
-	order map[footnote.Digest]int64 // the last event that made a file have the content
+	diffs int64                     // bytes of the diffs in its events, which are never dropped
+	order map[footnote.Digest]int64 // the last event after which a file had the content
 }
 
-// spareHistory is the part of a bound that is made free at once, so that not every change
-// must make room.
+// spareHistory is the fraction (1/8) of a limit that is freed at once, so that not every change has to free some.
 const spareHistory = 8
 
-// bound makes room in the history for what was just added to it.
+// bound frees space in the history after contents were added to it.
 func (s *space) bound(ctx context.Context, added map[footnote.Digest][]byte) error {
 	if len(added) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // the record of a change does not depend on who waits
+	ctx = context.WithoutCancel(ctx) // the change must be recorded even if the caller is gone
 	h := &s.kept
 	if h.sizes == nil {
 		sizes, err := s.w.opts.Log.Blobs(ctx, s.stream())
@@ -62,8 +60,8 @@ func (s *space) bound(ctx context.Context, added map[footnote.Digest][]byte) err
 	return s.w.boundOrg(ctx, s, size)
 }
 
-// drop drops contents until at most so many bytes are kept.
-func (s *space) drop(ctx context.Context, most int64) error {
+// drop drops contents until at most the given number of bytes is kept.
+func (s *space) drop(ctx context.Context, maxBytes int64) error {
 	h := &s.kept
 	current := map[footnote.Digest]bool{}
 	for _, k := range s.files {
@@ -81,7 +79,7 @@ func (s *space) drop(ctx context.Context, most int64) error {
 	var gone []footnote.Digest
 	left := h.bytes
 	for _, d := range oldest {
-		if left <= most {
+		if left <= maxBytes {
 			break
 		}
 		left -= h.sizes[d]
@@ -98,12 +96,12 @@ func (s *space) drop(ctx context.Context, most int64) error {
 	return nil
 }
 
-// mostDropped is how many contents are dropped in one step, so that others who write to
-// the log are not kept waiting.
-const mostDropped = 16
+// maxDropped limits how many contents are dropped in one step, so that other writers to the log do not wait for
+// long.
+const maxDropped = 16
 
 func dropBlobs(ctx context.Context, log Log, stream string, gone []footnote.Digest) error {
-	for part := range slices.Chunk(gone, mostDropped) {
+	for part := range slices.Chunk(gone, maxDropped) {
 		if err := log.DropBlobs(ctx, stream, part); err != nil && footnote.CodeOf(err) != footnote.NotFound {
 			return fmt.Errorf("bound the history of %s: %w", stream, err)
 		}
@@ -111,24 +109,24 @@ func dropBlobs(ctx context.Context, log Log, stream string, gone []footnote.Dige
 	return nil
 }
 
-// orgHistory is what the workspaces of an organisation keep together.
+// orgHistory is the size of what all workspaces of an organization keep.
 type orgHistory struct {
-	bytes int64 // when it was last added up
-	added int64 // since then, by this server
+	bytes int64 // at the last count
+	added int64 // by this server since then
 }
 
-// boundOrg makes room in the history of an organisation after size bytes were added to
-// that of a workspace. Workspaces that nobody has worked in for longest give up theirs.
+// boundOrg frees space in an organization's history after size bytes were added to that of one workspace. The
+// workspaces that have been unused for longest lose theirs first.
 func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
-	org, most := s.principal.Org, w.opts.OrgHistory
+	org, maxBytes := s.principal.Org, w.opts.OrgHistory
 	w.mu.Lock()
 	h := w.orgs[org]
 	if h == nil {
-		h = &orgHistory{bytes: most} // nobody has added it up: that is done now
+		h = &orgHistory{bytes: maxBytes} // not counted yet: force a count
 		w.orgs[org] = h
 	}
 	h.added += size
-	fine := h.bytes+h.added <= most && h.added <= most/spareHistory // others may add, too
+	fine := h.bytes+h.added <= maxBytes && h.added <= maxBytes/spareHistory // other servers add, too
 	w.mu.Unlock()
 	if fine {
 		return nil
@@ -143,8 +141,8 @@ func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
 			total += o.Bytes
 		}
 	}
-	goal := most - most/spareHistory
-	if total <= most {
+	goal := maxBytes - maxBytes/spareHistory
+	if total <= maxBytes {
 		goal = total
 	}
 	for _, o := range list {
@@ -156,7 +154,7 @@ func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
 		}
 		sizes, err := w.opts.Log.Blobs(ctx, o.Stream)
 		if footnote.CodeOf(err) == footnote.NotFound {
-			continue // it was deleted meanwhile
+			continue // it has been deleted meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("bound the history of %s: %w", o.Stream, err)
@@ -166,7 +164,7 @@ func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
 		}
 		total -= o.Bytes
 	}
-	if total > goal { // what is left is its own
+	if total > goal { // only this workspace's own history is left to drop
 		before := s.kept.bytes
 		if err := s.drop(ctx, goal); err != nil {
 			return err
@@ -179,8 +177,8 @@ func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
 	return nil
 }
 
-// notKept says of a digest that the history of a conversation's workspace knows, but not
-// its content, that this is so; of any other, that there is none.
+// notKept returns the error for a digest whose content the log does not have: errNotKept if the history of the
+// conversation's workspace mentions the digest, otherwise "no such file".
 func (w *Workspaces) notKept(ctx context.Context, conversation, digest string) error {
 	for ev, err := range w.opts.Log.Events(ctx, StreamOf(conversation), 0) {
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
-// held is what the log keeps of a conversation's workspace, in bytes.
+// held returns how many bytes the log keeps of a conversation's workspace.
 func (b *bench) held(conversation string) (total int64) {
 	b.t.Helper()
 	sizes, err := b.log.Blobs(b.t.Context(), workspace.StreamOf(conversation))
@@ -29,7 +29,7 @@ func (b *bench) held(conversation string) (total int64) {
 func TestHistoryIsBounded(t *testing.T) {
 	const bound = 1 << 20
 	b := newBench(t, func(o *workspace.Options) { o.History = bound })
-	text := func(i int) string { return strings.Repeat(fmt.Sprintf("line %d\n", i), 12_000) } // some 120 KB
+	text := func(i int) string { return strings.Repeat(fmt.Sprintf("line %d\n", i), 12_000) } // about 120 KB
 	b.ok("Write", in{"file_path": "keep.txt", "content": "as it is"})
 	b.ok("Write", in{"file_path": "a.txt", "content": text(0)})
 	for i := 1; i < 30; i++ {
@@ -42,7 +42,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if len(h) != 31 {
 		t.Fatalf("%d changes are recorded", len(h))
 	}
-	// What files contain now is kept longest, whenever it was written.
+	// Current contents are kept longest, however old they are.
 	if got := b.blob(h[0].After); got != "as it is" {
 		t.Errorf("keep.txt = %q", got)
 	}
@@ -62,12 +62,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	if b.file("a.txt") != text(28) || last == first {
 		t.Error("the file was not reverted")
 	}
-	// The same content again takes no more room.
+	// The same content does not take space twice.
 	before := b.held(conversation)
 	if err := b.spaces.Revert(t.Context(), p, conversation, "a.txt", last); err != nil || b.held(conversation) != before {
 		t.Errorf("%v; %d bytes are kept, want %d", err, b.held(conversation), before)
 	}
-	// After a restart the bound holds as before.
+	// The limit also holds after a restart.
 	b.start(func(o *workspace.Options) { o.History = bound })
 	b.ok("Read", in{"file_path": "a.txt"})
 	for i := range 20 {
@@ -80,8 +80,8 @@ func TestHistoryIsBounded(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A command that rewrites much keeps no more of it than there is room for, and what it
-// did is recorded all the same.
+// TestHistoryOfCommandsIsBounded checks that the contents a command rewrites are kept only within the limit, and
+// that its changes are recorded anyway.
 func TestHistoryOfCommandsIsBounded(t *testing.T) {
 	const bound = 4 << 20
 	b := newBench(t, func(o *workspace.Options) { o.History = bound })
@@ -101,7 +101,8 @@ func TestHistoryOfCommandsIsBounded(t *testing.T) {
 	}
 }
 
-// Differences stay in the log. When a workspace has had many, those of a call are few.
+// TestDifferencesAreBounded checks that diffs stay in the log, and that a workspace with many of them gets only few
+// more per call.
 func TestDifferencesAreBounded(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.History = 1 << 20 })
 	for range 6 {
@@ -141,7 +142,7 @@ func TestHistoryOfAnOrganisationIsBounded(t *testing.T) {
 	if b.held("conv-0") != 0 || b.held("conv-7") == 0 {
 		t.Errorf("the oldest keeps %d bytes, the newest %d", b.held("conv-0"), b.held("conv-7"))
 	}
-	// A folder that was lost comes back as far as its contents are kept.
+	// A lost folder is restored as far as its contents are kept.
 	b.dir = filepath.Join(b.folder, "conv-7")
 	if got := b.file("f0"); !strings.HasPrefix(got, "0 in 7") {
 		t.Errorf("f0 = %.20q", got)

@@ -13,25 +13,23 @@ import (
 	"github.com/footnotehq/footnote/internal/sparse"
 )
 
-// A file can seem to have any size and take nothing of the disk. Reading its holes
-// would cost what the disk was spared, so files with holes are known by their data and
-// by where it lies.
+// A sparse file can seem to have any size without using disk space. Reading its holes would take as long as reading
+// that size, so files with holes are identified by their data and its position.
 
 const (
-	mostHole = 64 << 10 // bytes of a file that is read whatever it is made of
+	maxHole  = 64 << 10 // bytes; smaller files are always read in full
 	pageSize = 4 << 10
 )
 
-// digestOfData is a digest of a file that does not read its holes: of its size, and of
-// the pages that are not empty with their numbers. It is the same wherever the file
-// system has holes and where it has zeros.
+// digestOfData returns a digest of a file without reading its holes. It covers the size and the non-empty pages
+// with their numbers, so it does not depend on whether the file system stores a hole or zeros.
 func digestOfData(f *os.File, size int64) (footnote.Digest, error) {
 	sum := sha256.New()
 	sum.Write([]byte("footnote: a file with holes\x00"))
 	number := func(n int64) { fmt.Fprintf(sum, "%d\n", n) }
 	number(size)
 	var page, empty [pageSize]byte
-	next := int64(0) // the page that has not been looked at
+	next := int64(0) // the first page not yet examined
 	err := sparse.EachData(f, size, func(off, end int64) error {
 		for p := max(off/pageSize, next); p*pageSize < end; p++ {
 			n, err := f.ReadAt(page[:min(pageSize, size-p*pageSize)], p*pageSize)
@@ -48,5 +46,5 @@ func digestOfData(f *os.File, size int64) (footnote.Digest, error) {
 	return digestText(sum), err
 }
 
-// digestText is a digest as the log has it.
+// digestText returns a digest in the form used in the log.
 func digestText(sum hash.Hash) footnote.Digest { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }

@@ -13,33 +13,33 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// home is what tells one folder for workspaces from another, when several servers
-// share a log: a file in the folder, so that servers which share the folder, too, have
-// the same one. The stream of a workspace keeps the home it was made in.
+// home identifies a folder of workspaces when several servers share a log. It is stored in a file in the folder, so
+// servers that also share the folder have the same home. The stream of a workspace names the home it was created
+// in.
 type home struct {
 	ID     string `json:"id"`
-	Server string `json:"server"` // whose folder it was first; for people
+	Server string `json:"server"` // the server that created the folder; for people
 }
 
-// homeFile is beside the folders of conversations, none of which has such a name.
+// homeFile lies next to the folders of conversations, none of which can have this name.
 const homeFile = ".home"
 
-// mostHome bounds the file, in bytes.
-const mostHome = 4 << 10
+// maxHome limits the size of the file in bytes.
+const maxHome = 4 << 10
 
-// settleIn reads the home of the folder, or makes it.
-func (w *Workspaces) settleIn() error {
+// loadHome reads the home of the folder, or creates it.
+func (w *Workspaces) loadHome() error {
 	for {
 		f, err := w.root.Open(homeFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = w.found(); err == nil || errors.Is(err, fs.ErrExist) {
-				continue // ours, or that of who was quicker
+			if err = w.createHome(); err == nil || errors.Is(err, fs.ErrExist) {
+				continue // read ours, or the one of a server that was faster
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("home of workspaces: %w", err)
 		}
-		data, err := io.ReadAll(io.LimitReader(f, mostHome))
+		data, err := io.ReadAll(io.LimitReader(f, maxHome))
 		f.Close()
 		if err == nil {
 			err = json.Unmarshal(data, &w.home)
@@ -54,8 +54,8 @@ func (w *Workspaces) settleIn() error {
 	}
 }
 
-// found makes the home: whole, or not at all.
-func (w *Workspaces) found() error {
+// createHome creates the home file atomically.
+func (w *Workspaces) createHome() error {
 	server, err := os.Hostname()
 	if err != nil {
 		server = "another server"
@@ -73,9 +73,9 @@ func (w *Workspaces) found() error {
 	return w.root.Link(temp, homeFile)
 }
 
-// here reports that the workspace of a conversation is in another server's folder, as
-// an error with code StorageUnavailable that names the server.
-func (w *Workspaces) here(ctx context.Context, conversation string) error {
+// checkHome returns an error if a conversation's workspace is in another server's folder. Its code is
+// StorageUnavailable, and it names the server.
+func (w *Workspaces) checkHome(ctx context.Context, conversation string) error {
 	if !w.opts.Shared {
 		return nil
 	}
@@ -86,10 +86,10 @@ func (w *Workspaces) here(ctx context.Context, conversation string) error {
 	if err != nil {
 		return err
 	}
-	return w.mine(head)
+	return w.checkStream(head)
 }
 
-func (w *Workspaces) mine(head footnote.Stream) error {
+func (w *Workspaces) checkStream(head footnote.Stream) error {
 	var h home
 	if head.Assistant == "" || json.Unmarshal([]byte(head.Assistant), &h) != nil || h.ID == w.home.ID {
 		return nil
@@ -98,14 +98,14 @@ func (w *Workspaces) mine(head footnote.Stream) error {
 		"The workspace of this conversation is on the server %.100q. Ask that one, or give all servers one folder for workspaces.", h.Server)
 }
 
-// address is the home as the stream of a workspace keeps it.
+// address encodes the home for the stream of a workspace.
 func (w *Workspaces) address() string {
 	if !w.opts.Shared {
 		return ""
 	}
 	data, err := json.Marshal(w.home)
 	if err != nil {
-		return "" // strings always encode
+		return "" // cannot happen: strings always encode
 	}
 	return string(data)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
-// TestFoldersOfSeveralServers: servers on one log either share a folder, and each sees
-// what the other wrote, or say where a workspace is.
+// TestFoldersOfSeveralServers checks servers that share a log. If they also share a folder, each sees what the
+// other wrote; if not, each reports where a workspace is.
 func TestFoldersOfSeveralServers(t *testing.T) {
 	shared := func(o *workspace.Options) { o.Shared = true }
 	one := newBench(t, shared)
@@ -23,7 +23,7 @@ func TestFoldersOfSeveralServers(t *testing.T) {
 		t.Errorf("in the same folder a.txt is %q", got)
 	}
 	same.ok("Write", map[string]any{"file_path": "/workspace/" + "b.txt", "content": "two"})
-	one.ok("Write", map[string]any{"file_path": "/workspace/" + "c.txt", "content": "three"}) // it has seen that of the other
+	one.ok("Write", map[string]any{"file_path": "/workspace/" + "c.txt", "content": "three"}) // sees the other's
 
 	other := *one
 	other.folder = filepath.Join(t.TempDir(), "workspaces")

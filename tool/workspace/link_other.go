@@ -6,5 +6,5 @@ import "io/fs"
 
 const nonBlock = 0
 
-// links is not known here.
+// links is unknown on this system.
 func links(fs.FileInfo) uint64 { return 1 }

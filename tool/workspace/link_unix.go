@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// nonBlock opens a pipe or a device without waiting for anybody.
+// nonBlock opens a pipe or a device without blocking.
 const nonBlock = syscall.O_NONBLOCK
 
-// links is how many names a file has.
+// links returns the number of a file's hard links.
 func links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)

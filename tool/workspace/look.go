@@ -12,17 +12,16 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// File is a file of a workspace, for people.
+// File describes a file of a workspace for people.
 type File struct {
 	Path    string
 	Size    int64
 	Changed time.Time
 }
 
-// Files lists the files of a conversation's workspace by name; a workspace that was
-// not made yet has none.
+// Files lists the files of a conversation's workspace by name. A workspace that does not exist yet has none.
 func (w *Workspaces) Files(ctx context.Context, conversation string) ([]File, error) {
-	if err := w.here(ctx, conversation); err != nil {
+	if err := w.checkHome(ctx, conversation); err != nil {
 		return nil, err
 	}
 	root, err := w.root.OpenRoot(folderOf(conversation))
@@ -46,8 +45,7 @@ func away(err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace cannot be opened.", Err: err}
 }
 
-// Changes are the newest events of a conversation's workspace, at most limit, oldest
-// first.
+// Changes returns up to limit of the newest events of a conversation's workspace, oldest first.
 func (w *Workspaces) Changes(ctx context.Context, conversation string, limit int) ([]footnote.Event, error) {
 	var events []footnote.Event
 	for ev, err := range w.opts.Log.Events(ctx, StreamOf(conversation), 0) {
@@ -64,11 +62,10 @@ func (w *Workspaces) Changes(ctx context.Context, conversation string, limit int
 	return events[max(0, len(events)-limit):], nil
 }
 
-// mostServed is how much of a file a person is given, in bytes.
-const mostServed = 16 << 20
+// maxServed limits the bytes of a file that are sent to a person.
+const maxServed = 16 << 20
 
-// File is the content of a file as it is now, or as a change left it when its digest
-// is given.
+// File returns the current content of a file or, given a digest, its content after a change.
 func (w *Workspaces) File(ctx context.Context, conversation, path, digest string) ([]byte, error) {
 	missing := footnote.Errorf(footnote.NotFound, "There is no such file.")
 	if digest != "" {
@@ -82,7 +79,7 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
 	}
-	if err := w.here(ctx, conversation); err != nil {
+	if err := w.checkHome(ctx, conversation); err != nil {
 		return nil, err
 	}
 	root, err := w.root.OpenRoot(folderOf(conversation))
@@ -98,13 +95,13 @@ func (w *Workspaces) File(ctx context.Context, conversation, path, digest string
 		return nil, footnote.Errorf(footnote.InvalidRequest, "%s", r.words)
 	}
 	if err != nil {
-		return nil, missing // not there, or a link that leads out
+		return nil, missing // it does not exist, or it is a link that leads outside
 	}
 	defer f.Close()
-	if info.Size() > mostServed {
-		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()), bytesText(mostServed))
+	if info.Size() > maxServed {
+		return nil, footnote.Errorf(footnote.TooLarge, "The file has %s; at most %s are sent.", bytesText(info.Size()), bytesText(maxServed))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostServed))
+	data, err := io.ReadAll(io.LimitReader(f, maxServed))
 	if err != nil {
 		return nil, away(err)
 	}

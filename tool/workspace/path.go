@@ -11,67 +11,65 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a path.
+// Limits on a path.
 const (
-	mostPath  = 4096
-	mostName  = 255
-	mostDepth = 32
+	maxPath  = 4096
+	maxName  = 255
+	maxDepth = 32
 )
 
-// locate turns a path as a model says it into one below the workspace: "." for the
-// workspace itself. It decides by name alone; what links lead to is decided by
-// os.Root when a file is opened.
-func locate(said string) (string, error) {
+// locate converts a path given by the model into one relative to the workspace: "." is the workspace itself. It
+// looks only at names; os.Root checks where links lead when a file is opened.
+func locate(given string) (string, error) {
 	switch {
-	case said == "":
+	case given == "":
 		return ".", nil
-	case len(said) > mostPath:
-		return "", refuse("The path is longer than %d bytes.", mostPath)
-	case !utf8.ValidString(said):
+	case len(given) > maxPath:
+		return "", refuse("The path is longer than %d bytes.", maxPath)
+	case !utf8.ValidString(given):
 		return "", refuse("The path is not UTF-8.")
 	}
-	for _, r := range said {
+	for _, r := range given {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\\' || r == '\u2028' || r == '\u2029' {
-			return "", refuse("The path %q has a character that is not allowed in names here.", said)
+			return "", refuse("The path %q has a character that is not allowed in names here.", given)
 		}
 	}
-	rel := said
-	if strings.HasPrefix(said, "/") {
-		clean := path.Clean(said)
+	rel := given
+	if strings.HasPrefix(given, "/") {
+		clean := path.Clean(given)
 		if clean == Root {
 			return ".", nil
 		}
 		var ok bool
 		if rel, ok = strings.CutPrefix(clean, Root+"/"); !ok {
-			return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", said, Root)
+			return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
 		}
 	}
 	rel = path.Clean(rel)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", said, Root)
+		return "", refuse("%s is outside of the workspace. Paths begin with %s/ or are relative to it.", given, Root)
 	}
 	parts := strings.Split(rel, "/")
-	if len(parts) > mostDepth {
-		return "", refuse("The path is deeper than %d folders.", mostDepth)
+	if len(parts) > maxDepth {
+		return "", refuse("The path is deeper than %d folders.", maxDepth)
 	}
 	for _, p := range parts {
-		if len(p) > mostName {
-			return "", refuse("A name of the path is longer than %d bytes.", mostName)
+		if len(p) > maxName {
+			return "", refuse("A name of the path is longer than %d bytes.", maxName)
 		}
 	}
 	return rel, nil
 }
 
-// protected are names whose files other programs obey when somebody opens the
-// folder with them; they are compared without regard to case. A name with a slash
-// is a path that may stand anywhere below.
+// protected lists names of files that other programs obey when somebody opens the folder with them. They are
+// compared ignoring case. A name with a slash is a path that may occur anywhere below the folder.
 var protected = []string{
 	".git/hooks", ".git/config", ".gitmodules", ".mcp.json", ".claude", ".vscode", ".idea",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".envrc", ".ssh", ".gitconfig",
 }
 
-// checkName refuses protected names.
+// checkName returns a refusal for protected names.
 func checkName(rel string) error {
 	lower := "/" + strings.ToLower(rel) + "/"
 	for _, p := range protected {
@@ -82,8 +80,8 @@ func checkName(rel string) error {
 	return nil
 }
 
-// openFile opens a file for reading: a regular one that has no second name
-// somewhere else. It never waits, whatever the name stands for.
+// openFile opens a regular file without further hard links for reading. It never blocks, whatever the name stands
+// for.
 func openFile(root *os.Root, rel string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
@@ -112,7 +110,7 @@ func checkFile(rel string, info fs.FileInfo) error {
 	return nil
 }
 
-// readable opens a file for the model, or says in words why not.
+// readable opens a file for the model, or returns a refusal with the reason.
 func (s *space) readable(rel string) (*os.File, fs.FileInfo, error) {
 	f, info, err := openFile(s.root, rel)
 	if err == nil {
@@ -130,8 +128,7 @@ func (s *space) readable(rel string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, refuse("%s cannot be opened: %v.", rel, err)
 }
 
-// similar names a file that may have been meant: one with the same name in another
-// folder, or in other letters.
+// similar returns a file that the model may have meant: the same name in another folder, or in other case.
 func (s *space) similar(rel string) string {
 	want, found := strings.ToLower(path.Base(rel)), []string{}
 	_ = walk(s.root, func(name string, _ fs.FileInfo) error {

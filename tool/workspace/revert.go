@@ -10,19 +10,17 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Revert gives a file the content it had before or after one of its changes, named by
-// its digest; without a digest the file is removed, as before it was made. It follows
-// the rules of Write and is recorded as a change of its own, so it can be reverted,
-// too. The model must read the file again before it changes it.
+// Revert restores the content that a file had before or after one of its changes, given by digest. Without a
+// digest, it removes the file, which undoes its creation. Revert follows the rules of Write and is recorded as a
+// change, so it can be reverted, too. The model must read the file again before it changes it.
 //
-// The error's code is NotFound when the file's history has no such content, or has it no more,
-// InvalidRequest when the file cannot be written, and Conflict while a command works
-// in the workspace.
+// The error's code is NotFound when the file's history never had the content or no longer keeps it, InvalidRequest
+// when the file cannot be written, and Conflict while a command is running in the workspace.
 func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversation, path, digest string) error {
 	rel, err := locate(path)
 	if err == nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, longestBusy, errBusy)
+		ctx, cancel = context.WithTimeoutCause(ctx, busyWait, errBusy)
 		defer cancel()
 		err = w.revert(ctx, agent.Call{Name: byPerson, Conversation: conversation, Principal: p}, rel, digest)
 	}
@@ -32,8 +30,8 @@ func (w *Workspaces) Revert(ctx context.Context, p footnote.Principal, conversat
 	return err
 }
 
-// longestBusy is how long a person waits for the workspace.
-const longestBusy = 5 * time.Second
+// busyWait limits how long a person waits for a busy workspace.
+const busyWait = 5 * time.Second
 
 var errBusy = footnote.Errorf(footnote.Conflict, "The assistant is working in the workspace. Try again when it has ended.")
 
@@ -46,7 +44,7 @@ func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest st
 		if err := s.writable(rel); err != nil {
 			return agent.Output{}, err
 		}
-		defer delete(s.seen, rel) // the model has not seen it as it is now
+		defer delete(s.seen, rel) // the model has not seen the new content
 		if digest != "" {
 			return s.change(ctx, call, rel, data, true)
 		}
@@ -67,7 +65,7 @@ func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest st
 	return err
 }
 
-// past is the content that a file had before or after a change.
+// past returns the content that a file had before or after a change.
 func (w *Workspaces) past(ctx context.Context, conversation, rel, digest string) ([]byte, error) {
 	stream := StreamOf(conversation)
 	for ev, err := range w.opts.Log.Events(ctx, stream, 0) {

@@ -18,13 +18,13 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// What a search gives at most, and how long it may take.
+// Limits on a search's results and time.
 const (
-	mostGlobbed  = 200
-	mostGrepped  = 250
-	mostFound    = 30_000  // bytes
-	mostSearched = 8 << 20 // bytes of one file
-	searchTime   = 15 * time.Second
+	maxGlobbed  = 200
+	maxGrepped  = 250
+	maxFound    = 30_000  // bytes
+	maxSearched = 8 << 20 // bytes per file
+	searchTime  = 15 * time.Second
 )
 
 type globInput struct {
@@ -70,16 +70,16 @@ func globbed(in globInput, files []found) agent.Output {
 	}
 	var b strings.Builder
 	for i, f := range files {
-		if i == mostGlobbed {
+		if i == maxGlobbed {
 			fmt.Fprintf(&b, "… and %d more. Use a narrower pattern.\n", len(files)-i)
 			break
 		}
 		fmt.Fprintf(&b, "%s (%s)\n", shown(f.name), bytesText(f.info.Size()))
 	}
-	return agent.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), mostGlobbed)])}
+	return agent.Output{Content: b.String(), Detail: listDetail(files[:min(len(files), maxGlobbed)])}
 }
 
-// listDetail is the list of files for a page.
+// listDetail encodes the list of files for a page.
 func listDetail(files []found) json.RawMessage {
 	type entry struct {
 		Path string    `json:"path"`
@@ -95,21 +95,20 @@ func listDetail(files []found) json.RawMessage {
 	}
 	data, err := json.Marshal(list)
 	if err != nil {
-		return nil // strings and numbers always encode
+		return nil // cannot happen: strings and numbers always encode
 	}
 	return data
 }
 
-// found is a file of the workspace: its name, and its name below where it was
-// looked for.
+// found is a file of the workspace: its name, and its name relative to the searched folder.
 type found struct {
 	name, below string
 	info        fs.FileInfo
 }
 
-// list lists the files below a folder, or the one file that the path names.
-func (s *space) list(ctx context.Context, said string) ([]found, error) {
-	dir, err := locate(said)
+// list lists the files below a folder, or the single file at the path.
+func (s *space) list(ctx context.Context, given string) ([]found, error) {
+	dir, err := locate(given)
 	if err != nil {
 		return nil, err
 	}
@@ -143,14 +142,13 @@ func (s *space) list(ctx context.Context, said string) ([]found, error) {
 	return files, err
 }
 
-// mostPattern bounds a pattern or an expression, in bytes.
-const mostPattern = 1000
+// maxPattern limits a pattern or an expression, in bytes.
+const maxPattern = 1000
 
-// pattern is a function that matches names against a pattern with *, **, ? and
-// {a,b}.
+// pattern returns a function that matches names against a pattern with *, **, ? and {a,b}.
 func pattern(p string) (func(string) bool, error) {
-	if p == "" || len(p) > mostPattern {
-		return nil, refuse("A pattern has 1 to %d bytes; **/* matches every file.", mostPattern)
+	if p == "" || len(p) > maxPattern {
+		return nil, refuse("A pattern has 1 to %d bytes; **/* matches every file.", maxPattern)
 	}
 	p = strings.TrimPrefix(strings.TrimPrefix(p, Root+"/"), "./")
 	if !strings.Contains(p, "/") {
@@ -192,7 +190,7 @@ func pattern(p string) (func(string) bool, error) {
 			b.WriteString("[" + strings.ReplaceAll(set, `\`, `\\`) + "]")
 			i += end
 		default:
-			b.WriteString(regexp.QuoteMeta(p[i : i+1])) // a byte: of a longer character, the others follow
+			b.WriteString(regexp.QuoteMeta(p[i : i+1])) // one byte; the rest of a longer character follows
 		}
 	}
 	b.WriteString("$")
@@ -254,9 +252,9 @@ func (t grep) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 		if err != nil {
 			return agent.Output{}, err
 		}
-		out := hits{skip: int(in.Offset), most: int(in.Head)}
-		if out.most == 0 {
-			out.most = mostGrepped
+		out := hits{skip: int(in.Offset), maxLines: int(in.Head)}
+		if out.maxLines == 0 {
+			out.maxLines = maxGrepped
 		}
 		t := &timer{ctx: ctx, end: time.Now().Add(searchTime)}
 		for _, f := range files {
@@ -275,8 +273,8 @@ func (t grep) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 }
 
 func (in grepInput) expression() (*regexp.Regexp, error) {
-	if in.Pattern == "" || len(in.Pattern) > mostPattern {
-		return nil, refuse("An expression has 1 to %d bytes.", mostPattern)
+	if in.Pattern == "" || len(in.Pattern) > maxPattern {
+		return nil, refuse("An expression has 1 to %d bytes.", maxPattern)
 	}
 	flags := "m"
 	if in.Fold {
@@ -292,42 +290,42 @@ func (in grepInput) expression() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// searchable is the text of a file, or nothing when it is not one to search.
+// searchable returns a file's content, or nil when the file is not searched.
 func (s *space) searchable(name string) []byte {
 	f, info, err := openFile(s.root, name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info.Size() > mostSearched {
+	if info.Size() > maxSearched {
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostSearched))
+	data, err := io.ReadAll(io.LimitReader(f, maxSearched))
 	if err != nil || binary(data) {
 		return nil
 	}
 	return data
 }
 
-// hits are the lines of a result.
+// hits collects the lines of a result.
 type hits struct {
-	b          strings.Builder
-	skip, most int
-	lines      int // of the whole result
-	shown      int
-	full       bool
-	note       string
+	b              strings.Builder
+	skip, maxLines int
+	lines          int // in the whole result
+	shown          int
+	full           bool
+	note           string
 }
 
 func (h *hits) add(line string) {
 	h.lines++
-	if h.lines <= h.skip || h.shown >= h.most || h.full {
+	if h.lines <= h.skip || h.shown >= h.maxLines || h.full {
 		return
 	}
 	if c := clip(line, 500); c != line {
 		line = c + "…"
 	}
-	if h.full = h.b.Len()+len(line) > mostFound; h.full {
+	if h.full = h.b.Len()+len(line) > maxFound; h.full {
 		return
 	}
 	h.shown++
@@ -347,27 +345,26 @@ func (h *hits) text(pattern string) string {
 	return h.b.String()
 }
 
-// timer says when a search must end.
+// timer ends a search at its deadline.
 type timer struct {
 	ctx  context.Context
 	end  time.Time
 	n    int
-	late bool // it is over
+	late bool // the deadline has passed
 }
 
-// looks is how many questions a timer answers before it looks at the clock again.
-const looks = 1024
+// checkEvery is how often over is called between two checks of the clock.
+const checkEvery = 1024
 
 func (t *timer) over() bool {
-	if t.n++; !t.late && t.n%looks == 1 {
+	if t.n++; !t.late && t.n%checkEvery == 1 {
 		t.late = t.ctx.Err() != nil || time.Now().After(t.end)
 	}
 	return t.late
 }
 
-// text is what an expression reads until the time is over. Expressions take time in
-// proportion to what they read, but all matches of one may read the same again and
-// again, and nothing else ends them.
+// text feeds data to an expression until the deadline. One match takes time in proportion to the data it reads, but
+// every match may read the same data again, and nothing else would end the search.
 type text struct {
 	data []byte
 	t    *timer
@@ -382,7 +379,7 @@ func (x *text) ReadRune() (rune, int, error) {
 	return r, n, nil
 }
 
-// search adds what one file gives.
+// search adds the matches in one file.
 func (in grepInput) search(out *hits, re *regexp.Regexp, name string, data []byte, t *timer) {
 	if len(data) == 0 {
 		return
@@ -419,7 +416,7 @@ func (in grepInput) search(out *hits, re *regexp.Regexp, name string, data []byt
 	}
 }
 
-// longLine is how many bytes of a line an expression reads without regard to time.
+// longLine limits the bytes of a line that an expression reads without checking the deadline.
 const longLine = 64 << 10
 
 func (in grepInput) line(re *regexp.Regexp, line []byte, t *timer) bool {
@@ -429,8 +426,8 @@ func (in grepInput) line(re *regexp.Regexp, line []byte, t *timer) bool {
 	return re.MatchReader(&text{line, t})
 }
 
-// span is the lines of the first match that begins at line l or later; what follows
-// it is looked at from the next line on. There is none when last is before first.
+// span returns the lines of the first match that begins on line l or later. The search for the next match starts on
+// the line after it. Without a match, last is less than first.
 func span(re *regexp.Regexp, data []byte, starts []int, l int, t *timer) (first, last int) {
 	from := starts[l]
 	loc := re.FindReaderIndex(&text{data[from:], t})
@@ -444,10 +441,10 @@ func span(re *regexp.Regexp, data []byte, starts []int, l int, t *timer) (first,
 	return lineOf(from + loc[0]), lineOf(from + max(loc[1]-1, loc[0]))
 }
 
-// show adds the matching lines of a file with those around them.
+// show adds the matching lines of a file with their context.
 func (in grepInput) show(out *hits, name string, data []byte, starts []int, matched []bool, t *timer) {
 	before, after := int(max(in.Before, in.Context)), int(max(in.After, in.Context))
-	next := 0 // the first line that was not shown
+	next := 0 // the first line not yet shown
 	for hit, is := range matched {
 		if t.over() {
 			return
@@ -484,7 +481,7 @@ func lineStarts(data []byte) []int {
 	return starts
 }
 
-// lineAt is a line without its break.
+// lineAt returns a line without its line break.
 func lineAt(data []byte, starts []int, l int) []byte {
 	end := len(data)
 	if l+1 < len(starts) {

@@ -20,46 +20,45 @@ import (
 	"github.com/footnotehq/footnote/internal/udiff"
 )
 
-// space is the workspace of one conversation. Its fields but the first are used by
-// whoever holds busy.
+// space is the workspace of one conversation. Only the holder of busy may use the fields, except the first few.
 type space struct {
 	w            *Workspaces
 	conversation string
 	principal    footnote.Principal
 	folder       string
-	busy         chan struct{} // has one value while somebody works in it
-	users        int           // guarded by w.mu, as is used
+	busy         chan struct{} // holds one value while somebody works in the workspace
+	users        int           // guarded by w.mu, like used
 	used         time.Time
 
-	root   *os.Root // while it is open
+	root   *os.Root // nil unless open
 	loaded bool
-	exists bool  // the stream does
-	last   int64 // sequence of its last event
+	exists bool  // whether the stream exists
+	last   int64 // sequence number of its last event
 	files  map[string]known
 	kept   history
 	seen   map[string]footnote.Digest // what the model has read or written
-	// continued says that the stream had events when it was loaded: what the model
-	// had seen before is not known, but what it did is.
+	// continued means that the stream had events when it was loaded. What the model had read before is then
+	// unknown, but what it wrote is in the stream.
 	continued bool
 }
 
-// known is a file as the stream last told it.
+// known is a file as last recorded in the stream.
 type known struct {
 	digest  footnote.Digest
 	size    int64
 	kept    bool
-	outside bool // as something left it that the model does not know of
+	outside bool // the model does not know who left it in this state
 	changed time.Time
 	inode   uint64
 }
 
-// is reports whether a file is, as far as can be told without reading it, as it was.
-func (k known) is(info fs.FileInfo) bool {
+// unchanged reports whether a file is unchanged, as far as that can be determined without reading it.
+func (k known) unchanged(info fs.FileInfo) bool {
 	return k.size == info.Size() && k.inode == inode(info) && k.changed.Equal(stamp(info))
 }
 
-// open makes the folder where it is missing, reads the stream the first time, and
-// opens the folder. close must be called.
+// open creates the folder if necessary, reads the stream the first time, and opens the folder. The caller must call
+// close.
 func (s *space) open(ctx context.Context) error {
 	if err := s.refresh(ctx); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (s *space) open(ctx context.Context) error {
 	if s.exists {
 		err = s.restore(ctx)
 	} else {
-		err = s.furnish(ctx)
+		err = s.copyTemplate(ctx)
 	}
 	if err != nil {
 		s.close()
@@ -88,15 +87,14 @@ func (s *space) open(ctx context.Context) error {
 
 func (s *space) close() { s.root.Close() }
 
-// refresh reads the stream the first time, and again when another server that shares
-// the folder has written to it.
+// refresh reads the stream the first time, and again when another server that shares the folder has written to it.
 func (s *space) refresh(ctx context.Context) error {
 	if s.w.opts.Shared {
 		head, err := s.w.opts.Log.Get(ctx, s.stream())
 		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
 			return err
 		}
-		if err := s.w.mine(head); err != nil {
+		if err := s.w.checkStream(head); err != nil {
 			return err
 		}
 		s.loaded = s.loaded && head.Last == s.last
@@ -141,11 +139,10 @@ func (s *space) apply(b footnote.WorkspaceChanged, seq int64) {
 	s.files[b.Path] = known{digest: b.After, size: b.Size, kept: b.Kept, outside: unseen(b.Tool)}
 }
 
-// unseen reports whether what made a change is something that the model does not
-// know of.
+// unseen reports whether a change was made by something that the model does not know about.
 func unseen(tool string) bool { return tool == byOutside || tool == byPerson }
 
-// The operations of a change, and what makes changes beside the tools.
+// The operations of a change, and the sources of changes other than tools.
 const (
 	opCreate = "create"
 	opWrite  = "write"
@@ -156,8 +153,7 @@ const (
 	byPerson   = "revert"
 )
 
-// restore brings back the files of a folder that is gone, as far as the log has
-// their contents.
+// restore recreates the files of a lost folder whose contents are in the log.
 func (s *space) restore(ctx context.Context) error {
 	for name, k := range s.files {
 		if !k.kept {
@@ -165,7 +161,7 @@ func (s *space) restore(ctx context.Context) error {
 		}
 		data, err := s.w.opts.Log.Blob(ctx, s.stream(), k.digest)
 		if footnote.CodeOf(err) == footnote.NotFound {
-			continue // it was dropped
+			continue // its content was dropped
 		}
 		if err != nil {
 			return err
@@ -177,8 +173,8 @@ func (s *space) restore(ctx context.Context) error {
 	return nil
 }
 
-// furnish copies the template into a new workspace.
-func (s *space) furnish(ctx context.Context) error {
+// copyTemplate copies the template into a new workspace.
+func (s *space) copyTemplate(ctx context.Context) error {
 	if info, err := s.w.root.Stat(Template); err != nil || !info.IsDir() {
 		return nil
 	}
@@ -198,9 +194,9 @@ func (s *space) furnish(ctx context.Context) error {
 	for _, name := range names {
 		f, info, err := openFile(template, name)
 		if err != nil {
-			continue // a link, say
+			continue // such as a link
 		}
-		data, err := io.ReadAll(io.LimitReader(f, mostRead))
+		data, err := io.ReadAll(io.LimitReader(f, maxRead))
 		f.Close()
 		if err != nil {
 			return fmt.Errorf("template of workspaces: %w", err)
@@ -218,8 +214,7 @@ func (s *space) furnish(ctx context.Context) error {
 	return err
 }
 
-// put writes a file beside itself and moves it into its place, so that it is there
-// in full or not at all.
+// put writes a temporary file next to the target and renames it, so that the file is complete or absent.
 func (s *space) put(name string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := s.root.Lstat(name); err == nil {
@@ -254,17 +249,17 @@ func writing(name string, err error) error {
 	return refuse("%s cannot be written: %v.", name, err)
 }
 
-// walk calls f for the regular files of a folder, by name, as many as are followed.
+// walk calls f for the regular files of a folder, in order of name, up to the number of tracked files.
 func walk(root *os.Root, f func(name string, info fs.FileInfo) error) error {
 	n := 0
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if d != nil && d.IsDir() {
-				return fs.SkipDir // it may not be read, or has gone
+				return fs.SkipDir // it may not be read, or it has gone
 			}
 			return nil
 		}
-		if strings.Count(name, "/") > mostDepth {
+		if strings.Count(name, "/") > maxDepth {
 			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {
@@ -274,21 +269,20 @@ func walk(root *os.Root, f func(name string, info fs.FileInfo) error) error {
 		if err != nil {
 			return nil
 		}
-		if n++; n > mostFiles {
+		if n++; n > maxFiles {
 			return fs.SkipAll
 		}
 		return f(name, info)
 	})
 }
 
-// change is what became of a file.
+// change is a change of one file.
 type change struct {
 	footnote.WorkspaceChanged
 	hunks []udiff.Hunk
 }
 
-// sync compares the folder with what the stream last said, and records the
-// differences as those of a tool's call.
+// sync compares the folder with the stream and records the differences as changes made by a tool's call.
 func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error) {
 	var names []string
 	there := map[string]bool{}
@@ -297,7 +291,7 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 			return context.Cause(ctx)
 		}
 		there[name] = true
-		if k, ok := s.files[name]; !ok || !k.is(info) {
+		if k, ok := s.files[name]; !ok || !k.unchanged(info) {
 			names = append(names, name)
 		}
 		return nil
@@ -305,7 +299,7 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the workspace: %w", err)
 	}
-	if len(there) < mostFiles {
+	if len(there) < maxFiles {
 		for name := range s.files {
 			if !there[name] {
 				names = append(names, name)
@@ -316,11 +310,11 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 	return s.record(ctx, tool, callID, names)
 }
 
-// recordTime is how long recording what was done may go on after its run has ended.
+// recordTime limits how long changes may be recorded after their run has ended.
 const recordTime = 10 * time.Second
 
-// lasting returns a context that ends recordTime after ctx: what a call has done to files
-// is recorded as its doing also when nobody waits for it any more. stop must be called.
+// lasting returns a context that ends recordTime after ctx, so that a call's changes are attributed to it even if
+// its run has ended. The caller must call stop.
 func lasting(ctx context.Context) (_ context.Context, stop func()) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(ctx, func() {
@@ -335,12 +329,11 @@ func lasting(ctx context.Context) (_ context.Context, stop func()) {
 	return out, func() { unlink(); cancel(nil) }
 }
 
-// batchBytes is how much content one append carries.
+// batchBytes limits the content in one append.
 const batchBytes = 16 << 20
 
-// record writes what has become of files to the stream. Files that are as the
-// stream said are left out. When ctx ends, what was found so far is written, the rest is
-// found the next time, and the error is ctx's cause.
+// record writes the changes of files to the stream and skips unchanged files. When ctx ends, it writes what it has
+// found so far and returns ctx's cause; the next call finds the rest.
 func (s *space) record(ctx context.Context, tool, callID string, names []string) ([]change, error) {
 	var changes []change
 	var batch []footnote.Body
@@ -388,10 +381,10 @@ func (s *space) record(ctx context.Context, tool, callID string, names []string)
 	return changes, flush()
 }
 
-// compare tells what has become of one file; nil when it is as the stream said.
+// compare returns the change of one file, or nil if it is unchanged.
 func (s *space) compare(ctx context.Context, name string, room *room) (*change, []byte, error) {
 	k, had := s.files[name]
-	now, data, err := s.look(name)
+	now, data, err := s.readTracked(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !had {
 			return nil, nil, nil
@@ -404,7 +397,7 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 		return c, nil, nil
 	}
 	if err != nil {
-		return nil, nil, nil // not a file that is followed: a link, or one with a second name
+		return nil, nil, nil // not tracked: a link, or a file with a second hard link
 	}
 	if had && k.digest == now.digest {
 		k.changed, k.inode = now.changed, now.inode
@@ -426,18 +419,18 @@ func (s *space) compare(ctx context.Context, name string, room *room) (*change, 
 	return c, data, nil
 }
 
-// look reads a file that is followed. Of one that can be kept the content comes, too;
-// that of a larger one, or of one that is mostly holes, is never in memory.
-func (s *space) look(name string) (known, []byte, error) {
+// readTracked reads a tracked file. It returns the content only if the log can keep it. A larger file, or one that is
+// mostly holes, is never loaded into memory.
+func (s *space) readTracked(name string) (known, []byte, error) {
 	f, info, err := openFile(s.root, name)
 	if err != nil {
 		return known{}, nil, err
 	}
 	defer f.Close()
 	now := known{size: info.Size(), changed: stamp(info), inode: inode(info)}
-	holes := now.size > mostHole && sparse.HasHoles(f, now.size)
-	if now.size <= mostKept && !holes {
-		data, err := io.ReadAll(io.LimitReader(f, mostKept))
+	holes := now.size > maxHole && sparse.HasHoles(f, now.size)
+	if now.size <= maxKept && !holes {
+		data, err := io.ReadAll(io.LimitReader(f, maxKept))
 		if data == nil {
 			data = []byte{}
 		}
@@ -449,40 +442,40 @@ func (s *space) look(name string) (known, []byte, error) {
 		return now, nil, err
 	}
 	sum := sha256.New()
-	_, err = io.Copy(sum, io.LimitReader(f, min(now.size, mostRead)))
+	_, err = io.Copy(sum, io.LimitReader(f, min(now.size, maxRead)))
 	now.digest = digestText(sum)
 	return now, nil, err
 }
 
-// content is the content of a file that is followed, up to a size.
+// content returns the content of a tracked file up to a maximum size.
 func (s *space) content(name string) ([]byte, fs.FileInfo, error) {
 	f, info, err := openFile(s.root, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostRead))
+	data, err := io.ReadAll(io.LimitReader(f, maxRead))
 	return data, info, err
 }
 
-// What the changes of one call may cost together. Beyond it a change is recorded with
-// its digests, and without its content or its difference.
+// Budget for the changes of one call. Beyond it, a change is recorded with its digests, but without its content or
+// its diff.
 const (
-	mostDiffing = 8 << 20 // bytes that differences are made of
-	mostDiffs   = 1 << 20 // bytes of differences, while those of all calls are within Options.History
-	leastDiffs  = mostDiff
+	maxDiffing  = 8 << 20 // bytes compared to make diffs
+	maxDiffs    = 1 << 20 // bytes of diffs, as long as those of all calls fit in Options.History
+	leastDiffs  = maxDiff
 	longestDiff = 2 * time.Second
 )
 
-// room is what is left of it.
+// room is the rest of that budget.
 type room struct {
 	content, diffing, diffs int
 	until                   time.Time
 }
 
 func (s *space) newRoom() *room {
-	diffs := max(leastDiffs, min(mostDiffs, s.w.opts.History-s.kept.diffs))
-	return &room{content: int(s.w.opts.History / 4), diffing: mostDiffing, diffs: int(diffs), until: time.Now().Add(longestDiff)}
+	diffs := max(leastDiffs, min(maxDiffs, s.w.opts.History-s.kept.diffs))
+	return &room{content: int(s.w.opts.History / 4), diffing: maxDiffing, diffs: int(diffs), until: time.Now().Add(longestDiff)}
 }
 
 func (r *room) keep(n int) bool {
@@ -493,16 +486,16 @@ func (r *room) keep(n int) bool {
 	return true
 }
 
-// diff reports whether a difference of so many bytes can still be made.
+// diff reports whether the budget allows a diff of n bytes.
 func (r *room) diff(n int64) bool {
-	if n > mostDiffed || n > int64(r.diffing) || r.diffs <= 0 || time.Now().After(r.until) {
+	if n > maxDiffed || n > int64(r.diffing) || r.diffs <= 0 || time.Now().After(r.until) {
 		return false
 	}
 	r.diffing -= int(n)
 	return true
 }
 
-// before is what a file held, when a difference of so many bytes can be made.
+// before returns a file's earlier content, if the budget allows a diff of n bytes.
 func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byte, bool) {
 	if !room.diff(n) || !k.kept {
 		return nil, false
@@ -511,29 +504,29 @@ func (s *space) before(ctx context.Context, k known, room *room, n int64) ([]byt
 	return data, err == nil
 }
 
-// mostDiff is how much of a diff the log keeps, in bytes.
-const mostDiff = 64 << 10
+// maxDiff limits the bytes of a diff that the log keeps.
+const maxDiff = 64 << 10
 
-// diff notes how the text changed, where both sides are text and not too long.
+// diff records how the text changed, if both sides are text and not too long.
 func (c *change) diff(old, new string, had, deleted bool, room *room) {
-	if len(old)+len(new) > mostDiffed || binary([]byte(old)) || binary([]byte(new)) {
+	if len(old)+len(new) > maxDiffed || binary([]byte(old)) || binary([]byte(new)) {
 		return
 	}
 	c.hunks = udiff.Hunks(old, new)
 	text := udiff.Unified(c.Path, !had, deleted, c.hunks)
-	if most := min(mostDiff, room.diffs); len(text) > most {
-		text = clip(text, most) + "\n… (the diff goes on)\n"
+	if maxBytes := min(maxDiff, room.diffs); len(text) > maxBytes {
+		text = clip(text, maxBytes) + "\n… (the diff goes on)\n"
 	}
 	room.diffs -= len(text)
 	c.Diff = text
 }
 
-// append writes to the stream, which is made where it is missing.
+// append writes to the stream and creates it if necessary.
 func (s *space) append(ctx context.Context, bodies []footnote.Body, blobs map[footnote.Digest][]byte) error {
 	if len(bodies) == 0 {
 		return nil
 	}
-	// The file has changed already: its record does not depend on who waits for it.
+	// The file has already changed, so its record must be written even if the caller is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	a := footnote.Append{Stream: s.stream(), After: s.last, Bodies: bodies, Blobs: blobs}
@@ -547,7 +540,7 @@ func (s *space) append(ctx context.Context, bodies []footnote.Body, blobs map[fo
 		}, a)
 	}
 	if err != nil {
-		s.loaded = false // what was noted of the files is not in the log
+		s.loaded = false // the recorded state of files did not reach the log
 		return fmt.Errorf("record a change of the workspace: %w", err)
 	}
 	s.exists, s.last = true, events[len(events)-1].Seq
@@ -559,7 +552,7 @@ func binary(data []byte) bool {
 	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
 }
 
-// clip is the first n bytes of valid UTF-8.
+// clip returns at most n bytes of s, as valid UTF-8.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -570,7 +563,7 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// total is the size of the files as the stream last said.
+// total returns the total size of the files recorded in the stream.
 func (s *space) total() (size int64) {
 	for _, k := range s.files {
 		size += k.size

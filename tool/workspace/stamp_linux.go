@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stamp is when a file last changed in any way; commands cannot set it.
+// stamp returns when a file last changed in any way, including its metadata. Commands cannot set this time.
 func stamp(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())
@@ -14,7 +14,7 @@ func stamp(info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// inode tells a file from one that has taken its name.
+// inode distinguishes a file from another that has taken its name.
 func inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ino

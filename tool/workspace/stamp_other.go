@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stamp is when a file last changed.
+// stamp returns when a file last changed.
 func stamp(info fs.FileInfo) time.Time { return info.ModTime() }
 
-// inode is not known here.
+// inode is unknown on this system.
 func inode(fs.FileInfo) uint64 { return 0 }

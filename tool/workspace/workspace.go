@@ -1,11 +1,9 @@
-// Package workspace has the tools of an assistant that works with files: Read,
-// Write, Edit, Glob, Grep and, where commands can be confined, Bash. Each
-// conversation has a folder of its own, and nothing reaches out of it.
+// Package workspace provides the tools of an assistant that works with files: Read, Write, Edit, Glob, Grep and,
+// where commands can be confined, Bash. Each conversation has its own folder, and no tool can reach outside it.
 //
-// What changes a file is written to a log: a workspace is a document stream whose
-// events say which call changed what, with the contents before and after as blobs.
-// Files that were changed by something else, a command for instance, are found by
-// comparing the folder with what the stream last said.
+// Changes to files are written to a log. A workspace is a document stream whose events record which call changed
+// what, with the contents before and after as blobs. Changes made by something else, such as a command, are found
+// by comparing the folder with the last state in the stream.
 package workspace
 
 import (
@@ -27,14 +25,14 @@ import (
 	"github.com/footnotehq/footnote/internal/sandbox"
 )
 
-// Root is how tools name the folder of a conversation, and where commands find it.
+// Root is the path of a conversation's folder, both for tools and inside commands.
 const Root = sandbox.Folder
 
-// Template is the folder, beside those of the conversations, whose files every new
-// workspace begins with.
+// Template is the name of a folder, next to those of the conversations, whose files are copied into every new
+// workspace.
 const Template = "template"
 
-// Log is what a workspace needs of a store. The errors are as store.Store says.
+// Log is what a workspace needs from a store. Errors are those of store.Store.
 type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
 	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
@@ -47,57 +45,53 @@ type Log interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Options configure workspaces. Folder and Log are required; zero fields take the
-// defaults.
+// Options configure workspaces. Folder and Log are required; zero fields take the defaults.
 type Options struct {
-	Folder string // where the folders of conversations are
+	Folder string // the parent of the conversations' folders
 	Log    Log
-	// Shared says that other servers use the log, with folders of their own or with
-	// this one. What is in another's folder is StorageUnavailable here.
+	// Shared means that other servers use the log, with this folder or their own. A workspace in another server's
+	// folder is StorageUnavailable here.
 	Shared bool
-	// Commands offers Bash. Confine has said that commands can be confined.
+	// Commands offers Bash. Call Confine first to check that commands can be confined.
 	Commands bool
-	Time     time.Duration // of a command; default 2 min
-	Memory   int64         // of a command, in bytes; default 512 MB
-	Size     int64         // of a workspace, in bytes; default 256 MB
-	Places   int           // for commands, at a time; default 4
-	// Reserve, when set, takes the memory of a command (see Need) of what the process
-	// gives to all it starts, and waits for it until ctx ends. The command gives it back
-	// with release.
+	Time     time.Duration // per command; default 2 min
+	Memory   int64         // per command, in bytes; default 512 MB
+	Size     int64         // per workspace, in bytes; default 256 MB
+	Places   int           // concurrent commands; default 4
+	// Reserve, when set, reserves a command's memory (see Need) from the process's budget for everything it starts.
+	// It waits until ctx ends. The command returns the memory with release.
 	Reserve func(ctx context.Context, bytes int64) (release func(), err error)
-	// History bounds the contents that are kept of a workspace's files, in bytes, those
-	// that they had before included; default 64 MB.
+	// History limits the kept contents of a workspace's files, earlier contents included, in bytes; default 64 MB.
 	History int64
-	// OrgHistory bounds those of all workspaces of an organisation; default 1 GB.
+	// OrgHistory limits those of all workspaces of an organization; default 1 GB.
 	OrgHistory int64
 	Logger     *slog.Logger
 }
 
-// Workspaces are the workspaces of all conversations. They may be used by several
-// goroutines.
+// Workspaces holds the workspaces of all conversations. Several goroutines may use it at once.
 type Workspaces struct {
 	opts     Options
 	root     *os.Root
 	commands chan struct{} // places for commands
-	home     home          // when the log is shared
+	home     home          // set when the log is shared
 
 	mu     sync.Mutex // guards below
 	spaces map[string]*space
 	orgs   map[string]*orgHistory
 }
 
-// Bounds that no setting changes.
+// Fixed limits, which no setting changes.
 const (
-	mostSpaces   = 256      // workspaces whose state is in memory
-	mostCommands = 4        // commands at a time, of all conversations, by default
-	mostFiles    = 5_000    // files of a workspace that are followed
-	mostKept     = 1 << 20  // bytes of a file whose contents are kept in the log
-	mostText     = 4 << 20  // bytes of a file that Edit and Write change
-	mostRead     = 64 << 20 // bytes of a file that Read opens
-	mostDiffed   = 512 << 10
+	maxSpaces   = 256      // workspaces whose state is in memory
+	maxCommands = 4        // default for concurrent commands of all conversations
+	maxFiles    = 5_000    // tracked files per workspace
+	maxKept     = 1 << 20  // bytes of a file whose contents are kept in the log
+	maxText     = 4 << 20  // bytes of a file that Edit and Write change
+	maxRead     = 64 << 20 // bytes of a file that Read opens
+	maxDiffed   = 512 << 10
 )
 
-// Open opens the workspaces below a folder, which is made where it is missing.
+// Open opens the workspaces below a folder, which it creates if necessary.
 func Open(o Options) (*Workspaces, error) {
 	if o.Folder == "" || o.Log == nil {
 		return nil, errors.New("workspace: Folder and Log are required")
@@ -112,7 +106,7 @@ func Open(o Options) (*Workspaces, error) {
 		o.Size = 256 << 20
 	}
 	if o.Places <= 0 {
-		o.Places = mostCommands
+		o.Places = maxCommands
 	}
 	if o.History <= 0 {
 		o.History = 64 << 20
@@ -128,7 +122,7 @@ func Open(o Options) (*Workspaces, error) {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
 	o.Folder = folder
-	// Nobody else on the host looks into it, or runs what lies in it.
+	// Nobody else on the host may read the workspaces or run what is in them.
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("workspace folder: %w", err)
 	}
@@ -138,19 +132,19 @@ func Open(o Options) (*Workspaces, error) {
 	}
 	w := &Workspaces{opts: o, root: root, commands: make(chan struct{}, o.Places), spaces: map[string]*space{}, orgs: map[string]*orgHistory{}}
 	if o.Shared {
-		if err := w.settleIn(); err != nil {
+		if err := w.loadHome(); err != nil {
 			return nil, errors.Join(err, root.Close())
 		}
 	}
 	return w, nil
 }
 
-// Need returns the memory that a command takes, when its processes may have so much and
-// its workspace, which lies in memory meanwhile, that size.
+// Need returns the memory a command takes: memory for its processes, and size for its workspace, which is in memory
+// while the command runs.
 func Need(memory, size int64) int64 { return memory + size + sandbox.Scratch }
 
-// Confine proves that commands can be confined on this system; hidden are files and
-// folders that no command may see. The error says for people what is missing.
+// Confine checks that commands can be confined on this system. No command may see the files and folders in hidden.
+// The error tells people what is missing.
 func Confine(ctx context.Context, folder string, hidden ...string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("workspace folder: %w", err)
@@ -163,7 +157,7 @@ func Confine(ctx context.Context, folder string, hidden ...string) error {
 // Close closes the folder.
 func (w *Workspaces) Close() error { return w.root.Close() }
 
-// Tools are the tools, without Bash where commands are not offered.
+// Tools returns the tools, with Bash only if commands are offered.
 func (w *Workspaces) Tools() []agent.Tool {
 	tools := []agent.Tool{read{w}, write{w}, edit{w}, glob{w}, grep{w}}
 	if w.opts.Commands {
@@ -172,10 +166,10 @@ func (w *Workspaces) Tools() []agent.Tool {
 	return tools
 }
 
-// plainID is a conversation's id that can be the name of a folder.
+// plainID matches a conversation ID that can be the name of a folder.
 var plainID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
-// folderOf is the name of a conversation's folder.
+// folderOf returns the name of a conversation's folder.
 func folderOf(conversation string) string {
 	if plainID.MatchString(conversation) && conversation != Template {
 		return conversation
@@ -183,10 +177,10 @@ func folderOf(conversation string) string {
 	return "x-" + digestOf([]byte(conversation))[len("sha256:"):]
 }
 
-// path is the path of a conversation's folder.
+// path returns the path of a conversation's folder.
 func (w *Workspaces) path(folder string) string { return filepath.Join(w.opts.Folder, folder) }
 
-// StreamOf is the stream of a conversation's workspace.
+// StreamOf returns the stream of a conversation's workspace.
 func StreamOf(conversation string) string { return streamPrefix + folderOf(conversation) }
 
 const streamPrefix = "workspace_"
@@ -196,7 +190,7 @@ func digestOf(data []byte) footnote.Digest {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// use calls f with the workspace of a call, one call at a time.
+// use calls f with the workspace of a call. Each workspace is used by one call at a time.
 func (w *Workspaces) use(ctx context.Context, call agent.Call, f func(*space) (agent.Output, error)) (agent.Output, error) {
 	s := w.space(call)
 	defer w.release(s)
@@ -217,20 +211,20 @@ func (w *Workspaces) use(ctx context.Context, call agent.Call, f func(*space) (a
 	return out, err
 }
 
-// refusal is a failure for the model to read.
+// refusal is a failure that the model should read.
 type refusal struct{ words string }
 
 func (r *refusal) Error() string { return r.words }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// space returns the state of a workspace; release gives it back.
+// space returns the state of a workspace. The caller must call release.
 func (w *Workspaces) space(call agent.Call) *space {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.spaces[call.Conversation]
 	if s == nil {
-		if len(w.spaces) >= mostSpaces {
+		if len(w.spaces) >= maxSpaces {
 			w.forget()
 		}
 		s = &space{w: w, conversation: call.Conversation, principal: call.Principal, folder: folderOf(call.Conversation), busy: make(chan struct{}, 1)}
@@ -247,7 +241,7 @@ func (w *Workspaces) release(s *space) {
 	s.users--
 }
 
-// forget drops the state that was not used for longest; w.mu must be held.
+// forget drops the state of the least recently used workspaces; w.mu must be held.
 func (w *Workspaces) forget() {
 	var oldest *space
 	for _, s := range w.spaces {
@@ -262,7 +256,7 @@ func (w *Workspaces) forget() {
 
 // Remove deletes the folder and the history of a conversation's workspace.
 func (w *Workspaces) Remove(ctx context.Context, conversation string) error {
-	if err := w.here(ctx, conversation); err != nil {
+	if err := w.checkHome(ctx, conversation); err != nil {
 		return err
 	}
 	w.mu.Lock()

@@ -27,15 +27,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is the workspace of one conversation under test.
+// bench is one conversation's workspace under test.
 type bench struct {
 	t      *testing.T
 	log    store.Store
 	folder string
 	spaces *workspace.Workspaces
-	dir    string // of the conversation
+	dir    string // the conversation's folder
 	calls  int
-	in     string // the conversation of calls; empty: conversation
+	in     string // the conversation that calls belong to; "" means conversation
 }
 
 const conversation = "conv-1"
@@ -48,7 +48,7 @@ func newBench(t *testing.T, change ...func(*workspace.Options)) *bench {
 	return b
 }
 
-// start opens the workspaces as a server does that starts, or starts again.
+// start opens the workspaces, as a server does when it starts or restarts.
 func (b *bench) start(change ...func(*workspace.Options)) {
 	b.t.Helper()
 	o := workspace.Options{Folder: b.folder, Log: b.log, Commands: true, Time: 20 * time.Second}
@@ -98,7 +98,7 @@ func (b *bench) callIn(ctx context.Context, name string, input map[string]any) (
 	return agent.Output{}, nil
 }
 
-// ok is call for what must succeed, and fails for what must not.
+// ok makes a call that must succeed; fails makes one that must not.
 func (b *bench) ok(name string, input map[string]any) string {
 	b.t.Helper()
 	out := b.call(name, input)
@@ -135,7 +135,7 @@ func (b *bench) file(name string) string {
 	return string(data)
 }
 
-// history is the changes in the log, oldest first.
+// history returns the changes in the log, oldest first.
 func (b *bench) history() []footnote.WorkspaceChanged {
 	b.t.Helper()
 	var all []footnote.WorkspaceChanged
@@ -252,8 +252,8 @@ func TestWindowsLines(t *testing.T) {
 	}
 }
 
-// An approval may be given after the server was started again: the edit then still
-// applies when the file is as the conversation left it.
+// TestEditAfterRestart checks an edit that is approved only after a server restart: it still applies if the file is
+// as the conversation left it.
 func TestEditAfterRestart(t *testing.T) {
 	b := newBench(t)
 	b.ok("Write", in{"file_path": "a.txt", "content": "one\n"})
@@ -266,7 +266,7 @@ func TestEditAfterRestart(t *testing.T) {
 	b.fails("has not been read yet", "Edit", in{"file_path": "new.txt", "old_string": "n", "new_string": "x"})
 }
 
-// A folder that was lost comes back from the log.
+// TestRestore checks that a lost folder is restored from the log.
 func TestRestore(t *testing.T) {
 	b := newBench(t)
 	b.ok("Write", in{"file_path": "d/a.txt", "content": "one\n"})
@@ -345,7 +345,8 @@ func TestRead(t *testing.T) {
 	b.fails("is a folder", "Read", in{"file_path": "."})
 }
 
-// What leads out of the workspace, or is no plain file, is refused by every tool.
+// TestFilesThatAreRefused checks that every tool refuses paths that lead out of the workspace or are not regular
+// files.
 func TestFilesThatAreRefused(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(filepath.Dir(b.folder), "secret.txt")
@@ -395,7 +396,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	if _, err := os.Stat("/tmp/nowhere-" + conversation); err == nil {
 		t.Error("a dangling link was written through")
 	}
-	b.ok("Read", in{"file_path": "inside"}) // a link to a file in the workspace
+	b.ok("Read", in{"file_path": "inside"}) // a link to a file inside the workspace
 	b.fails("is a link", "Write", in{"file_path": "inside", "content": "x"})
 	if got := b.ok("Grep", in{"pattern": "canary"}); !strings.Contains(got, "Nothing matches") {
 		t.Errorf("Grep = %q", got)
@@ -427,7 +428,7 @@ func TestSizes(t *testing.T) {
 	b := newBench(t, func(o *workspace.Options) { o.Size = 10_000 })
 	b.ok("Write", in{"file_path": "a", "content": strings.Repeat("x", 6000)})
 	b.fails("The workspace is full", "Write", in{"file_path": "b", "content": strings.Repeat("x", 6000)})
-	b.ok("Write", in{"file_path": "a", "content": strings.Repeat("y", 9000)}) // in its place
+	b.ok("Write", in{"file_path": "a", "content": strings.Repeat("y", 9000)}) // it replaces the file
 	b.fails("at most 4.0 MB", "Write", in{"file_path": "c", "content": strings.Repeat("x", 5<<20)})
 	b.ok("Edit", in{"file_path": "a", "old_string": "y", "new_string": "", "replace_all": true})
 	big := newBench(t)
@@ -488,14 +489,14 @@ func TestGrep(t *testing.T) {
 	b.fails("cannot be read", "Grep", in{"pattern": "("})
 	b.put("bad.txt", strings.Repeat("a", 100_000)+"!\n")
 	begun := time.Now()
-	b.ok("Grep", in{"pattern": "(a+)+$"}) // exponential for those who look back
+	b.ok("Grep", in{"pattern": "(a+)+$"}) // exponential for engines that backtrack
 	if time.Since(begun) > 10*time.Second {
 		t.Errorf("took %v", time.Since(begun))
 	}
 }
 
-// TestGrepEnds holds that a search ends at its time, whatever is searched for: each of
-// these matches reads all that is left of the file.
+// TestGrepEnds checks that every search ends at its deadline: each of these matches reads the whole rest of the
+// file.
 func TestGrepEnds(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", strings.Repeat("a\n", 1<<20))
@@ -575,12 +576,12 @@ func TestRevert(t *testing.T) {
 	if c := b.history()[3]; c.Tool != "revert" || c.Op != "write" || c.After != one || c.CallID != "" || !strings.Contains(c.Diff, "-two\n+one") {
 		t.Errorf("recorded as %+v", c)
 	}
-	// The model works with what it has not seen neither now nor after a restart.
+	// The model may not change what it has not seen, neither now nor after a restart.
 	b.fails("has not been read yet", "Edit", in{"file_path": "a.txt", "old_string": "one", "new_string": "x"})
 	b.start()
 	b.fails("has not been read yet", "Edit", in{"file_path": "a.txt", "old_string": "one", "new_string": "x"})
 
-	// A file is removed, and comes back.
+	// A file is removed and restored.
 	if err := revert("b.txt", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -595,7 +596,7 @@ func TestRevert(t *testing.T) {
 		path, digest string
 		code         footnote.Code
 	}{
-		{"a.txt", b1, footnote.NotFound}, // of another file
+		{"a.txt", b1, footnote.NotFound}, // digest of another file
 		{"a.txt", "sha256:none", footnote.NotFound},
 		{"c.txt", "", footnote.NotFound},
 		{"../a.txt", one, footnote.InvalidRequest},
@@ -604,7 +605,7 @@ func TestRevert(t *testing.T) {
 			t.Errorf("%s to %q: %v; want %s", c.path, c.digest, err, c.code)
 		}
 	}
-	// A link in its place is not followed.
+	// A link in place of the file is not followed.
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("safe"), 0o600); err != nil {
 		t.Fatal(err)
@@ -623,7 +624,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// Who takes a change back does not wait for a long command.
+// TestRevertWhileBusy checks that a revert does not wait for a long command.
 func TestRevertWhileBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -658,7 +659,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// An odd id stays within the folder.
+// TestFolderNames checks that an odd ID stays inside the folder.
 func TestFolderNames(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"../escape", "a/b", "", ".", "..", workspace.Template, strings.Repeat("x", 500), "ü"} {
