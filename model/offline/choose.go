@@ -191,7 +191,9 @@ func (pn *Planner) attempt(
 }
 
 // sameSQL reports whether two readings of a source run the same statement.
-func (a *attempt) sameSQL(b *attempt) bool { return a.plan.sql(a.profile.dialect) == b.plan.sql(b.profile.dialect) }
+func (a *attempt) sameSQL(b *attempt) bool {
+	return a.plan.sql(a.profile.dialect) == b.plan.sql(b.profile.dialect)
+}
 
 // holds reports whether the data has a text as a value.
 func (p *profile) holds(text string) bool {

@@ -364,6 +364,7 @@ func isUnit(part string) bool {
 // coreName is a name without what it says by the way, in brackets or behind a question
 // mark: "Salary (EUR)", "Remote? Y/N".
 func coreName(name string) string {
+	name = cut(name, nameBytes)
 	core := name
 	if i := strings.IndexAny(name, "(["); i > 0 {
 		core = name[:i]
@@ -377,9 +378,13 @@ func coreName(name string) string {
 	return core
 }
 
+// nameBytes bounds what of a name is matched and shown: every word of a question is compared with every word of it.
+const nameBytes = 240
+
 // nameParts cuts a name as it is written, units in one piece. A name without letters and
 // digits, as "?", is one part: there is always one.
 func nameParts(name string) []string {
+	name = cut(name, nameBytes)
 	rs := []rune(name)
 	var out []string
 	for i := 0; i < len(rs); {
