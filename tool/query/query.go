@@ -1,5 +1,5 @@
-// Package query has the tools that look at a source's tables and run SQL on it:
-// list_tables, describe_table and run_query.
+// Package query provides the tools that describe a source's tables and run SQL on it: list_tables, describe_table
+// and run_query.
 package query
 
 import (
@@ -18,11 +18,10 @@ import (
 // Options configure the tools.
 type Options struct {
 	Sources lookup.Sources // required
-	// Limits of a query's rows, all of which are stored. Zero fields take the
-	// source's own.
+	// Limits bound a query's rows, all of which are stored. Zero fields take the source's own limits.
 	Limits source.Limits
-	// ModelRows and ModelBytes bound what the model reads of a result; 0 means
-	// reply.TableRows and reply.TableBytes.
+	// ModelRows and ModelBytes limit what the model reads of a result; 0 means reply.TableRows and
+	// reply.TableBytes.
 	ModelRows  int
 	ModelBytes int
 }
@@ -83,8 +82,8 @@ func (t runQuery) run(ctx context.Context, call agent.Call, in runInput) (agent.
 	}, nil
 }
 
-// Run runs one statement: this is the one way by which those of models and those of
-// people reach a source. What the gate or the engine refuses is a *source.Error.
+// Run runs one statement. All statements, from models and from people, reach a source through Run. A refusal by the
+// gate or the engine is a *source.Error.
 func Run(ctx context.Context, src source.Source, sql string, limits source.Limits) (footnote.Result, source.Summary, error) {
 	if strings.TrimSpace(sql) == "" {
 		return footnote.Result{}, source.Summary{}, source.Refusef("The SQL is empty. Send one SELECT statement.")
@@ -92,8 +91,8 @@ func Run(ctx context.Context, src source.Source, sql string, limits source.Limit
 	return source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
 }
 
-// unfence takes a statement out of the Markdown fence that some models put around
-// it. What is inside goes through the gate like any other statement.
+// unfence removes the Markdown fence that some models put around a statement. The statement inside passes through
+// the gate like any other.
 func unfence(sql string) string {
 	text := strings.TrimSpace(sql)
 	inner, fenced := strings.CutPrefix(text, "```")
@@ -108,7 +107,7 @@ func unfence(sql string) string {
 	return strings.TrimSpace(body)
 }
 
-// content is what the model reads of a result.
+// content returns what the model reads of a result.
 func (t runQuery) content(id string, result footnote.Result, sum source.Summary) string {
 	cut := ""
 	if result.Truncated {

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// run calls a tool as the loop does: the input is checked before.
+// run calls a tool as the loop does, which checks the input first.
 func run(t *testing.T, sources tooltest.Sources, name string, input any, names ...string) agent.Output {
 	t.Helper()
 	out, err := call(t, sources, name, input, names...)
@@ -121,8 +121,8 @@ func TestRunQueryShowsTheHead(t *testing.T) {
 	}
 }
 
-// Text out of a database is data: whatever it holds, the content stays one JSON
-// document in UTF-8.
+// TestRunQueryKeepsHostileTextInsideItsString checks that the content stays one JSON document in UTF-8, whatever
+// text the database contains.
 func TestRunQueryKeepsHostileTextInsideItsString(t *testing.T) {
 	src := tooltest.SQLite(t,
 		`CREATE TABLE t (a TEXT)`,
@@ -205,7 +205,7 @@ func TestWhatTheModelCannotRepairIsAnError(t *testing.T) {
 	}
 }
 
-// Beside others, a source that is away is a failure that the model reads.
+// TestOneOfSeveralSourcesIsAway checks that if one of several sources is unavailable, the model gets a failure.
 func TestOneOfSeveralSourcesIsAway(t *testing.T) {
 	broken := tooltest.Shop(t)
 	broken.Broken = footnote.Errorf(footnote.DatabaseUnavailable, "The file is not there.")
@@ -226,8 +226,7 @@ func TestOneOfSeveralSourcesIsAway(t *testing.T) {
 	}
 }
 
-// TestNoSourceIsChosenSilently holds that a call which could mean several sources is an
-// error that names them.
+// TestNoSourceIsChosenSilently checks that a call that could mean several sources is an error that names them.
 func TestNoSourceIsChosenSilently(t *testing.T) {
 	sources := tooltest.Sources{"shop": tooltest.Shop(t), "sales": tooltest.Shop(t)}
 	const want = "This conversation has several sources: say in source which one is meant. The sources are: shop, sales."
@@ -303,7 +302,8 @@ func TestDescribeTable(t *testing.T) {
 	}
 }
 
-// A name of the catalogue is quoted, so whatever it holds it stays a name.
+// TestDescribeTableWithAHostileName checks that names from the catalog are quoted, so that they are never read as
+// SQL.
 func TestDescribeTableWithAHostileName(t *testing.T) {
 	name := `x"; DROP TABLE y; -- ` + "`" + `'`
 	src := tooltest.SQLite(t, `CREATE TABLE y (a INTEGER)`, `CREATE TABLE "`+strings.ReplaceAll(name, `"`, `""`)+`" ("a""b" TEXT)`)

@@ -71,7 +71,7 @@ func (t listTables) run(ctx context.Context, call agent.Call, in listInput) (age
 	for _, name := range names {
 		list, err := t.list(ctx, name, in.Match)
 		if err != nil {
-			// One source that is away must not hide the others.
+			// One unavailable source must not hide the others.
 			broken = append(broken, err)
 			list = listedSource{Source: name, Error: "The source cannot be reached now."}
 		}
@@ -110,8 +110,8 @@ func (t listTables) list(ctx context.Context, name, match string) (listedSource,
 	return list, nil
 }
 
-// content is the list in at most ModelBytes: in full, else without comments, else
-// cut, every source keeping its part.
+// content encodes the list in at most ModelBytes: in full if it fits, else without comments, else cut so that every
+// source keeps its share.
 func (t listTables) content(id string, lists []listedSource) string {
 	type answer struct {
 		Result  string         `json:"result"`
@@ -145,7 +145,7 @@ func (t listTables) content(id string, lists []listedSource) string {
 	return string(reply.JSON(answer{id, short, note}))
 }
 
-// listRows is the list as a result, so that a footnote can point into it.
+// listRows returns the list as a result, so that a footnote can cite it.
 func listRows(lists []listedSource) *footnote.Result {
 	r := &footnote.Result{Columns: []footnote.Column{
 		{Name: "source", Kind: footnote.KindText}, {Name: "table", Kind: footnote.KindText},
@@ -184,7 +184,7 @@ var describeSpec = agent.Spec{
 
 func (t describeTable) Spec() agent.Spec { return describeSpec }
 
-// What a description may cost: it is a look, not an analysis.
+// A description must be cheap, so these limits are low.
 const (
 	countTime  = 5 * time.Second
 	sampleTime = 5 * time.Second
@@ -262,7 +262,7 @@ func describe(name string, table source.Table) description {
 	return d
 }
 
-// count counts the rows, or takes what the catalogue says where that takes long.
+// count counts the rows, or takes the catalog's number if counting takes too long.
 func (t describeTable) count(ctx context.Context, src source.Source, table source.Table, d *description, out *agent.Output) error {
 	sql := "SELECT count(*) AS row_count FROM " + quote.Table(src.Dialect(), table)
 	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: countTime, Rows: 1}})
@@ -303,8 +303,8 @@ func (t describeTable) sample(ctx context.Context, src source.Source, table sour
 	return nil
 }
 
-// fit encodes a description in at most ModelBytes, which only a table with
-// hundreds of columns exceeds: first without sample and comments, then cut.
+// fit encodes a description in at most ModelBytes: without sample and comments if necessary, then cut. Only a table
+// with hundreds of columns exceeds the limit.
 func (t describeTable) fit(d description) []byte {
 	data := reply.JSON(d)
 	if len(data) <= t.ModelBytes {

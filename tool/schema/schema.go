@@ -1,5 +1,5 @@
-// Package schema makes the JSON Schemas of tool inputs from Go types, and checks
-// inputs against them in words that a model can act on.
+// Package schema generates the JSON Schemas of tool inputs from Go types, and checks inputs against them with
+// messages that a model can act on.
 package schema
 
 import (
@@ -16,7 +16,7 @@ type Option struct {
 	apply    func(*jsonschema.Schema)
 }
 
-// Enum allows a property these values only.
+// Enum restricts a property to these values.
 func Enum(property string, values ...string) Option {
 	return Option{property, func(s *jsonschema.Schema) {
 		for _, v := range values {
@@ -25,8 +25,8 @@ func Enum(property string, values ...string) Option {
 	}}
 }
 
-// Integer makes a property a whole number within bounds. The Go field should be a
-// float64: JSON Schema counts 10.0 as an integer, Go's decoder does not.
+// Integer restricts a property to integers between least and most. The Go field should be a float64: JSON Schema
+// accepts 10.0 as an integer, but Go's decoder does not.
 func Integer(property string, least, most int) Option {
 	return Option{property, func(s *jsonschema.Schema) {
 		s.Type, s.Types = "integer", nil
@@ -34,13 +34,13 @@ func Integer(property string, least, most int) Option {
 	}}
 }
 
-// Length makes a property a text of least to most characters.
+// Length restricts a property to texts of least to most characters.
 func Length(property string, least, most int) Option {
 	return Option{property, func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = new(least), new(most) }}
 }
 
-// Items bounds a property that is a list of texts: at most so many, each of at most
-// so many characters.
+// Items restricts a property that is a list of texts to at most the given number of items, each of at most length
+// characters.
 func Items(property string, most, length int) Option {
 	return Option{property, func(s *jsonschema.Schema) {
 		s.MaxItems = new(most)
@@ -48,8 +48,8 @@ func Items(property string, most, length int) Option {
 	}}
 }
 
-// OneOrMany makes a property that is a list of strings accept a single string as
-// well. The Go field's type must do so, too.
+// OneOrMany lets a property that is a list of strings also accept a single string. The Go field's type must do so,
+// too.
 func OneOrMany(property string) Option {
 	return Option{property, func(s *jsonschema.Schema) {
 		s.Type, s.Types = "", []string{"string", "array"}
@@ -57,10 +57,9 @@ func OneOrMany(property string) Option {
 	}}
 }
 
-// For returns the JSON Schema of a struct's JSON form. Fields without omitempty
-// are required, other fields are refused, and the jsonschema tag describes a
-// field. The bytes depend on nothing but T and the options. It panics when T
-// has no schema or an option names no property of it.
+// For returns the JSON Schema of a struct's JSON form. Fields without omitempty are required, unknown fields are
+// refused, and the jsonschema tag describes a field. The bytes depend only on T and the options. For panics when T
+// has no schema or an option names a property that T does not have.
 func For[T any](options ...Option) json.RawMessage {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -83,8 +82,8 @@ func For[T any](options ...Option) json.RawMessage {
 	return data
 }
 
-// withoutNull removes the null that is inferred for every slice and pointer: an
-// optional field is left out, and null would only be one more thing to say.
+// withoutNull removes the null that is inferred for every slice and pointer. Optional fields are omitted instead,
+// and null would only make the schema longer.
 func withoutNull(s *jsonschema.Schema) {
 	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(s.Types) > 0 {
 		s.Types = rest

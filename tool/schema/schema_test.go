@@ -27,8 +27,7 @@ func of() json.RawMessage {
 	return schema.For[input](schema.Enum("kind", "bar", "line"), schema.Integer("limit", 1, 100), schema.OneOrMany("columns"))
 }
 
-// The bytes of a schema are frozen with a conversation and cached upstream; a
-// change here voids both.
+// A schema's bytes are frozen with a conversation and cached by the provider; changing them invalidates both.
 func TestForGivesStableBytes(t *testing.T) {
 	const want = `{"type":"object","properties":{` +
 		`"name":{"type":"string","description":"What it is called."},` +
@@ -86,7 +85,7 @@ func TestValidateSaysWhatToChange(t *testing.T) {
 	}
 }
 
-// A foreign schema may use more than explain knows; the verdict is still right.
+// A foreign schema may use more than explain understands, but the verdict must still be right.
 func TestValidateWithAForeignSchema(t *testing.T) {
 	foreign := json.RawMessage(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string","pattern":"^x"},{"type":"integer"}]}},"required":["a"]}`)
 	for input, ok := range map[string]bool{`{"a":"xy"}`: true, `{"a":3}`: true, `{"a":"y"}`: false, `{"a":"x","other":1}`: true} {
@@ -151,7 +150,7 @@ func FuzzValidate(f *testing.F) {
 		if s.Validate(data) != nil {
 			return
 		}
-		var in struct { // what passes can be decoded by the tool
+		var in struct { // the tool can decode every input that passes
 			Name    string  `json:"name"`
 			Kind    string  `json:"kind"`
 			Limit   float64 `json:"limit"`

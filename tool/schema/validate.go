@@ -24,8 +24,8 @@ type Schema struct {
 	resolved *jsonschema.Resolved
 }
 
-// Compile reads a JSON Schema. References out of it are refused: a schema may
-// come from a foreign server, and nothing is fetched for it.
+// Compile parses a JSON Schema. It refuses external references: a schema may come from a foreign server, and
+// nothing is fetched for it.
 func Compile(data json.RawMessage) (*Schema, error) {
 	var root jsonschema.Schema
 	if err := json.Unmarshal(data, &root); err != nil {
@@ -38,8 +38,7 @@ func Compile(data json.RawMessage) (*Schema, error) {
 	return &Schema{&root, resolved}, nil
 }
 
-// Validate compiles schema and checks input against it. Use a Validator for many
-// checks.
+// Validate compiles schema and checks input against it. For many checks, use a Validator.
 func Validate(schema, input json.RawMessage) error {
 	s, err := Compile(schema)
 	if err != nil {
@@ -48,9 +47,8 @@ func Validate(schema, input json.RawMessage) error {
 	return s.Validate(input)
 }
 
-// Validate returns nil for an input that fits, and otherwise an error whose text
-// tells the model what to change. A null for a property that may be left out
-// counts as left out. Duplicate keys, bad UTF-8 and trailing data are refused.
+// Validate returns nil for a valid input, and otherwise an error that tells the model what to change. A null for an
+// optional property counts as omitted. Duplicate keys, invalid UTF-8 and trailing data are refused.
 func (s *Schema) Validate(input json.RawMessage) error {
 	value, err := decode(input)
 	if err != nil {
@@ -68,9 +66,8 @@ func (s *Schema) Validate(input json.RawMessage) error {
 	return fmt.Errorf("The input does not fit the tool's schema: %s", text) //nolint:staticcheck // a sentence for the model
 }
 
-// Validator returns a function that checks the input of a call by the tool's
-// name. Names and arguments of Aliases are checked as what they stand for. An
-// error is returned for a tool whose schema cannot be read.
+// Validator returns a function that checks a call's input by the tool's name. It resolves names and arguments in
+// Aliases first. Validator returns an error for a tool whose schema cannot be parsed.
 func Validator(specs []agent.Spec) (func(name string, input []byte) error, error) {
 	type entry struct {
 		schema *Schema
@@ -112,8 +109,8 @@ func noTool(name string, names []string) error {
 	return errors.New(text)
 }
 
-// renamed gives arguments their proper names. What is no object stays as it is,
-// and so does one that has both names: the check that follows refuses them.
+// renamed replaces aliases of arguments by their proper names. It leaves alone an input that is not an object, and
+// an argument given under both names: the check that follows refuses those.
 func renamed(input json.RawMessage, rename map[string]string) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(input, &object) != nil {
@@ -134,7 +131,7 @@ func renamed(input json.RawMessage, rename map[string]string) json.RawMessage {
 	return data
 }
 
-// decode reads one JSON object, more strictly than package json.
+// decode decodes one JSON object, more strictly than encoding/json.
 func decode(input json.RawMessage) (map[string]any, error) {
 	if !utf8.Valid(input) {
 		return nil, errors.New("The input is not valid UTF-8.") //nolint:staticcheck // a sentence for the model
@@ -162,13 +159,13 @@ func decode(input json.RawMessage) (map[string]any, error) {
 	return object, nil
 }
 
-// deepest is how far an input may be nested. No tool needs more than a few
-// levels, and what reads it recurses.
-const deepest = 100
+// maxDepth limits the nesting of an input. No tool needs more than a few levels, and the code that reads inputs is
+// recursive.
+const maxDepth = 100
 
-// duplicate reads one value and returns a key that an object of it has twice.
+// duplicate reads one value and returns a key that occurs twice in one of its objects.
 func duplicate(dec *json.Decoder, depth int) (string, error) {
-	if depth > deepest {
+	if depth > maxDepth {
 		return "", errors.New("nested too deeply")
 	}
 	tok, err := dec.Token()
@@ -201,7 +198,7 @@ func duplicate(dec *json.Decoder, depth int) (string, error) {
 	default:
 		return "", nil
 	}
-	_, err = dec.Token() // the closing one
+	_, err = dec.Token() // the closing token
 	return "", err
 }
 
@@ -213,9 +210,8 @@ func dropNulls(s *jsonschema.Schema, object map[string]any) {
 	}
 }
 
-// explain lists what is wrong with a value in sentences, for the plain part of
-// JSON Schema that tools use: types, required and unknown properties, enums,
-// bounds, items. It is empty where the fault is in another part.
+// explain lists the faults of a value as sentences. It covers the simple part of JSON Schema that tools use: types,
+// required and unknown properties, enums, bounds, items. It returns nothing if the fault is in another part.
 func explain(s *jsonschema.Schema, v any, path string) []string {
 	if s == nil {
 		return nil
@@ -275,8 +271,8 @@ func objectFaults(s *jsonschema.Schema, object map[string]any, path string) []st
 	return wrong
 }
 
-// closed reports whether s refuses properties it does not name, which is written
-// additionalProperties: false and read as {"not": {}}.
+// closed reports whether s refuses properties it does not name. That is written as additionalProperties: false and
+// parsed as {"not": {}}.
 func closed(s *jsonschema.Schema) bool {
 	return s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil
 }

@@ -19,19 +19,19 @@ import (
 	"github.com/footnotehq/footnote/tool/search"
 )
 
-// create are the statements that make the table of notes in an engine.
+// create returns the statements that create the table of notes in an engine.
 func create(dialect string) []string {
 	org := map[string]string{"sqlite": "TEXT COLLATE NOCASE", "duckdb": "VARCHAR COLLATE NOCASE", "postgres": "text"}[dialect]
 	return append([]string{`CREATE TABLE notes (id INTEGER PRIMARY KEY, org ` + org + `, title VARCHAR(200), body TEXT, status TEXT, year INTEGER, cost DECIMAL(10,2), noted DATE, urgent BOOLEAN)`}, notes...)
 }
 
-// fts is an index of SQLite over the notes.
+// fts is a SQLite index over the notes.
 var fts = []string{
 	`CREATE VIRTUAL TABLE notes_fts USING fts5(title, body, content='notes', content_rowid='id', tokenize='unicode61 remove_diacritics 2')`,
 	`INSERT INTO notes_fts(notes_fts) VALUES ('rebuild')`,
 }
 
-// open makes a database in a file and opens it as a source.
+// open creates a database file and opens it as a source.
 func open(t *testing.T, driver string, statements ...string) source.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docs.db")
@@ -72,7 +72,7 @@ func TestSQLite(t *testing.T) {
 		g.t = t
 		g.want(query("MANUTENÇÃO"), 1)
 		g.want(query("100%"), 2)
-		g.want(query("1%s")) // % is no wildcard
+		g.want(query("1%s")) // % is not a wildcard
 		if got := g.ids(query("boiler")); !slices.Equal(got, []int64{3, 4}) {
 			t.Errorf("the row with more boilers does not come first: %v", got)
 		}
@@ -81,7 +81,7 @@ func TestSQLite(t *testing.T) {
 		g := newRig(t, src, config(func(c *search.Table) { c.FTS = "notes_fts" }))
 		everyEngine(t, g)
 		g.t = t
-		g.want(query("manutencao"), 1) // the tokenizer takes accents away
+		g.want(query("manutencao"), 1) // the tokenizer removes accents
 		out := g.as("acme", query("boiler"))
 		for _, c := range out.Rows.Columns {
 			if c.Name == "score" {
@@ -108,7 +108,7 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestIndexThatOutlivedItsRows has an FTS5 table whose row is now another org's.
+// TestIndexThatOutlivedItsRows searches an FTS5 table with an entry whose row now belongs to another org.
 func TestIndexThatOutlivedItsRows(t *testing.T) {
 	src := open(t, "sqlite", append(create("sqlite"),
 		`CREATE VIRTUAL TABLE loose USING fts5(title, body, org UNINDEXED)`, `INSERT INTO loose (rowid, title, body, org) SELECT id, title, body, org FROM notes`,
@@ -122,7 +122,7 @@ func TestIndexThatOutlivedItsRows(t *testing.T) {
 	}
 }
 
-// TestNumberedOrgs has a column that takes 01 for 1.
+// TestNumberedOrgs searches a table whose org column considers 01 equal to 1.
 func TestNumberedOrgs(t *testing.T) {
 	src := open(t, "sqlite", `CREATE TABLE notes (id INTEGER PRIMARY KEY, org INTEGER, body TEXT)`, `INSERT INTO notes VALUES (1, 1, 'a boiler')`)
 	g := newRig(t, src, search.Table{Source: "docs", Table: "notes", Key: "id", Text: []string{"body"}, OrgColumn: "org"})
@@ -133,7 +133,7 @@ func TestNumberedOrgs(t *testing.T) {
 	}
 }
 
-// pg makes a database of Postgres, and opens it as a role that may only read.
+// pg creates a Postgres database and opens it with a read-only role.
 func pg(t *testing.T, statements ...string) (owner string, src source.Source) {
 	t.Helper()
 	owner = pgtest.Database(t)
@@ -175,7 +175,7 @@ func do(t *testing.T, url string, statements ...string) {
 	}
 }
 
-// stored is a tsvector that the database keeps, weighed by title and body.
+// stored adds a stored tsvector, weighted by title and body.
 const stored = `ALTER TABLE notes ADD COLUMN found tsvector GENERATED ALWAYS AS
 	(setweight(to_tsvector('portuguese', coalesce(title, '')), 'A') || setweight(to_tsvector('portuguese', coalesce(body, '')), 'D')) STORED`
 
@@ -197,8 +197,8 @@ func TestPostgres(t *testing.T) {
 		g := newRig(t, src, portuguese(nil))
 		everyEngine(t, g)
 		g.t = t
-		g.want(query("caldeira preventivas"), 1) // forms of words: caldeiras, preventiva
-		g.want(query("manutenções"))             // a form that Postgres's stemmer does not know: ão and ões are two words to it
+		g.want(query("caldeira preventivas"), 1) // other forms of the words: caldeiras, preventiva
+		g.want(query("manutenções"))             // Postgres's stemmer does not connect ão and ões
 		g.want(query("manutenções or manutenção"), 1)
 		g.want(query("manutencao")) // accents matter
 		g.want(query("relatórios metas"), 2)
@@ -263,7 +263,7 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// indexed holds that a statement uses an index where it pays.
+// indexed checks that a statement uses an index when that pays.
 func indexed(t *testing.T, owner, sql, index string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), owner)
@@ -284,8 +284,7 @@ func indexed(t *testing.T, owner, sql, index string) {
 	}
 }
 
-// rowLevelSecurity has a policy of the database decide: by the caller's attribute,
-// and with no org column at all.
+// rowLevelSecurity lets a policy of the database decide: by the caller's attribute, with no org column at all.
 func rowLevelSecurity(t *testing.T) {
 	_, src := pg(t, append(create("postgres"), `ALTER TABLE notes ENABLE ROW LEVEL SECURITY`,
 		`CREATE POLICY own ON notes USING (org = current_setting('footnote.org', true) AND current_setting('footnote.region', true) = 'north')`)...)
@@ -298,8 +297,8 @@ func rowLevelSecurity(t *testing.T) {
 	}
 }
 
-// longTexts has another org's row that is too long for a tsvector: nobody's search
-// fails for it, and no words tell of it.
+// longTexts adds a row of another org that is too long for a tsvector. It must not fail anyone's search, and no
+// message may reveal it.
 func longTexts(t *testing.T) {
 	_, src := pg(t, append(create("postgres"), `INSERT INTO notes SELECT 8, 'globex', 'Giant', string_agg(md5(i::text), ' '), 'open', 2024, 1, '2024-03-01', TRUE FROM generate_series(1, 60000) i`,
 		`CREATE VIEW broken AS SELECT id, org, title, CASE WHEN org = 'acme' THEN body ELSE repeat(body, 1 / (id - id)) END AS body FROM notes`)...)

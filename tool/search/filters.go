@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
-// filterOf is the filter on a column that a call names.
+// filterOf returns the filter for a column that a call names.
 func (at target) filterOf(column string) (filter, error) {
 	var names []string
 	for _, f := range at.filters {
@@ -28,10 +28,10 @@ func (at target) filterOf(column string) (filter, error) {
 	return filter{}, fmt.Errorf("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"), strings.Join(names, ", ")) //nolint:staticcheck // a sentence for the model
 }
 
-// given reports whether a value was given.
+// given reports whether a value is present.
 func given(raw json.RawMessage) bool { return len(raw) > 0 }
 
-// condition is a filter as SQL. The error goes on after the filter's name.
+// condition returns a filter as SQL. Its error continues a sentence that begins with the filter's name.
 func (f filter) condition(w *writer, prefix string, in filterInput) (string, error) {
 	ways := btoi(given(in.Equals)) + btoi(in.In != nil) + btoi(given(in.From) || given(in.To))
 	if ways != 1 {
@@ -48,8 +48,8 @@ func (f filter) condition(w *writer, prefix string, in filterInput) (string, err
 	if given(in.Equals) {
 		raws = []json.RawMessage{in.Equals}
 	}
-	if len(raws) == 0 || len(raws) > mostValues {
-		return "", fmt.Errorf("takes 1 to %d values", mostValues)
+	if len(raws) == 0 || len(raws) > maxValues {
+		return "", fmt.Errorf("takes 1 to %d values", maxValues)
 	}
 	var marks, days []string
 	for _, raw := range raws {
@@ -69,7 +69,7 @@ func (f filter) condition(w *writer, prefix string, in filterInput) (string, err
 	return column + " IN (" + strings.Join(marks, ", ") + ")", nil
 }
 
-// value reads a value of the filter's type.
+// value parses a value of the filter's type.
 func (f filter) value(raw json.RawMessage) (any, error) {
 	v, err := typed.Value(f.Type, f.Values, raw)
 	switch {
@@ -84,7 +84,7 @@ func (f filter) value(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// between is a range, both ends included.
+// between returns the condition for a range that includes both ends.
 func (f filter) between(w *writer, column string, in filterInput) (string, error) {
 	if !slices.Contains([]string{typed.Integer, typed.Number, typed.Date}, f.Type) {
 		return "", fmt.Errorf("is of the type %s, which has no range: use equals or in", f.Type)
@@ -111,8 +111,7 @@ func (f filter) between(w *writer, column string, in filterInput) (string, error
 	return strings.Join(conds, " AND "), nil
 }
 
-// days is the condition that a date, or a time of day, is within days, both
-// included. Either may be empty.
+// days returns the condition that a date or timestamp is between two days, both included. Either day may be empty.
 func (f filter) days(w *writer, column, from, to string) string {
 	mark := func(day string) string {
 		v := w.bind(f.column.Name, day)
@@ -128,14 +127,14 @@ func (f filter) days(w *writer, column, from, to string) string {
 	if to != "" {
 		day, err := time.Parse(time.DateOnly, to)
 		if err != nil {
-			panic(err) // value has parsed it
+			panic(err) // value has already parsed it
 		}
 		conds = append(conds, column+" < "+mark(day.AddDate(0, 0, 1).Format(time.DateOnly)))
 	}
 	return "(" + strings.Join(conds, " AND ") + ")"
 }
 
-// example is the filter as a call could give it.
+// example returns the filter as a call could write it.
 func (f filter) example() filterInput {
 	switch f.Type {
 	case typed.Integer, typed.Number:

@@ -8,24 +8,23 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/quote"
 )
 
-// longestPattern is that of SQLite for LIKE, in bytes.
-const longestPattern = 100
+// maxPattern is SQLite's limit for a LIKE pattern, in bytes.
+const maxPattern = 100
 
-// mostCompared is how many pairs of a word and a column a statement has: an engine
-// bounds its length and its depth.
-const mostCompared = 80
+// maxCompared limits the pairs of word and column in a statement, because engines limit its length and depth.
+const maxCompared = 80
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// like is the search without an index: of SQLite, whose LIKE knows the case of ASCII
-// alone, and of DuckDB, where neither case nor accents matter. Every column is
-// compared by itself; nothing is put together that could be too long.
+// like writes the search without an index: for SQLite, whose LIKE ignores only the case of ASCII letters, and for
+// DuckDB, where case and accents are ignored. It compares each column separately, as concatenated columns could be
+// too long.
 func (at target) like(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	terms := len(q.wanted())
 	for _, way := range q.ways {
 		terms += len(way.not)
 	}
-	if terms*len(at.text) > mostCompared {
+	if terms*len(at.text) > maxCompared {
 		return statement{}, fmt.Errorf("The query has too many words for %s. Search for the few that matter.", at.Name) //nolint:staticcheck // a sentence for the model
 	}
 	conds, err := at.conditions(w, "", filters, org)
@@ -51,7 +50,7 @@ func (at target) like(w *writer, q words, filters []filterInput, org string, lim
 		strings.Join(cols, ",\n  "), quote.Table(at.dialect, at.table), strings.Join(conds, "\n  AND "), score, w.name(at.key.Name), limit)), nil
 }
 
-// folded is an expression without case, and in DuckDB without accents.
+// folded returns an expression with case removed, and in DuckDB also accents.
 func (w *writer) folded(expr string) string {
 	if w.dialect == duckdb {
 		return "strip_accents(lower(CAST(" + expr + " AS VARCHAR)))"
@@ -59,7 +58,7 @@ func (w *writer) folded(expr string) string {
 	return "lower(" + expr + ")"
 }
 
-// matches is the condition that a row matches in one way.
+// matches returns the condition that a row matches one of the alternatives.
 func (at target) matches(w *writer, way way) (string, error) {
 	var conds []string
 	for i, t := range slices.Concat(way.all, way.not) {
@@ -75,12 +74,12 @@ func (at target) matches(w *writer, way way) (string, error) {
 	return "(" + strings.Join(conds, "\n  AND ") + ")", nil
 }
 
-// has is the condition that a term is in one of the columns.
+// has returns the condition that one of the columns contains a term.
 func (at target) has(w *writer, t term) (string, error) {
 	var conds []string
 	for _, spelling := range w.spellings(t.whole) {
 		pattern := "%" + likeEscapes.Replace(spelling) + "%"
-		if len(pattern) > longestPattern {
+		if len(pattern) > maxPattern {
 			return "", fmt.Errorf("The word or phrase %.40q… is too long to be found here.", t.whole) //nolint:staticcheck // a sentence for the model
 		}
 		mark := w.bind("query", pattern)
@@ -96,8 +95,8 @@ func (at target) has(w *writer, t term) (string, error) {
 	return "(" + strings.Join(conds, " OR ") + ")", nil
 }
 
-// spellings are the forms of a term that LIKE tells apart: SQLite's takes Água and
-// ÁGUA for two words.
+// spellings returns the spellings of a term that LIKE distinguishes: to SQLite's, Água and ÁGUA are different
+// words.
 func (w *writer) spellings(t string) []string {
 	ascii := !strings.ContainsFunc(t, func(r rune) bool { return r > 127 })
 	if w.dialect != sqlite || ascii {
@@ -114,11 +113,11 @@ func (w *writer) spellings(t string) []string {
 	return all
 }
 
-// occurrences is how often the terms are in the columns.
+// occurrences returns an expression that counts the terms in the columns.
 func (at target) occurrences(w *writer, q words) string {
 	divided := "/"
 	if w.dialect == duckdb {
-		divided = "//" // of integers; by zero it is NULL, as in SQLite
+		divided = "//" // integer division; division by zero gives NULL, as in SQLite
 	}
 	var sums []string
 	for _, t := range q.wanted() {
@@ -131,8 +130,8 @@ func (at target) occurrences(w *writer, q words) string {
 	return "CAST(" + strings.Join(sums, " + ") + " AS INTEGER)"
 }
 
-// excerpt is the text around the first term of a way, in the first column that has
-// it. What is the title anyway comes last.
+// excerpt returns the text around the first matching term, from the first column that contains it. Columns that are
+// also shown as the title come last.
 func (at target) excerpt(w *writer, q words) string {
 	const before, length = 80, 240
 	first, last := []string{}, []string{}

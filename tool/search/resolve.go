@@ -15,13 +15,13 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
-// Bounds of a configuration.
+// Limits of a configuration.
 const (
-	mostTables   = 50
-	mostColumns  = 16 // of each list of a table
-	mostLimit    = 100
-	usualLimit   = 10
-	longestWords = 2000
+	maxTables    = 50
+	maxColumns   = 16 // per list of a table
+	maxLimit     = 100
+	defaultLimit = 10
+	maxWords     = 2000
 )
 
 // The dialects that can be searched.
@@ -36,7 +36,7 @@ var (
 	goodLanguage = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-Za-z0-9_]{0,62})?$`)
 )
 
-// target is a table as it is in its source: every name in it is the catalogue's.
+// target is a configured table, resolved in its source: every name in it comes from the catalog.
 type target struct {
 	Table
 	dialect string
@@ -44,10 +44,10 @@ type target struct {
 	key     source.Column
 	title   []source.Column
 	text    []source.Column
-	vector  source.Column // of Postgres; without a name: none
-	fts     source.Table  // of SQLite; without a name: none
-	ftsOrg  string        // the org column in fts, where it has one
-	org     source.Column // without a name: none
+	vector  source.Column // Postgres; nameless: none
+	fts     source.Table  // SQLite; nameless: none
+	ftsOrg  string        // the org column in fts, if it has one
+	org     source.Column // nameless: none
 	filters []filter
 	advice  string // for the model
 	remark  string // for the operator
@@ -58,12 +58,12 @@ type filter struct {
 	column source.Column
 }
 
-// is says which setting has a value that cannot be.
-func is(key, value, words string, args ...any) error {
+// invalidSetting returns an error for a setting with an invalid value.
+func invalidSetting(key, value, words string, args ...any) error {
 	return fmt.Errorf("%s is %q: %s", key, value, fmt.Sprintf(words, args...))
 }
 
-// resolve looks a table up in its source, and has the source try the search.
+// resolve looks up a table in its source and tests the search there.
 func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, error) {
 	at := target{Table: t}
 	if at.Name == "" {
@@ -74,12 +74,12 @@ func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, erro
 	}
 	src, err := sources.Source(t.Source)
 	if err != nil {
-		return at, is("source", t.Source, "%s", footnote.MessageOf(err))
+		return at, invalidSetting("source", t.Source, "%s", footnote.MessageOf(err))
 	}
 	at.dialect = src.Dialect()
 	schema, err := src.Schema(ctx)
 	if err != nil {
-		return at, is("source", t.Source, "its tables cannot be read: %v", err)
+		return at, invalidSetting("source", t.Source, "its tables cannot be read: %v", err)
 	}
 	if at.table, err = tableOf("table", schema, t.Table); err != nil {
 		return at, err
@@ -93,38 +93,37 @@ func resolve(ctx context.Context, sources lookup.Sources, t Table) (target, erro
 	return at, at.try(ctx, src)
 }
 
-// check is what can be said without the source.
+// check checks everything that can be checked without the source.
 func (at *target) check() error {
 	switch {
 	case at.Source == "":
-		return is("source", "", "it must name a configured source")
+		return invalidSetting("source", "", "it must name a configured source")
 	case at.Table.Table == "":
-		return is("table", "", "it must name a table of the source")
+		return invalidSetting("table", "", "it must name a table of the source")
 	case !goodName.MatchString(at.Name):
-		return is("name", at.Name, "it must be of letters, digits, _, . and -, and begin with a letter")
-	case len(at.Description) > longestWords:
-		return is("description", at.Description[:40]+"…", "it has more than %d bytes", longestWords)
+		return invalidSetting("name", at.Name, "it must be of letters, digits, _, . and -, and begin with a letter")
+	case len(at.Description) > maxWords:
+		return invalidSetting("description", at.Description[:40]+"…", "it has more than %d bytes", maxWords)
 	case at.Key == "":
-		return is("key", "", "it must name a column that tells rows apart")
-	case len(at.Text) == 0 || len(at.Text) > mostColumns:
-		return is("text", strings.Join(at.Text, ", "), "it must name 1 to %d columns to search", mostColumns)
-	case len(at.Title) > mostColumns:
-		return is("title", strings.Join(at.Title, ", "), "it may name at most %d columns", mostColumns)
-	case at.Limit < 0 || at.Limit > mostLimit:
-		return is("limit", fmt.Sprint(at.Limit), "it must be 1 to %d, or be left out for %d", mostLimit, usualLimit)
+		return invalidSetting("key", "", "it must name a column that tells rows apart")
+	case len(at.Text) == 0 || len(at.Text) > maxColumns:
+		return invalidSetting("text", strings.Join(at.Text, ", "), "it must name 1 to %d columns to search", maxColumns)
+	case len(at.Title) > maxColumns:
+		return invalidSetting("title", strings.Join(at.Title, ", "), "it may name at most %d columns", maxColumns)
+	case at.Limit < 0 || at.Limit > maxLimit:
+		return invalidSetting("limit", fmt.Sprint(at.Limit), "it must be 1 to %d, or be left out for %d", maxLimit, defaultLimit)
 	case at.Language != "" && !goodLanguage.MatchString(at.Language):
-		return is("language", at.Language, "it must be the name of a text search configuration, such as portuguese")
-	case len(at.Filters) > mostColumns:
-		return is("filters", fmt.Sprint(len(at.Filters)), "there may be at most %d", mostColumns)
+		return invalidSetting("language", at.Language, "it must be the name of a text search configuration, such as portuguese")
+	case len(at.Filters) > maxColumns:
+		return invalidSetting("filters", fmt.Sprint(len(at.Filters)), "there may be at most %d", maxColumns)
 	}
 	if at.Limit == 0 {
-		at.Limit = usualLimit
+		at.Limit = defaultLimit
 	}
 	return nil
 }
 
-// tableOf is the table with a name. Of two that differ in case only, it is the one
-// that is written so.
+// tableOf returns the table with the given name. Of two names that differ only in case, it prefers the exact one.
 func tableOf(key string, s source.Schema, name string) (source.Table, error) {
 	for _, t := range s.Tables {
 		if t.FullName() == name {
@@ -134,11 +133,11 @@ func tableOf(key string, s source.Schema, name string) (source.Table, error) {
 	if t, ok := s.Table(name); ok {
 		return t, nil
 	}
-	return source.Table{}, is(key, name, "%s", lookup.MissingTable(s, name))
+	return source.Table{}, invalidSetting(key, name, "%s", lookup.MissingTable(s, name))
 }
 
-// columnOf is the column of a table with a name, of one of some kinds. Kinds are for
-// people, too.
+// columnOf returns a table's column with the given name and one of the given kinds. The kinds also appear in
+// messages.
 func columnOf(key string, t source.Table, name string, kinds ...string) (source.Column, error) {
 	c, err := lookup.Column(t, name)
 	for _, exact := range t.Columns {
@@ -147,17 +146,17 @@ func columnOf(key string, t source.Table, name string, kinds ...string) (source.
 		}
 	}
 	if err != nil {
-		return c, is(key, name, "%v", err)
+		return c, invalidSetting(key, name, "%v", err)
 	}
 	if len(kinds) > 0 && !slices.Contains(kinds, c.Kind) || isVector(c) {
-		return c, is(key, name, "the column has the type %s", c.Type)
+		return c, invalidSetting(key, name, "the column has the type %s", c.Type)
 	}
 	return c, nil
 }
 
 func isVector(c source.Column) bool { return strings.EqualFold(c.Type, "tsvector") }
 
-// columns looks up what every engine has.
+// columns looks up the columns that every engine needs.
 func (at *target) columns() (err error) {
 	scalars := []string{footnote.KindText, footnote.KindInteger, footnote.KindNumber, footnote.KindDecimal, footnote.KindBoolean,
 		footnote.KindDate, footnote.KindTimestamp, footnote.KindTime, footnote.KindUnknown}
@@ -201,9 +200,9 @@ func (at *target) filter(f Filter) error {
 		typed.Date:    {footnote.KindDate, footnote.KindTimestamp},
 	}[f.Type]
 	if kinds == nil {
-		return is("filters.type", f.Type, "the type of the filter %s must be %s", f.Column, strings.Join(typed.All, ", "))
+		return invalidSetting("filters.type", f.Type, "the type of the filter %s must be %s", f.Column, strings.Join(typed.All, ", "))
 	}
-	if at.dialect == sqlite { // it keeps dates as text, truth as 0 and 1, and knows columns without a type
+	if at.dialect == sqlite { // SQLite stores dates as text and booleans as 0 and 1, and has untyped columns
 		kinds = append(slices.Clone(kinds), footnote.KindUnknown)
 		switch f.Type {
 		case typed.Date:
@@ -218,32 +217,32 @@ func (at *target) filter(f Filter) error {
 	}
 	switch {
 	case !slices.Contains(kinds, c.Kind):
-		return is("filters.type", f.Type, "the column %s has the type %s", f.Column, c.Type)
-	case len(f.Values) > 0 && f.Type != typed.Text || len(f.Values) > mostValues:
-		return is("filters.values", strings.Join(f.Values[:min(len(f.Values), 5)], ", "), "the filter %s may have them as a text alone, at most %d", f.Column, mostValues)
+		return invalidSetting("filters.type", f.Type, "the column %s has the type %s", f.Column, c.Type)
+	case len(f.Values) > 0 && f.Type != typed.Text || len(f.Values) > maxValues:
+		return invalidSetting("filters.values", strings.Join(f.Values[:min(len(f.Values), 5)], ", "), "the filter %s may have them as a text alone, at most %d", f.Column, maxValues)
 	case c.Name == at.org.Name:
-		return is("filters.column", f.Column, "it is the org_column, which every search is limited to")
+		return invalidSetting("filters.column", f.Column, "it is the org_column, which every search is limited to")
 	case slices.ContainsFunc(at.filters, func(o filter) bool { return o.column.Name == c.Name }):
-		return is("filters.column", f.Column, "it is there twice")
-	case len(f.Description) > longestWords:
-		return is("filters.description", f.Description[:40]+"…", "it has more than %d bytes", longestWords)
+		return invalidSetting("filters.column", f.Column, "it is there twice")
+	case len(f.Description) > maxWords:
+		return invalidSetting("filters.description", f.Description[:40]+"…", "it has more than %d bytes", maxWords)
 	}
 	at.filters = append(at.filters, filter{f, c})
 	return nil
 }
 
-// engine looks up what the engine of the source has, and refuses what is another's.
+// engine looks up what the source's engine needs, and refuses settings for other engines.
 func (at *target) engine(ctx context.Context, src source.Source, s source.Schema) error {
 	if at.dialect != postgres {
 		if at.Language != "" {
-			return is("language", at.Language, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
+			return invalidSetting("language", at.Language, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
 		}
 		if at.Vector != "" {
-			return is("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
+			return invalidSetting("vector", at.Vector, "it is for Postgres; the source %s is %s", at.Source, at.dialect)
 		}
 	}
 	if at.dialect != sqlite && at.FTS != "" {
-		return is("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect)
+		return invalidSetting("fts", at.FTS, "it is for SQLite; the source %s is %s", at.Source, at.dialect)
 	}
 	switch at.dialect {
 	case postgres:
@@ -255,10 +254,10 @@ func (at *target) engine(ctx context.Context, src source.Source, s source.Schema
 		at.advice = "Words are found as they are written, also inside longer ones; accents do not matter."
 		return nil
 	}
-	return is("source", at.Source, "tables of %s cannot be searched", at.dialect)
+	return invalidSetting("source", at.Source, "tables of %s cannot be searched", at.dialect)
 }
 
-// postgres learns whether the language is there, and whether é is e in it.
+// postgres checks that the language exists, and whether it treats é like e.
 func (at *target) postgres(ctx context.Context, src source.Source) error {
 	if at.Language == "" {
 		at.Language = "simple"
@@ -266,10 +265,10 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 	if at.Vector != "" {
 		c, err := lookup.Column(at.table, at.Vector)
 		if err != nil {
-			return is("vector", at.Vector, "%v", err)
+			return invalidSetting("vector", at.Vector, "%v", err)
 		}
 		if !isVector(c) {
-			return is("vector", at.Vector, "the column has the type %s, not tsvector", c.Type)
+			return invalidSetting("vector", at.Vector, "the column has the type %s, not tsvector", c.Type)
 		}
 		at.vector = c
 	}
@@ -282,7 +281,7 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 	}
 	folds, err := one(fmt.Sprintf("SELECT to_tsvector('%[1]s', 'manutenção') = to_tsvector('%[1]s', 'manutencao')", at.Language))
 	if err != nil {
-		return is("language", at.Language, "%s", said(err))
+		return invalidSetting("language", at.Language, "%s", operatorText(err))
 	}
 	how := "a tsvector made for each row of each search (an index on the same expression is used)"
 	if at.vector.Name != "" {
@@ -303,7 +302,7 @@ func (at *target) postgres(ctx context.Context, src source.Source) error {
 	return nil
 }
 
-// sqlite looks the index up.
+// sqlite looks up the index.
 func (at *target) sqlite(ctx context.Context, src source.Source, s source.Schema) (err error) {
 	at.remark = "LIKE, without an index; accents matter, and case does where words mix it beyond ASCII"
 	at.advice = "Words are found as they are written, also inside longer ones; accents matter, so write words with theirs."
@@ -321,14 +320,14 @@ func (at *target) sqlite(ctx context.Context, src source.Source, s source.Schema
 	name := quote.Name(sqlite, at.fts.Name)
 	probe := fmt.Sprintf(`SELECT bm25(f.%[1]s) FROM %[1]s AS f WHERE f.%[1]s MATCH '"footnote"' LIMIT 0`, name)
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: probe}); err != nil {
-		return is("fts", at.FTS, "it is no FTS5 table: %s", said(err))
+		return invalidSetting("fts", at.FTS, "it is no FTS5 table: %s", operatorText(err))
 	}
 	at.remark = "the FTS5 table " + at.fts.Name + ", whose tokenizer decides on accents and forms"
 	at.advice = "Whole words are found."
 	return nil
 }
 
-// try has the engine compile the search with every filter, without a row.
+// try has the engine compile the search with every filter, without reading rows.
 func (at *target) try(ctx context.Context, src source.Source) error {
 	w, err := parseWords(`footnote or "a phrase" -none`)
 	if err != nil {
@@ -343,16 +342,16 @@ func (at *target) try(ctx context.Context, src source.Source) error {
 		return err
 	}
 	if _, _, err := source.Collect(ctx, src, source.Query{SQL: st.sql, Args: st.args}); err != nil {
-		if at.fts.Name != "" && strings.Contains(said(err), "rowid") {
-			return is("fts", at.FTS, "the rows of %s have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the source has filters", at.Table.Table)
+		if at.fts.Name != "" && strings.Contains(operatorText(err), "rowid") {
+			return invalidSetting("fts", at.FTS, "the rows of %s have no rowid by which its own are found: it is a view, or WITHOUT ROWID, or the source has filters", at.Table.Table)
 		}
-		return is("table", at.Table.Table, "the source refuses the search as it is configured: %s", said(err))
+		return invalidSetting("table", at.Table.Table, "the source refuses the search as it is configured: %s", operatorText(err))
 	}
 	return nil
 }
 
-// said is an error as the operator reads it.
-func said(err error) string {
+// operatorText returns an error's text for the operator.
+func operatorText(err error) string {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return bad.Reason
 	}

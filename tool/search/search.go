@@ -1,16 +1,14 @@
-// Package search has search_database: full-text search over the tables that an
-// operator names. The statement is written here, of names out of the catalogue and
-// of $1, $2, … for everything that a call says; it goes through the gate, the limits
-// and the session of its source like any other, and its rows (with a snippet, a
-// score and the number of all matches) are a stored result like any other.
+// Package search provides search_database: full-text search over the tables that an operator configures. The
+// package writes the statement, using names from the catalog, and $1, $2, … for everything that a call provides.
+// The statement passes through its source's gate, limits and session like any other, and its rows (with a snippet,
+// a score and the total number of matches) are stored as a result like any other.
 //
-// How a table is searched follows from its engine: Postgres by tsvector and
-// websearch_to_tsquery, SQLite by an FTS5 table where one is named, DuckDB and
-// SQLite without one by (I)LIKE.
+// The engine determines how a table is searched: Postgres by tsvector and websearch_to_tsquery, SQLite by an FTS5
+// table if one is configured, DuckDB and SQLite without one by (I)LIKE.
 //
-// Of a table with an org column only the rows of the caller's organisation are
-// looked at. Nothing of a call reaches that condition, and no words of the database
-// reach the model: an error could repeat a row of somebody else.
+// In a table with an org column, only the rows of the caller's organization are searched. A call cannot influence
+// that condition, and messages from the database never reach the model, because an error could quote another org's
+// row.
 package search
 
 import (
@@ -30,51 +28,51 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/lookup"
 )
 
-// Name is the tool's.
+// Name is the name of the tool.
 const Name = "search_database"
 
-// Thought is the field of the input that people read and that no statement gets.
+// Thought is an input field that people read and that no statement uses.
 const Thought = "thought"
 
-// Bounds of a call.
+// Limits of a call.
 const (
-	longestQuery = 500 // characters
-	mostFilters  = 20
-	mostValues   = 200 // of all filters
+	maxQuery   = 500 // characters
+	maxFilters = 20
+	maxValues  = 200 // in all filters together
 )
 
-// Options are the tool.
+// Options configure the tool.
 type Options struct {
 	Tables  []Table        // at least one
 	Sources lookup.Sources // required
-	// Limits of the query. Zero fields take the source's own.
+	// Limits bound the query. Zero fields take the source's own limits.
 	Limits source.Limits
-	Logger *slog.Logger // hears why a search failed; default: discards
+	Logger *slog.Logger // receives the reasons for failed searches; default: discards
 }
 
-// Table is a table that can be searched.
+// Table is a searchable table.
 type Table struct {
-	Name        string // as the model calls it; empty: Table
+	Name        string // the name the model uses; empty: Table
 	Description string
 	Source      string
 	Table       string
-	Key         string   // column that names a row
-	Title       []string // columns that are shown of a row
-	Text        []string // columns that are searched
+	Key         string   // column that identifies a row
+	Title       []string // columns shown for a row
+	Text        []string // columns searched
 	Language    string   // Postgres: the text search configuration; empty: simple
-	Vector      string   // Postgres: a column of type tsvector; empty: made of Text
+	Vector      string   // Postgres: a column of type tsvector; empty: computed from Text
 	FTS         string   // SQLite: an FTS5 table with the rowids of Table; empty: LIKE
 	Filters     []Filter
-	OrgColumn   string // column with the organisation that a row belongs to; empty: all rows are everybody's
+	OrgColumn   string // column with the organization that owns the row; empty: everybody may read all rows
 	Limit       int    // rows; 0: 10
 }
 
-// Filter is a column by which a search can be narrowed.
+// Filter is a column that can narrow a search.
 type Filter struct {
 	Column      string
 	Type        string // text, integer, number, boolean or date
 	Description string
-	Values      []string // of a text: those that are taken; none: all
+	Values      []string // of a text: the accepted ones; none: all
 }
 
 type tool struct {
@@ -83,15 +81,14 @@ type tool struct {
 	spec    agent.Spec
 }
 
-// New makes the tool. It asks each source whether the table can be searched as
-// configured; the error names the setting and its value. Remarks are what an
-// operator should know of each table.
+// New returns the tool. It asks each source whether the table can be searched as configured; if not, the error
+// names the setting and its value. Remarks are notes about the tables for the operator.
 func New(ctx context.Context, o Options) (_ agent.Tool, remarks []string, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if len(o.Tables) == 0 || len(o.Tables) > mostTables {
-		return nil, nil, fmt.Errorf("tools.search has %d tables; it must be 1 to %d", len(o.Tables), mostTables)
+	if len(o.Tables) == 0 || len(o.Tables) > maxTables {
+		return nil, nil, fmt.Errorf("tools.search has %d tables; it must be 1 to %d", len(o.Tables), maxTables)
 	}
 	t := &tool{Options: o}
 	for _, table := range o.Tables {
@@ -148,7 +145,7 @@ func (t *tool) run(ctx context.Context, call agent.Call, in input) (agent.Output
 	}
 	limit := at.Limit
 	if in.Limit >= 1 {
-		limit = int(min(in.Limit, mostLimit))
+		limit = int(min(in.Limit, maxLimit))
 	}
 	st, err := at.statement(w, in.Filters, call.Principal.Org, limit)
 	if err != nil {
@@ -168,12 +165,12 @@ func (t *tool) run(ctx context.Context, call agent.Call, in input) (agent.Output
 	}
 	return agent.Output{
 		Content: reply.Table{ID: call.ResultID, Result: result, Cut: cut}.JSON(),
-		Rows:    &result, Source: name, SQL: st.sql + st.said,
+		Rows:    &result, Source: name, SQL: st.sql + st.boundValues,
 	}, nil
 }
 
-// failure keeps the database's own words from the model: it cannot mend a statement
-// that is not its own, and they may repeat a row that is somebody else's.
+// failure hides the database's message from the model, which cannot fix a statement it did not write. The message
+// may also quote a row that the caller must not see.
 func (t *tool) failure(ctx context.Context, call agent.Call, at target, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
 	if !ok {
@@ -187,7 +184,7 @@ func (t *tool) failure(ctx context.Context, call agent.Call, at target, err erro
 	return &lookup.Fault{Kind: bad.Kind, Words: words}
 }
 
-// target is the table that a call means, of those whose source its conversation has.
+// target returns the table that a call refers to, among those in the sources of its conversation.
 func (t *tool) target(call agent.Call, want string) (target, error) {
 	var names []string
 	var only target
@@ -213,7 +210,7 @@ func (t *tool) target(call agent.Call, want string) (target, error) {
 	return target{}, fmt.Errorf("There is no table %q that can be searched. There are: %s.", strings.ToValidUTF8(want, "�"), strings.Join(names, ", ")) //nolint:staticcheck // a sentence for the model
 }
 
-// describe is what the model is told.
+// describe returns the tool's description for the model.
 func (t *tool) describe() agent.Spec {
 	var b strings.Builder
 	b.WriteString("Search the text of a table's rows for words, best matches first, and get for each row its key, its title, a snippet with the words marked, " +
@@ -258,17 +255,17 @@ func (f filter) describe() string {
 
 type object = map[string]any
 
-// inputSchema is what a call may say.
+// inputSchema returns the schema of a call's input.
 func inputSchema(names, columns []string) json.RawMessage {
 	scalar := func(words string) object {
 		return object{"type": []string{"string", "number", "boolean"}, "description": words}
 	}
 	properties := object{
 		Thought: object{"type": "string", "description": "Why this is needed, in one short sentence. The user sees it."},
-		"query": object{"type": "string", "minLength": 1, "maxLength": longestQuery,
+		"query": object{"type": "string", "minLength": 1, "maxLength": maxQuery,
 			"description": `The words to find; all of them must be there. "in quotes" is a phrase, or is either (a or b c is a, or b and c), - before a word excludes it.`},
 		"table": object{"type": "string", "enum": names, "description": "The table to search."},
-		"limit": object{"type": "integer", "minimum": 1, "maximum": mostLimit, "description": "Rows to return at most. Left out: as many as is usual for the table."},
+		"limit": object{"type": "integer", "minimum": 1, "maximum": maxLimit, "description": "Rows to return at most. Left out: as many as is usual for the table."},
 	}
 	required := []string{"query"}
 	if len(names) > 1 {
@@ -276,13 +273,13 @@ func inputSchema(names, columns []string) json.RawMessage {
 	}
 	if len(columns) > 0 {
 		properties["filters"] = object{
-			"type": "array", "maxItems": mostFilters, "description": "Conditions that rows must meet, all of them.",
+			"type": "array", "maxItems": maxFilters, "description": "Conditions that rows must meet, all of them.",
 			"items": object{
 				"type": "object", "required": []string{"column"}, "additionalProperties": false,
 				"properties": object{
 					"column": object{"type": "string", "enum": columns},
 					"equals": scalar("The value; a date is 2026-11-21."),
-					"in":     object{"type": "array", "minItems": 1, "maxItems": mostValues, "items": scalar("One of the values."), "description": "Any of these values."},
+					"in":     object{"type": "array", "minItems": 1, "maxItems": maxValues, "items": scalar("One of the values."), "description": "Any of these values."},
 					"from":   scalar("The least value, itself included: of integers, numbers and dates."),
 					"to":     scalar("The largest value, itself included; of a date, that whole day."),
 				},
@@ -292,13 +289,13 @@ func inputSchema(names, columns []string) json.RawMessage {
 	return reply.JSON(object{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-// wellFormed says what is wrong with a text of a call.
+// wellFormed returns an error for a malformed text in a call.
 func wellFormed(s string) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return errors.New("The query must be text, without NUL.") //nolint:staticcheck // a sentence for the model
-	case utf8.RuneCountInString(s) > longestQuery:
-		return fmt.Errorf("The query has more than %d characters. Search for the few words that matter.", longestQuery) //nolint:staticcheck // a sentence for the model
+	case utf8.RuneCountInString(s) > maxQuery:
+		return fmt.Errorf("The query has more than %d characters. Search for the few words that matter.", maxQuery) //nolint:staticcheck // a sentence for the model
 	}
 	return nil
 }

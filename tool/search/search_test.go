@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Run(m))
 }
 
-// notes are the same rows for every engine. Those of the org globex must never be
-// seen by acme.
+// notes holds the same rows for every engine. acme must never see those of the org globex.
 var notes = []string{
 	`INSERT INTO notes VALUES (1, 'acme', 'Manutenção da caldeira', 'A manutenção preventiva das caldeiras evita paradas.', 'open', 2024, 10.5, '2024-03-01', TRUE)`,
 	`INSERT INTO notes VALUES (2, 'acme', 'Relatório de produção', 'As produções do mês subiram; o relatório cita AB-12 e 100% das metas.', 'done', 2025, 20, '2025-03-31', FALSE)`,
@@ -41,8 +40,8 @@ var notes = []string{
 	`INSERT INTO notes VALUES (7, 'acme ', 'Martian boiler', 'A martian boiler.', 'open', 2024, 70125, '2024-03-01', TRUE)`,
 }
 
-// foreign are words that stand in rows of others only.
-var foreign = []string{"eppelin", "lobex", "uartz", "artian", "7012"}
+// foreignWords lists words that occur only in rows of other orgs.
+var foreignWords = []string{"eppelin", "lobex", "uartz", "artian", "7012"}
 
 func config(more func(*search.Table)) search.Table {
 	t := search.Table{
@@ -80,7 +79,7 @@ func (g *rig) make(tables ...search.Table) (agent.Tool, []string, error) {
 	return search.New(g.t.Context(), search.Options{Tables: tables, Sources: tooltest.Sources{"docs": g.src}, Logger: slog.New(slog.NewTextHandler(&g.log, nil))})
 }
 
-// as calls the tool for somebody of an org.
+// as calls the tool for a user of an org.
 func (g *rig) as(org string, input any) agent.Output {
 	g.t.Helper()
 	p := footnote.Principal{Org: org, User: "ada", Roles: []string{"clerk"}, Attributes: map[string]string{"region": "north"}}
@@ -93,7 +92,7 @@ func (g *rig) as(org string, input any) agent.Output {
 	return out
 }
 
-// ids are the keys of what acme finds, best first.
+// ids returns the keys of the rows acme finds, best first.
 func (g *rig) ids(input any) []int64 {
 	g.t.Helper()
 	out := g.as("acme", input)
@@ -125,7 +124,7 @@ func query(q string, filters ...in) in {
 	return in{"query": q, "filters": filters}
 }
 
-// everyEngine is what all of them must do alike.
+// everyEngine checks what all engines must do alike.
 func everyEngine(t *testing.T, g *rig) {
 	t.Run("Words", func(t *testing.T) {
 		g.t = t
@@ -133,7 +132,7 @@ func everyEngine(t *testing.T, g *rig) {
 		g.want(query("BOILER pump"), 4)
 		g.want(query(`"second boiler"`), 3)
 		g.want(query("pump or repaired"), 3, 4)
-		g.want(query("pump or boiler unheard"), 4) // and binds more than or
+		g.want(query("pump or boiler unheard"), 4) // AND binds more tightly than OR
 		g.want(query("boiler unheard or repaired second -pump"), 3)
 		g.want(query("boiler -pump"), 3)
 		g.want(query("AB-12"), 2)
@@ -162,7 +161,7 @@ func everyEngine(t *testing.T, g *rig) {
 	t.Run("OtherOrgs", func(t *testing.T) { g.t = t; otherOrgs(g) })
 }
 
-// resultRows looks at a stored result: what footnotes rest on.
+// resultRows checks a stored result, which footnotes cite.
 func resultRows(g *rig) {
 	out := g.as("acme", in{"query": "boiler", "limit": 1})
 	var names []string
@@ -185,7 +184,7 @@ func resultRows(g *rig) {
 	}
 }
 
-// refused are calls that must not run.
+// refused checks calls that must not run.
 func refused(g *rig) {
 	many := make([]int, 201)
 	for name, c := range map[string]struct {
@@ -225,8 +224,8 @@ func refused(g *rig) {
 	}
 }
 
-// hostile are texts that would do harm as a part of a statement, of a tsquery or of
-// FTS5's syntax, and words of foreign rows.
+// hostile lists texts that would do harm as part of a statement, a tsquery or FTS5's syntax, and words from other
+// orgs' rows.
 var hostile = []string{
 	`'; DROP TABLE notes; --`, `' OR '1'='1`, `" OR 1=1 --`, `boiler' OR org='globex`, `$2 $1 $3`, "boiler\n-- \nOR 1=1", `\' OR 1=1`, "boiler\u2028OR 1=1",
 	`boiler & | ! ( ) <-> <2> :* :A`, `!boiler`, `boiler:*`, `!!!(((`, `boiler <-> zeppelin`, `'boiler':*A`, `& & &`, `boiler | zeppelin`,
@@ -236,7 +235,7 @@ var hostile = []string{
 	strings.Repeat("boiler or ", 15) + "zeppelin", strings.Repeat("é", 500), `<b>boiler</b>`, `{"$ne":null}`, `boiler/*`, `*/ boiler`, `boiler;`, `--boiler`, `E'\x27' boiler`, `$$boiler$$`,
 }
 
-// random are queries of what engines take for syntax, the same at every run.
+// random returns queries made of characters that engines treat as syntax, the same in every run.
 func random() []string {
 	rng := rand.New(rand.NewPCG(4, 2))
 	parts := []string{"boiler", "zeppelin", "quartz", "pump", "Água", "or", "OR", "AND", "NOT", "NEAR", "-", `"`, "'", `\\`, "(", ")", "&", "|", "!", ":", "*", "<->", "%", "_", "$1", "$2", ";", "--", "/*", "{", "^", "+", " ", " ", " ", "\n", "\u0301", "ﬁ", "٣", "\u200b", "日本"}
@@ -249,7 +248,7 @@ func random() []string {
 	return list
 }
 
-// otherOrgs has acme, and others, say what could widen a search.
+// otherOrgs searches, as acme and as others, with texts that might widen a search.
 func otherOrgs(g *rig) {
 	clean := func(what string, out agent.Output) {
 		g.t.Helper()
@@ -259,9 +258,9 @@ func otherOrgs(g *rig) {
 			if err != nil {
 				g.t.Fatal(err)
 			}
-			text = string(b) // the model reads the same, beside the query that it wrote
+			text = string(b) // apart from its own query, the model reads the same
 		}
-		for _, word := range foreign {
+		for _, word := range foreignWords {
 			if strings.Contains(text, word) && !strings.Contains(what, word) {
 				g.t.Errorf("%s shows %q: %s", what, word, text)
 			}
@@ -320,7 +319,7 @@ func otherOrgs(g *rig) {
 	}
 }
 
-// TestSchema holds that hostile shapes do not pass the check of inputs.
+// TestSchema checks that hostile inputs do not pass the check against the schema.
 func TestSchema(t *testing.T) {
 	g := newRig(t, open(t, "sqlite", create("sqlite")...), config(nil))
 	validate, err := schema.Validator([]agent.Spec{g.tool.Spec()})

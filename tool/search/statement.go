@@ -11,29 +11,29 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
-// statement is a search as it is run. Said is what was bound, as comments.
+// statement is a search as it is run. Said lists the bound values as comments.
 type statement struct {
-	sql  string
-	args []any
-	said string
+	sql         string
+	args        []any
+	boundValues string
 }
 
-// writer puts a statement together. A value stands in the text as a mark until the
-// end, when marks become $1, $2, … in the order in which they come: SQLite numbers
-// them so. No name of a catalogue holds NUL, so that nothing else looks like a mark.
+// writer assembles a statement. A value is represented by a mark until the end, when marks become $1, $2, … in
+// order of occurrence, which is how SQLite numbers them. A mark contains NUL, which no name in a catalog does, so
+// nothing else looks like a mark.
 type writer struct {
 	dialect string
 	values  []any
 	names   []string
 }
 
-// bind makes a value a part of the statement.
+// bind makes a value a parameter of the statement.
 func (w *writer) bind(name string, v any) string {
 	w.values, w.names = append(w.values, v), append(w.names, name)
 	return fmt.Sprintf("\x00%d\x00", len(w.values)-1)
 }
 
-// name quotes a name of the catalogue.
+// name quotes a name from the catalog.
 func (w *writer) name(name string) string { return quote.Name(w.dialect, name) }
 
 // finish numbers the values.
@@ -52,7 +52,7 @@ func (w *writer) finish(text string) statement {
 			st.args = append(st.args, w.values[at])
 			n = len(st.args)
 			number[part] = n
-			st.said += typed.Said(n, w.names[at], w.values[at])
+			st.boundValues += typed.Said(n, w.names[at], w.values[at])
 		}
 		fmt.Fprintf(&b, "$%d", n)
 	}
@@ -60,7 +60,7 @@ func (w *writer) finish(text string) statement {
 	return st
 }
 
-// text is a column as text, compared as text.
+// text returns a column cast to text, with text comparison.
 func (w *writer) text(column string) string {
 	switch w.dialect {
 	case postgres:
@@ -71,10 +71,9 @@ func (w *writer) text(column string) string {
 	return column
 }
 
-// belongs is the condition that a row is an organisation's. It must hold by the
-// bytes: what the column's type or collation takes for equal (Acme and acme, 1 and
-// 01) is another organisation. Where that alone would not use an index, the plain
-// comparison stands beside it.
+// belongs returns the condition that a row belongs to an organization. It compares bytes, because values that the
+// column's type or collation considers equal (Acme and acme, 1 and 01) are different organizations. If that
+// comparison alone would not use an index, the plain one is added.
 func (w *writer) belongs(column, org string) string {
 	v := w.bind("org", org)
 	switch w.dialect {
@@ -86,20 +85,19 @@ func (w *writer) belongs(column, org string) string {
 	return fmt.Sprintf("%[1]s = %[2]s AND CAST(%[1]s AS TEXT) COLLATE BINARY = %[2]s", column, v)
 }
 
-// conditions are those of the organisation and of the filters. Prefix stands before
-// each column.
+// conditions returns the conditions for the organization and the filters. Prefix precedes each column.
 func (at target) conditions(w *writer, prefix string, filters []filterInput, org string) ([]string, error) {
 	var all []string
 	if at.org.Name != "" {
 		all = append(all, w.belongs(prefix+w.name(at.org.Name), org))
 	}
-	if len(filters) > mostFilters {
-		return nil, fmt.Errorf("There are more than %d filters.", mostFilters) //nolint:staticcheck // a sentence for the model
+	if len(filters) > maxFilters {
+		return nil, fmt.Errorf("There are more than %d filters.", maxFilters) //nolint:staticcheck // a sentence for the model
 	}
 	values := 0
 	for _, in := range filters {
-		if values += len(in.In); values > mostValues {
-			return nil, fmt.Errorf("The filters have more than %d values.", mostValues) //nolint:staticcheck // a sentence for the model
+		if values += len(in.In); values > maxValues {
+			return nil, fmt.Errorf("The filters have more than %d values.", maxValues) //nolint:staticcheck // a sentence for the model
 		}
 		f, err := at.filterOf(in.Column)
 		if err != nil {
@@ -114,7 +112,7 @@ func (at target) conditions(w *writer, prefix string, filters []filterInput, org
 	return all, nil
 }
 
-// shown are the columns of the result: the key, the title and what is filtered by.
+// shown returns the columns of the result: the key, the title and the filter columns.
 func (at target) shown() []source.Column {
 	list := []source.Column{at.key}
 	add := func(c source.Column) {
@@ -134,7 +132,7 @@ func (at target) shown() []source.Column {
 	return list
 }
 
-// free is a name that no column of the table has.
+// free returns a name that no column of the table has.
 func (at target) free(name string) string {
 	for {
 		if _, taken := at.table.Column(name); !taken {
@@ -156,17 +154,17 @@ func (at target) statement(q words, filters []filterInput, org string, limit int
 	return at.like(w, q, filters, org, limit)
 }
 
-// longestPart is how many characters of a row's text are read: a tsvector has room
-// for a megabyte, and a longer text would fail the search of everybody.
-const longestPart = 250_000
+// maxPart limits how many characters of a row's text are read. A tsvector holds up to a megabyte, and a longer
+// text would make everybody's search fail.
+const maxPart = 250_000
 
-// tsearch is the search of Postgres.
+// tsearch writes the search for Postgres.
 func (at target) tsearch(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	var parts, cols []string
 	for _, c := range at.text {
 		parts = append(parts, "coalesce("+w.name(c.Name)+", '')")
 	}
-	text := fmt.Sprintf("left(%s, %d)", strings.Join(parts, " || ' ' || "), longestPart)
+	text := fmt.Sprintf("left(%s, %d)", strings.Join(parts, " || ' ' || "), maxPart)
 	vector := fmt.Sprintf("to_tsvector('%s', %s)", at.Language, text)
 	if at.vector.Name != "" {
 		vector = w.name(at.vector.Name)
@@ -182,14 +180,14 @@ func (at target) tsearch(w *writer, q words, filters []filterInput, org string, 
 	columns, key := strings.Join(cols, ", "), cols[0]
 	score, matches, snippet := w.name(at.free("score")), w.name(at.free("matches")), w.name(at.free("snippet"))
 	table, where := quote.Table(at.dialect, at.table), strings.Join(append([]string{vector + " @@ " + query}, conds...), " AND ")
-	// What is counted beside the rows carries all of them along, texts included; where the
-	// vector is stored, counting again is cheaper.
+	// count(*) OVER () carries all rows along, including their texts. With a stored vector, a second count is
+	// cheaper.
 	count := "count(*) OVER ()"
 	if at.vector.Name != "" {
 		count = fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s)", table, where)
 	}
 	inner := slices.Clone(cols)
-	for _, c := range at.text { // put together for those that are shown, not for all that match
+	for _, c := range at.text { // build it only for the rows shown, not for all matches
 		if name := w.name(c.Name); !slices.Contains(inner, name) {
 			inner = append(inner, name)
 		}
@@ -205,7 +203,7 @@ FROM "found" ORDER BY %[4]s DESC, %[9]s`,
 		strings.Join(inner, ", "), vector, query, score, count, matches, table, where, key, limit, columns, at.Language, text, snippet)), nil
 }
 
-// fts5 is the search of SQLite by an index.
+// fts5 writes the search for SQLite with an index.
 func (at target) fts5(w *writer, q words, filters []filterInput, org string, limit int) (statement, error) {
 	fts := w.name(at.fts.Name)
 	from := fmt.Sprintf(`%s AS f JOIN %s AS t ON t.rowid = f.rowid`, fts, quote.Table(at.dialect, at.table))
@@ -213,7 +211,7 @@ func (at target) fts5(w *writer, q words, filters []filterInput, org string, lim
 	if err != nil {
 		return statement{}, err
 	}
-	if at.ftsOrg != "" { // a row of the index that has outlived its own shows nothing of another's
+	if at.ftsOrg != "" { // an index entry that outlived its row must not reveal another org's row
 		conds = append(conds, w.belongs("f."+w.name(at.ftsOrg), org))
 	}
 	where := strings.Join(append([]string{fmt.Sprintf("f.%s MATCH %s", fts, w.bind("query", q.match()))}, conds...), " AND ")
@@ -222,7 +220,7 @@ func (at target) fts5(w *writer, q words, filters []filterInput, org string, lim
 		cols = append(cols, fmt.Sprintf("t.%[1]s AS %[1]s", w.name(c.Name)))
 	}
 	cols = append(cols, fmt.Sprintf("snippet(f.%s, -1, '**', '**', '…', 24) AS %s", fts, w.name(at.free("snippet"))))
-	if at.org.Name == "" { // the score weighs words by the rows of everybody
+	if at.org.Name == "" { // the score weights words by everybody's rows
 		cols = append(cols, fmt.Sprintf("round(-bm25(f.%s), 4) AS %s", fts, w.name(at.free("score"))))
 	}
 	cols = append(cols, fmt.Sprintf("(SELECT count(*) FROM %s WHERE %s) AS %s", from, where, w.name(at.free("matches"))))

@@ -8,24 +8,23 @@ import (
 	"unicode"
 )
 
-// A query is words as people type them into a search box: all must be there, "in
-// quotes" is a phrase, a minus excludes, and or stands between two such queries: "a or
-// b c" is a, or b and c. Postgres reads that itself, by websearch_to_tsquery; for the
-// others it is read here, to the same effect. Whatever else stands in a query is no
-// syntax: what is not a letter or a digit only separates words.
+// A query is what people type into a search box: all words must occur, "in quotes" is a phrase, a minus excludes,
+// and or separates alternatives: "a or b c" means a, or b and c. Postgres parses this itself, with
+// websearch_to_tsquery; for the other engines it is parsed here, with the same meaning. Nothing else in a query is
+// syntax: any character that is not a letter or a digit only separates words.
 
-const mostTerms = 16
+const maxTerms = 16
 
-// words is a query: a row matches when it does in one of the ways.
+// words is a parsed query. A row matches when it matches one of the ways.
 type words struct {
 	text string
 	ways []way
 }
 
-// way is the terms that must be in a row, and those that must not.
+// way holds the terms that a row must contain, and those it must not.
 type way struct{ all, not []term }
 
-// wanted are the terms to find.
+// wanted returns the terms to find.
 func (w words) wanted() (terms []term) {
 	for _, way := range w.ways {
 		terms = append(terms, way.all...)
@@ -35,11 +34,11 @@ func (w words) wanted() (terms []term) {
 
 // term is a word or a phrase.
 type term struct {
-	plain string // its letters and digits, with one blank where others were
-	whole string // with the signs inside it: AB-12
+	plain string // its letters and digits, with one space for each run of others
+	whole string // with the signs inside it, as in AB-12
 }
 
-// parseWords reads a query.
+// parseWords parses a query.
 func parseWords(text string) (words, error) {
 	if err := wellFormed(text); err != nil {
 		return words{}, err
@@ -75,10 +74,10 @@ func parseWords(text string) (words, error) {
 		}
 		t := newTerm(token)
 		if !strings.ContainsFunc(t.plain, func(r rune) bool { return !unicode.IsMark(r) }) {
-			continue // an accent alone is no word, and nothing where accents do not matter
+			continue // an accent alone is not a word, and nothing is left of it when accents are ignored
 		}
-		if terms++; terms > mostTerms {
-			return words{}, fmt.Errorf("The query has more than %d words. Search for the few that matter.", mostTerms) //nolint:staticcheck // a sentence for the model
+		if terms++; terms > maxTerms {
+			return words{}, fmt.Errorf("The query has more than %d words. Search for the few that matter.", maxTerms) //nolint:staticcheck // a sentence for the model
 		}
 		if minus {
 			now.not = append(now.not, t)
@@ -95,7 +94,7 @@ func parseWords(text string) (words, error) {
 	return w, nil
 }
 
-// quotedPart is what stands before the next quote, and what follows it.
+// quotedPart returns the text before the next quote and the text after it.
 func quotedPart(rest []rune) (part, after []rune) {
 	for i, r := range rest {
 		if r == '"' {
@@ -105,8 +104,8 @@ func quotedPart(rest []rune) (part, after []rune) {
 	return rest, nil
 }
 
-// newTerm reads a token. Signs inside a word, as in AB-12 or node.js, make a phrase of
-// it where words are what is looked for.
+// newTerm parses a token. Signs inside a word, as in AB-12 or node.js, make it a phrase for engines that search by
+// word.
 func newTerm(token []rune) term {
 	sign := func(r rune) bool { return !wordRune(r) }
 	return term{
@@ -117,13 +116,12 @@ func newTerm(token []rune) term {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// match is the query in the syntax of FTS5, of quoted strings and the words AND, OR
-// and NOT alone.
+// match returns the query in FTS5 syntax, using only quoted strings and the operators AND, OR and NOT.
 func (w words) match() string {
 	quoted := func(terms []term) []string {
 		out := make([]string, len(terms))
 		for i, t := range terms {
-			out[i] = `"` + t.plain + `"` // which has letters, digits and blanks only
+			out[i] = `"` + t.plain + `"` // plain contains only letters, digits and spaces
 		}
 		return out
 	}
