@@ -1,5 +1,5 @@
-// Package sse writes server-sent events: headers that proxies respect, one write
-// and flush at a time with a deadline each, and comments as heartbeat.
+// Package sse writes server-sent events. It sets headers that proxies respect, flushes every write, gives
+// each write a deadline, and sends comments as heartbeats.
 package sse
 
 import (
@@ -9,29 +9,28 @@ import (
 	"time"
 )
 
-// Heartbeat is how often a silent stream shows that it lives.
+// Heartbeat is how long a stream may stay silent before it sends a heartbeat.
 const Heartbeat = 15 * time.Second
 
-// writeTimeout is how long a stalled reader may pin a write.
+// writeTimeout is how long a stalled reader may block a write.
 const writeTimeout = 30 * time.Second
 
 const comment = ": ping\n\n"
 
-// ErrUnsupported is what Start gives when the response cannot be flushed piece by
-// piece: a middleware hides the connection.
+// ErrUnsupported is returned by Start when the response cannot be flushed: a middleware hides the connection.
 var ErrUnsupported = errors.New("the response cannot stream: a wrapper around it lacks Unwrap")
 
-// Writer writes frames to one response. It belongs to one goroutine.
+// Writer writes frames to one response. It is not safe for concurrent use.
 type Writer struct {
 	w     http.ResponseWriter
 	rc    *http.ResponseController
-	until time.Time // the write deadline in force
-	last  time.Time // of the last write
+	until time.Time // the current write deadline
+	last  time.Time // last write
 }
 
-// Start sends the headers of an event stream with the given status, and the first
-// frames in the same write; without frames, a comment, so that the first byte
-// leaves early. ErrUnsupported means that nothing has been written.
+// Start sends the headers of an event stream with the given status, and the first frames in the same write.
+// Without frames it sends a comment, so that the first byte leaves early. If it returns ErrUnsupported,
+// nothing has been written.
 func Start(w http.ResponseWriter, status int, frames []byte) (*Writer, error) {
 	if !flushes(w) {
 		return nil, ErrUnsupported
@@ -49,9 +48,8 @@ func Start(w http.ResponseWriter, status int, frames []byte) (*Writer, error) {
 	return s, s.Write(frames)
 }
 
-// flushes looks behind wrappers for a response that can be flushed. Flush itself
-// would find out too, but it sends the headers, and then no error status can be
-// sent any more.
+// flushes reports whether the response, or one that it wraps, can be flushed. Calling Flush would show this
+// too, but it sends the headers, and then an error status can no longer be sent.
 func flushes(w http.ResponseWriter) bool {
 	for {
 		switch t := w.(type) {
@@ -65,8 +63,8 @@ func flushes(w http.ResponseWriter) bool {
 	}
 }
 
-// Write sends complete frames and flushes them. A reader that takes nothing for
-// 30 seconds ends it with an error.
+// Write sends complete frames and flushes them. It returns an error if the reader accepts nothing for 30
+// seconds.
 func (s *Writer) Write(frames []byte) error {
 	if len(frames) == 0 {
 		return nil
@@ -83,11 +81,11 @@ func (s *Writer) Write(frames []byte) error {
 // Ping sends a heartbeat.
 func (s *Writer) Ping() error { return s.Write([]byte(comment)) }
 
-// Idle is how long nothing has been written.
+// Idle returns how long ago the last write was.
 func (s *Writer) Idle() time.Duration { return time.Since(s.last) }
 
-// deadline moves the write deadline ahead, at most every few seconds: setting it
-// for each frame would cost more than the frame.
+// deadline extends the write deadline, at most every few seconds: setting it for each frame would cost more
+// than the frame.
 func (s *Writer) deadline() error {
 	s.last = time.Now()
 	if s.until.Sub(s.last) > writeTimeout-5*time.Second {
@@ -96,13 +94,13 @@ func (s *Writer) deadline() error {
 	s.until = s.last.Add(writeTimeout)
 	err := s.rc.SetWriteDeadline(s.until)
 	if errors.Is(err, http.ErrNotSupported) {
-		return nil // a recorder in a test
+		return nil // a test recorder
 	}
 	return err
 }
 
-// AppendEvent appends a frame with a name, an id when it is positive, and data
-// that holds no line break, as JSON never does.
+// AppendEvent appends a frame with a name, an id if it is positive, and data without line breaks (JSON never
+// has any).
 func AppendEvent(dst []byte, name string, id int64, data []byte) []byte {
 	if id > 0 {
 		dst = append(dst, "id: "...)

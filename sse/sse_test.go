@@ -45,10 +45,10 @@ func TestStartWithoutFrames(t *testing.T) {
 	}
 }
 
-// opaque hides everything but the three methods of a ResponseWriter.
+// opaque hides everything except the three methods of a ResponseWriter.
 type opaque struct{ http.ResponseWriter }
 
-// wrapper can be looked behind.
+// wrapper implements Unwrap.
 type wrapper struct{ http.ResponseWriter }
 
 func (w wrapper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -66,7 +66,7 @@ func TestWrappers(t *testing.T) {
 	}
 }
 
-// deadlines records what is set.
+// deadlines records the deadlines that are set.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time
