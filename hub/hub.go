@@ -1,11 +1,9 @@
-// Package hub brings what happens in a stream to its live readers. A topic holds
-// the events and growing blocks of the current run; a reader is a position in it.
-// So a reader that falls behind costs no memory and slows nobody: when it comes
-// back it gets all that happened as one piece.
+// Package hub delivers the events of a stream to its live readers. A topic holds the events and growing
+// blocks of the current run, and a reader is a position in it. A reader that falls behind therefore costs no
+// memory and slows nobody down: when it comes back it gets everything it missed as one batch.
 //
-// An event becomes visible only when it has been committed, and nothing that
-// follows it is visible before. That is how a run can go on while its events are
-// being written, and still no client ever sees what could be lost.
+// An event becomes visible only when it has been committed, and nothing after it is visible before that. So a
+// run can go on while its events are being written, and clients still never see anything that could be lost.
 package hub
 
 import (
@@ -16,10 +14,10 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// ErrClosed is what a reader gets when the hub was closed.
+// ErrClosed is returned to readers when the hub has been closed.
 var ErrClosed = errors.New("the hub is closed")
 
-// Hub is the set of live topics. Its methods may be called from several goroutines.
+// Hub is the set of live topics. It is safe for concurrent use.
 type Hub struct {
 	mu     sync.Mutex // guards below
 	topics map[string]*Topic
@@ -27,7 +25,7 @@ type Hub struct {
 	open   int // readers
 }
 
-// New makes an empty hub.
+// New returns an empty hub.
 func New() *Hub { return &Hub{topics: map[string]*Topic{}} }
 
 // Topic is the live end of one stream.
@@ -38,9 +36,9 @@ type Topic struct {
 
 	mu      sync.Mutex // guards below
 	items   []item
-	dropped int   // items that were dropped from the front
+	dropped int   // number of items dropped from the front
 	visible int   // items[:visible] may be shown
-	last    int64 // sequence of the newest event before items[0]
+	last    int64 // sequence number of the newest event before items[0]
 	readers map[*Reader]struct{}
 	closed  bool
 	failed  error
@@ -53,16 +51,15 @@ type item struct {
 	note  *footnote.Delta
 }
 
-// block is a block of a message while it grows. buf is append-only: readers keep
-// slices of it.
+// block is a growing block of a message. buf is append-only: readers keep slices of it.
 type block struct {
 	head  footnote.Delta
 	buf   []byte
 	ended bool
 }
 
-// Open returns the topic of a stream for a writer that has seen its events up to
-// last. The caller closes it.
+// Open returns the topic of a stream for a writer that has seen its events up to last. The caller must close
+// it.
 func (h *Hub) Open(stream string, last int64) *Topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,7 +92,7 @@ func (h *Hub) release(t *Topic) {
 	}
 }
 
-// Readers is the number of open readers.
+// Readers returns the number of open readers.
 func (h *Hub) Readers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,11 +116,10 @@ func (h *Hub) Close() {
 	}
 }
 
-// Close ends the writer's use of the topic. What readers have not read yet stays
-// for them.
+// Close ends the writer's use of the topic. Readers can still read the rest.
 func (t *Topic) Close() { t.hub.release(t) }
 
-// Trim drops the items of a finished run, but for those a reader still needs.
+// Trim drops the items of a finished run, except those that a reader still needs.
 func (t *Topic) Trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,14 +138,14 @@ func (t *Topic) Trim() {
 	t.visible -= n
 }
 
-// Pending adds events that are being written. They, and all that is added after
-// them, stay invisible until Committed is called for them.
+// Pending is a reservation for events that are being written. They, and everything added after them, stay
+// invisible until Committed is called.
 type Pending struct {
 	t    *Topic
 	slot []int // absolute item numbers
 }
 
-// Reserve holds n places for events that are about to be committed.
+// Reserve reserves n places for events that are about to be committed.
 func (t *Topic) Reserve(n int) Pending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,8 +157,8 @@ func (t *Topic) Reserve(n int) Pending {
 	return p
 }
 
-// Committed fills the reserved places and shows what they held back. Reservations
-// must be committed in the order in which they were made.
+// Committed fills the reserved places and shows everything they held back. Reservations must be committed in
+// the order in which they were made.
 func (p Pending) Committed(events []footnote.Event) {
 	t := p.t
 	t.mu.Lock()
@@ -174,8 +170,7 @@ func (p Pending) Committed(events []footnote.Event) {
 	t.wake()
 }
 
-// show moves the edge of what is visible up to the next reserved place. t.mu must
-// be held.
+// show makes items visible up to the next reserved place. t.mu must be held.
 func (t *Topic) show() {
 	for t.visible < len(t.items) && t.items[t.visible] != (item{}) {
 		t.visible++
@@ -202,7 +197,7 @@ func (t *Topic) Note(d footnote.Delta) {
 	t.wake()
 }
 
-// Block is a block of a message that the writer lets grow.
+// Block is a growing block of a message.
 type Block struct {
 	t *Topic
 	b *block
@@ -240,12 +235,12 @@ func (t *Topic) Flush() {
 	t.mu.Unlock()
 }
 
-// Fail tells the readers, after what is visible, that the stream could not be
-// written. Places that were reserved stay invisible.
+// Fail tells the readers, after everything visible, that the stream could not be written. Reserved places
+// stay invisible.
 func (t *Topic) Fail(err error) {
 	t.hub.mu.Lock()
 	if t.hub.topics[t.stream] == t {
-		delete(t.hub.topics, t.stream) // the next run begins with a new one
+		delete(t.hub.topics, t.stream) // the next run starts with a new topic
 	}
 	t.hub.mu.Unlock()
 	t.mu.Lock()
@@ -254,7 +249,7 @@ func (t *Topic) Fail(err error) {
 	t.wake()
 }
 
-// wake tells every reader that there is something new. t.mu must be held.
+// wake notifies every reader. t.mu must be held.
 func (t *Topic) wake() {
 	for r := range t.readers {
 		select {
@@ -264,7 +259,7 @@ func (t *Topic) wake() {
 	}
 }
 
-// Reader is a position in a topic. It belongs to one goroutine.
+// Reader is a position in a topic. It is not safe for concurrent use.
 type Reader struct {
 	t     *Topic
 	woken chan struct{}
@@ -275,11 +270,10 @@ type Reader struct {
 	batch Batch
 }
 
-// Batch is what a reader has not seen yet, in order. Each entry is an event or a
-// delta. It is valid until the next call of Next.
+// Batch holds the entries that a reader has not seen yet, in order. It is valid until the next call of Next.
 type Batch []Entry
 
-// First is the number of the first event in it, or 0.
+// First returns the sequence number of the first event in the batch, or 0.
 func (b Batch) First() int64 {
 	for i := range b {
 		if b[i].Event != nil {
@@ -289,18 +283,16 @@ func (b Batch) First() int64 {
 	return 0
 }
 
-// Entry is one thing that happened: Event when it is not nil, otherwise Delta.
+// Entry is an event, or a delta if Event is nil.
 type Entry struct {
 	Event *footnote.Event
 	Delta footnote.Delta
 }
 
-// Subscribe opens a reader of a stream whose client has seen the events up to
-// after, and with them the blocks that came before them. Events in (after, replay]
-// are not in the topic: the caller reads them from the log first, says so with
-// Skip, then calls Next. When the stream has no live topic, replay is -1:
-// everything is in the log, and Next waits for what a later run brings. The caller
-// closes the reader.
+// Subscribe opens a reader of a stream for a client that has seen the events up to after, and with them the
+// blocks before them. Events in (after, replay] are not in the topic: the caller must read them from the log
+// first, call Skip, and then call Next. If the stream has no live topic, replay is -1: everything is in the
+// log, and Next waits for a later run. The caller must close the reader.
 func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
 	h.mu.Lock()
 	t := h.topic(stream)
@@ -314,8 +306,7 @@ func (h *Hub) Subscribe(stream string, after int64) (r *Reader, replay int64) {
 	return r, t.last
 }
 
-// seen is how many items a client has seen that knows the events up to seq. t.mu
-// must be held.
+// seen returns how many items a client has seen that knows the events up to seq. t.mu must be held.
 func (t *Topic) seen(seq int64) int {
 	for n := t.visible; n > 0; n-- {
 		if ev := t.items[n-1].event; ev != nil && ev.Seq <= seq {
@@ -325,7 +316,7 @@ func (t *Topic) seen(seq int64) int {
 	return 0
 }
 
-// Close gives the reader up.
+// Close closes the reader.
 func (r *Reader) Close() {
 	r.t.mu.Lock()
 	delete(r.t.readers, r)
@@ -336,15 +327,14 @@ func (r *Reader) Close() {
 	r.t.hub.release(r.t)
 }
 
-// Skip says that the client has meanwhile seen the events up to seq.
+// Skip records that the client has now seen the events up to seq.
 func (r *Reader) Skip(seq int64) { r.after = max(r.after, seq) }
 
-// Wake is readable when Take may have something new.
+// Wake returns a channel that is readable when Take may have something new.
 func (r *Reader) Wake() <-chan struct{} { return r.woken }
 
-// Next waits for something the reader has not seen, and returns it. It ends with
-// ctx's cause, with ErrClosed when the hub was closed, or with the reason for
-// which the run's events could not be stored.
+// Next waits until there is something the reader has not seen, and returns it. It returns an error when ctx
+// ends (its cause), when the hub was closed (ErrClosed), or when the run's events could not be stored.
 func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	for {
 		batch, err := r.Take()
@@ -362,8 +352,8 @@ func (r *Reader) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// Take returns what the reader has not seen, without waiting, and the error that
-// Next would end with after it.
+// Take returns what the reader has not seen, without waiting. The error is the one that Next would return
+// afterwards.
 func (r *Reader) Take() (Batch, error) {
 	t := r.t
 	t.mu.Lock()
@@ -387,7 +377,7 @@ func (r *Reader) Take() (Batch, error) {
 	return r.batch, t.end()
 }
 
-// end is why the topic brings nothing more, or nil. t.mu must be held.
+// end returns why the topic delivers nothing more, or nil. t.mu must be held.
 func (t *Topic) end() error {
 	if t.failed == nil && t.closed {
 		return ErrClosed
@@ -395,8 +385,7 @@ func (t *Topic) end() error {
 	return t.failed
 }
 
-// block adds what is new of a block, and reports whether the reader is done with
-// it: it ended. t.mu must be held.
+// block adds the new part of a block, and reports whether the block has ended. t.mu must be held.
 func (r *Reader) block(b *block) bool {
 	if !r.begun {
 		r.begun = true

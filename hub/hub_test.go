@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// event is an event whose number can be told from its body.
+// event returns an event whose body contains its sequence number.
 func event(seq int64) footnote.Event {
 	return footnote.Event{Stream: "s", Seq: seq, Run: "r", Body: footnote.Titled{Title: fmt.Sprint(seq)}}
 }
@@ -31,7 +31,7 @@ func head(index int) footnote.Delta {
 	return footnote.Delta{Run: "r", Step: 1, Index: index, Kind: "text"}
 }
 
-// words renders a batch: events by number, deltas by block and what they say.
+// words renders a batch: events by number, deltas by block and text.
 func words(batch hub.Batch) string {
 	var w []string
 	for _, e := range batch {
@@ -142,7 +142,7 @@ func TestFailShowsWhatIsVisibleAndThenTheReason(t *testing.T) {
 	if batch, err = r.Next(t.Context()); len(batch) != 0 || !errors.Is(err, reason) {
 		t.Errorf("got %q, %v, want %v", words(batch), err, reason)
 	}
-	// The next run begins with a topic of its own.
+	// The next run starts with its own topic.
 	next := h.Open("s", 1)
 	defer next.Close()
 	fresh := subscribe(t, h, 1, 1)
@@ -150,8 +150,8 @@ func TestFailShowsWhatIsVisibleAndThenTheReason(t *testing.T) {
 	take(t, fresh, "2")
 }
 
-// The arithmetic of Last-Event-ID: what is in the log, what in the topic, and what
-// the client knows.
+// TestSubscribeSaysWhatTheLogMustBring checks the arithmetic of Last-Event-ID: what is in the log, what is in
+// the topic, and what the client has seen.
 func TestSubscribeSaysWhatTheLogMustBring(t *testing.T) {
 	h := hub.New()
 	if _, replay := h.Subscribe("nothing live", 7); replay != -1 {
@@ -168,7 +168,7 @@ func TestSubscribeSaysWhatTheLogMustBring(t *testing.T) {
 	growing.Grow([]byte("step two"))
 	topic.Flush()
 	for after, want := range map[int64]string{
-		0:       "11 12 0[ 0:step one ]0 13 1[ 1:step two", // and 1 to 10 from the log
+		0:       "11 12 0[ 0:step one ]0 13 1[ 1:step two", // after events 1 to 10 from the log
 		10:      "11 12 0[ 0:step one ]0 13 1[ 1:step two",
 		11:      "12 0[ 0:step one ]0 13 1[ 1:step two",
 		12:      "0[ 0:step one ]0 13 1[ 1:step two",
@@ -178,10 +178,10 @@ func TestSubscribeSaysWhatTheLogMustBring(t *testing.T) {
 	} {
 		take(t, subscribe(t, h, after, 10), want)
 	}
-	// What the caller read from the log meanwhile is not brought again.
+	// Events that the caller has meanwhile read from the log are not delivered again.
 	r := subscribe(t, h, 0, 10)
 	r.Skip(12)
-	r.Skip(3) // never back
+	r.Skip(3) // never moves back
 	take(t, r, "0[ 0:step one ]0 13 1[ 1:step two")
 }
 
@@ -203,7 +203,7 @@ func TestTrimKeepsWhatASlowReaderNeeds(t *testing.T) {
 	take(t, fast, "4")
 	take(t, late, "4")
 	next.Trim()
-	subscribe(t, h, 0, 4) // everything is in the log now
+	subscribe(t, h, 0, 4) // by now everything is in the log
 }
 
 func TestTheNextRunDoesNotRepeatTheLast(t *testing.T) {
@@ -293,8 +293,8 @@ func (rec *record) add(batch hub.Batch) (last bool) {
 	return last
 }
 
-// run writes steps of a block and an event each, committing from another goroutine
-// as a writer does, and returns what there is to be seen.
+// run writes steps, each with a block and an event, and commits from another goroutine as a writer does. It
+// returns what readers should see.
 func run(topic *hub.Topic, steps int) record {
 	type commit struct {
 		p  hub.Pending
@@ -344,7 +344,7 @@ func TestEveryReaderSeesTheLogAndNothingTwice(t *testing.T) {
 			defer r.Close()
 			for n := 0; ; n++ {
 				if i%7 == 0 && n%3 == 0 {
-					topic.Trim() // at any time: it takes nothing from anybody
+					topic.Trim() // safe at any time: it removes nothing that a reader needs
 				}
 				batch, err := r.Next(t.Context())
 				if err != nil {
@@ -371,8 +371,8 @@ func TestEveryReaderSeesTheLogAndNothingTwice(t *testing.T) {
 	subscribe(t, h, 0, -1) // the topic is gone with its last user
 }
 
-// Clients that come, leave and come back with the number of their last event see
-// each event once.
+// TestReadersThatReconnectMissNothing checks that clients that leave and come back with the number of their
+// last event see each event once.
 func TestReadersThatReconnectMissNothing(t *testing.T) {
 	h := hub.New()
 	topic := h.Open("s", 0)
@@ -409,7 +409,7 @@ func TestReadersThatReconnectMissNothing(t *testing.T) {
 	topic.Close()
 }
 
-// stream is a topic with a growing block and readers that are up to date.
+// stream returns a topic with a growing block, and readers that are up to date.
 func stream(h *hub.Hub, readers int) (topic *hub.Topic, b hub.Block, rs []*hub.Reader) {
 	topic = h.Open("s", 0)
 	for range readers {
@@ -417,7 +417,7 @@ func stream(h *hub.Hub, readers int) (topic *hub.Topic, b hub.Block, rs []*hub.R
 		rs = append(rs, r)
 	}
 	b = topic.Start(head(0))
-	b.Grow(make([]byte, 1<<20)) // room, so that the growth of the buffer is not measured
+	b.Grow(make([]byte, 1<<20)) // preallocate, so that buffer growth is not measured
 	topic.Flush()
 	for _, r := range rs {
 		_, _ = r.Take()
