@@ -1,5 +1,5 @@
-// Package redis is a relay.Pipe through a Redis server: a stream for each owner of a
-// run, bounded in length, and forgotten minutes after its last entry.
+// Package redis implements relay.Pipe with a Redis server: each owner of a run has a stream, which is limited
+// in length and expires minutes after its last entry.
 package redis
 
 import (
@@ -11,39 +11,39 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Bounds of one stream.
+// Limits of one stream.
 const (
-	mostEntries = 4_000 // about; the oldest go first
-	kept        = 5 * time.Minute
-	mostAtOnce  = 200 // entries of one Receive
+	maxEntries    = 4_000 // approximately; the oldest are dropped first
+	kept          = 5 * time.Minute
+	maxPerReceive = 200 // entries returned by one Receive
 )
 
-// Times of one command. A server that is slower counts as away.
+// Timeouts of one command. A slower server counts as unavailable.
 const (
 	dialTime  = 500 * time.Millisecond
 	replyTime = time.Second
 )
 
-// mostFollowed is how many runs of other servers can be followed at a time. Of more
-// than these readers see whole blocks.
-const mostFollowed = 256
+// maxFollowed is the largest number of runs of other servers that can be followed at a time. Readers of
+// further runs see complete blocks only.
+const maxFollowed = 256
 
-// prefix is what the keys of this package begin with.
+// prefix is the key prefix of this package.
 const prefix = "footnote:live:"
 
 // Pipe is a relay.Pipe.
 type Pipe struct{ client *redis.Client }
 
-// Open makes a pipe through the server at a URL. It does not ask whether the server
-// is there: a pipe may come and go. No error holds the URL's password.
+// Open returns a pipe through the server at a URL. It does not check that the server is available, because it
+// may come and go. Errors never contain the URL's password.
 func Open(url string) (*Pipe, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, errors.New("the address of Redis is not a URL such as redis://user:password@host:6379/0")
 	}
 	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = dialTime, replyTime, replyTime
-	opts.PoolSize, opts.PoolTimeout = mostFollowed, dialTime
-	opts.MaxRetries, opts.DialerRetries = -1, 1 // what is late is of no use
+	opts.PoolSize, opts.PoolTimeout = maxFollowed, dialTime
+	opts.MaxRetries, opts.DialerRetries = -1, 1 // late entries are useless
 	opts.ContextTimeoutEnabled = true
 	return &Pipe{client: redis.NewClient(opts)}, nil
 }
@@ -54,7 +54,7 @@ func (p *Pipe) Close() error { return p.client.Close() }
 // Send implements relay.Pipe.
 func (p *Pipe) Send(ctx context.Context, key string, entry []byte) error {
 	_, err := p.client.Pipelined(ctx, func(c redis.Pipeliner) error {
-		c.XAdd(ctx, &redis.XAddArgs{Stream: prefix + key, MaxLen: mostEntries, Approx: true, Values: []any{"e", entry}})
+		c.XAdd(ctx, &redis.XAddArgs{Stream: prefix + key, MaxLen: maxEntries, Approx: true, Values: []any{"e", entry}})
 		c.PExpire(ctx, prefix+key, kept)
 		return nil
 	})
@@ -68,7 +68,7 @@ func (p *Pipe) Receive(ctx context.Context, key, after string, wait time.Duratio
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait+replyTime)
 	defer cancel()
-	streams, err := p.client.XRead(ctx, &redis.XReadArgs{Streams: []string{prefix + key, after}, Count: mostAtOnce, Block: wait}).Result()
+	streams, err := p.client.XRead(ctx, &redis.XReadArgs{Streams: []string{prefix + key, after}, Count: maxPerReceive, Block: wait}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, after, nil
 	}
@@ -79,7 +79,7 @@ func (p *Pipe) Receive(ctx context.Context, key, after string, wait time.Duratio
 		for _, m := range s.Messages {
 			after = m.ID
 			entry, _ := m.Values["e"].(string)
-			entries = append(entries, []byte(entry)) // one without is none of ours, and no JSON
+			entries = append(entries, []byte(entry)) // an entry without the field is not ours, and not JSON
 		}
 	}
 	return entries, after, nil

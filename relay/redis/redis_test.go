@@ -20,8 +20,8 @@ func open(t *testing.T, url string) *redis.Pipe {
 	return p
 }
 
-// TestPipe: entries come in order to whoever asks, once, bounded and for a while; a
-// server that was killed is an error, and of use again when it is back.
+// TestPipe checks that each reader gets the entries in order and once, that streams are limited and expire,
+// and that a killed server is an error until it is back.
 func TestPipe(t *testing.T) {
 	server := redistest.New(t)
 	a, b := open(t, server.URL()), open(t, server.URL())
@@ -63,7 +63,7 @@ func TestPipe(t *testing.T) {
 	if n, err := client.XLen(ctx, key).Result(); err != nil || n > 5000 {
 		t.Errorf("%d entries are kept, %v", n, err)
 	}
-	// What is none of ours.
+	// Entries that are not ours.
 	if err := client.Do(ctx, "XADD", "footnote:live:odd:0", "*", "f", "v").Err(); err != nil {
 		t.Fatal(err)
 	}
