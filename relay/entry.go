@@ -10,10 +10,10 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// piece is one thing that a reader of the owner saw: that there is an event, or a
-// delta. An entry of the pipe is an array of pieces.
+// piece is one thing that a reader at the owner saw: a reference to an event, or a delta. An entry of the
+// pipe is an array of pieces.
 type piece struct {
-	Seq     int64            `json:"seq,omitempty"` // an event; all else is of deltas
+	Seq     int64            `json:"seq,omitempty"` // an event; the other fields describe deltas
 	Op      footnote.DeltaOp `json:"op,omitempty"`
 	Step    int              `json:"step,omitempty"`
 	Attempt int              `json:"attempt,omitempty"`
@@ -22,28 +22,28 @@ type piece struct {
 	ID      string           `json:"id,omitempty"`
 	Name    string           `json:"name,omitempty"`
 	Off     int              `json:"off,omitempty"`  // bytes of the block before Text
-	Text    json.RawMessage  `json:"text,omitempty"` // a JSON string; its inside is the delta's
+	Text    json.RawMessage  `json:"text,omitempty"` // a JSON string; its inside is the delta's text
 	Code    footnote.Code    `json:"code,omitempty"`
 	Millis  int64            `json:"ms,omitempty"`
 }
 
-// place is where a block stands.
+// place identifies a block.
 type place struct{ step, attempt, index int }
 
-// sender writes down what a reader sees.
+// sender encodes what a reader sees.
 type sender struct {
-	sent map[place]int // bytes of each block of the step
+	sent map[place]int // bytes sent of each block of the step
 	over bool          // the run has ended or parked
 }
 
-// entries are the pieces of a batch, as few entries as their size allows.
+// entries encodes a batch in as few entries as their size limit allows.
 func (s *sender) entries(batch hub.Batch) [][]byte {
 	var entries [][]byte
 	var pieces []piece
 	size := 0
 	flush := func() {
 		if len(pieces) > 0 {
-			if entry, err := plain(pieces); err == nil { // else a delta was no JSON, and is missed
+			if entry, err := plain(pieces); err == nil { // else a delta was not JSON, and is lost
 				entries = append(entries, entry)
 			}
 		}
@@ -51,10 +51,10 @@ func (s *sender) entries(batch hub.Batch) [][]byte {
 	}
 	for i := range batch {
 		p := s.piece(&batch[i])
-		if len(p.Text) > mostSent {
-			continue // its readers get the block from the log
+		if len(p.Text) > maxEntryBytes {
+			continue // readers get the block from the log
 		}
-		if size += len(p.Text) + 100; size > mostSent {
+		if size += len(p.Text) + 100; size > maxEntryBytes {
 			flush()
 		}
 		pieces = append(pieces, p)
@@ -63,7 +63,7 @@ func (s *sender) entries(batch hub.Batch) [][]byte {
 	return entries
 }
 
-// plain encodes without HTML escaping: texts are passed on byte for byte.
+// plain encodes without HTML escaping, so that texts are passed on byte for byte.
 func plain(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -93,20 +93,20 @@ func (s *sender) piece(e *hub.Entry) piece {
 	return p
 }
 
-// Bounds of what is believed of a piece.
+// Limits on a received piece.
 const (
-	mostPieces   = 10_000
-	mostAttempts = 100
-	mostBlocks   = 1_000
-	mostName     = 256
-	mostText     = 16 << 20 // bytes of the blocks of a step
-	mostWait     = time.Hour
+	maxPieces   = 10_000
+	maxAttempts = 100
+	maxBlocks   = 1_000
+	maxName     = 256
+	maxText     = 16 << 20 // bytes in all blocks of a step
+	maxWait     = time.Hour
 )
 
-// decode reads an entry, which may be anything.
+// decode decodes an entry, which is untrusted input.
 func decode(entry []byte) ([]piece, bool) {
 	var pieces []piece
-	if len(entry) > mostRead || json.Unmarshal(entry, &pieces) != nil || len(pieces) > mostPieces {
+	if len(entry) > maxReadBytes || json.Unmarshal(entry, &pieces) != nil || len(pieces) > maxPieces {
 		return nil, false
 	}
 	for i := range pieces {
@@ -121,25 +121,25 @@ func (p *piece) plausible() bool {
 	if p.Seq != 0 {
 		return p.Seq > 0
 	}
-	if p.Step < 1 || p.Attempt < 1 || p.Attempt > mostAttempts || p.Index < 0 || p.Index >= mostBlocks || p.Off < 0 ||
-		len(p.ID) > mostName || len(p.Name) > mostName || len(p.Code) > mostName {
+	if p.Step < 1 || p.Attempt < 1 || p.Attempt > maxAttempts || p.Index < 0 || p.Index >= maxBlocks || p.Off < 0 ||
+		len(p.ID) > maxName || len(p.Name) > maxName || len(p.Code) > maxName {
 		return false
 	}
 	switch p.Op {
 	case footnote.BlockStarted:
 		return p.Kind == agent.TextBlock || p.Kind == agent.ThinkingBlock || p.Kind == agent.ToolUseBlock
 	case footnote.BlockGrew:
-		return len(p.Text) >= 2 && p.Text[0] == '"' // json.Unmarshal has seen that it is a value
+		return len(p.Text) >= 2 && p.Text[0] == '"' // json.Unmarshal has checked that it is a valid value
 	case footnote.BlockEnded, footnote.StepBroke:
 		return true
 	case footnote.StepRetrying:
-		return p.Millis >= 0 && p.Millis <= mostWait.Milliseconds()
+		return p.Millis >= 0 && p.Millis <= maxWait.Milliseconds()
 	default:
 		return false
 	}
 }
 
-// delta is the delta of a piece without its text.
+// delta returns the delta of a piece without its text.
 func (p *piece) delta(run string) footnote.Delta {
 	return footnote.Delta{
 		Run: run, Step: p.Step, Attempt: p.Attempt, Index: p.Index, Op: p.Op, Kind: p.Kind, ID: p.ID, Name: p.Name,

@@ -11,31 +11,31 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// mirror brings the runs of one conversation that other servers drive into the hub.
-// All but readers and end belong to the goroutine of follow.
+// mirror copies the runs of one conversation that other servers drive into the hub. All fields except readers
+// and end belong to the goroutine of follow.
 type mirror struct {
 	r       *Relay
 	id      string
 	readers int // guarded by Relay.mu
 	end     context.CancelFunc
 
-	topic  *hub.Topic
-	last   int64     // the newest event that was published
-	own    int64     // the newest of these that is of the run
-	looked time.Time // at the log, to its end
-	run    string    // that goes on; empty: none does
-	key    string    // of its owner in the pipe
-	next   string    // the position in the pipe
-	at     int64     // the newest event that the pipe has told of
-	step   int       // of the newest whole message of the run
+	topic       *hub.Topic
+	last        int64     // newest published event
+	own         int64     // newest published event of the run
+	lastLogRead time.Time // when the log was last read to its end
+	run         string    // the current run; empty: none
+	key         string    // key of its owner in the pipe
+	next        string    // position in the pipe
+	at          int64     // newest event that the pipe has mentioned
+	step        int       // newest complete message of the run
 
-	// The message that grows.
+	// The message in progress.
 	now    place // its step and attempt
 	blocks map[int]*growing
 	size   int
 }
 
-// growing is a block as the pipe told of it.
+// growing is a block as received through the pipe.
 type growing struct {
 	hub.Block
 	kind  string
@@ -43,8 +43,8 @@ type growing struct {
 	ended bool
 }
 
-// longestUnlooked is how long a pipe that never pauses keeps the mirror from the log.
-const longestUnlooked = 20 * time.Second
+// maxWithoutLog is how long the mirror goes without reading the log while the pipe never pauses.
+const maxWithoutLog = 20 * time.Second
 
 // follow mirrors until ctx ends.
 func (m *mirror) follow(ctx context.Context) {
@@ -64,7 +64,7 @@ func (m *mirror) follow(ctx context.Context) {
 		}
 		if m.run == "" || m.r.opts.Pipe == nil {
 			m.sleep(ctx)
-			m.look(ctx)
+			m.readLog(ctx)
 			continue
 		}
 		m.receive(ctx)
@@ -80,7 +80,7 @@ func (m *mirror) sleep(ctx context.Context) {
 	}
 }
 
-// learn finds out which run goes on, and how far it is.
+// learn finds the current run and its progress.
 func (m *mirror) learn(ctx context.Context) error {
 	for ev, err := range m.r.opts.Log.Events(ctx, m.id, 0) {
 		if err != nil {
@@ -94,7 +94,7 @@ func (m *mirror) learn(ctx context.Context) error {
 	return nil
 }
 
-// note follows what an event says of the run.
+// note updates the state of the run with an event.
 func (m *mirror) note(ev footnote.Event) {
 	if ev.Run != "" {
 		m.own = ev.Seq
@@ -102,10 +102,10 @@ func (m *mirror) note(ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.RunStarted:
 		m.run, m.step = ev.Run, 0
-		m.turnTo(key(ev.Run, 0))
+		m.switchOwner(key(ev.Run, 0))
 	case footnote.RunResumed:
 		m.run = ev.Run
-		m.turnTo(key(ev.Run, b.Attempt))
+		m.switchOwner(key(ev.Run, b.Attempt))
 	case footnote.AssistantMessage:
 		m.step = b.Step
 	case footnote.RunParked:
@@ -117,15 +117,15 @@ func (m *mirror) note(ev footnote.Event) {
 	}
 }
 
-// turnTo listens to another owner.
-func (m *mirror) turnTo(key string) { m.key, m.next, m.at = key, "", 0 }
+// switchOwner switches to another owner.
+func (m *mirror) switchOwner(key string) { m.key, m.next, m.at = key, "", 0 }
 
-// receive takes what the pipe brings, and looks at the log when it brings nothing.
+// receive processes entries from the pipe, and reads the log when there are none.
 func (m *mirror) receive(ctx context.Context) {
 	from := m.key
 	entries, next, err := m.r.opts.Pipe.Receive(ctx, m.key, m.next, m.r.opts.Poll)
 	switch {
-	case ctx.Err() != nil, m.r.opts.Drives(m.id): // then they are our own
+	case ctx.Err() != nil, m.r.opts.Drives(m.id): // this process drives the run now
 		return
 	case err != nil:
 		m.r.failed(err)
@@ -140,33 +140,33 @@ func (m *mirror) receive(ctx context.Context) {
 		}
 		for i := range pieces {
 			if m.key != from {
-				break // another owner went on meanwhile
+				break // another owner has meanwhile taken over
 			}
 			m.take(ctx, &pieces[i])
 		}
 	}
 	m.topic.Flush()
-	if len(entries) == 0 || time.Since(m.looked) > longestUnlooked {
-		m.look(ctx)
+	if len(entries) == 0 || time.Since(m.lastLogRead) > maxWithoutLog {
+		m.readLog(ctx)
 	}
 }
 
-// look publishes what the log has.
-func (m *mirror) look(ctx context.Context) {
+// readLog publishes new events from the log.
+func (m *mirror) readLog(ctx context.Context) {
 	if m.blocks == nil {
 		// The topic may have failed with a run that began here and lost a race.
 		m.topic.Close()
 		m.topic = m.r.opts.Hub.Open(m.id, m.last)
 	}
-	m.looked = time.Now()
+	m.lastLogRead = time.Now()
 	m.upTo(ctx, 0)
 }
 
-// upTo publishes the events of the log up to one, or all.
+// upTo publishes the events of the log up to seq, or all.
 func (m *mirror) upTo(ctx context.Context, seq int64) {
 	for ev, err := range m.r.opts.Log.Events(ctx, m.id, m.last) {
 		if footnote.CodeOf(err) == footnote.NotFound {
-			m.end() // it was deleted
+			m.end() // the conversation was deleted
 			return
 		}
 		if err != nil && ctx.Err() == nil {
@@ -184,8 +184,7 @@ func (m *mirror) upTo(ctx context.Context, seq int64) {
 	}
 }
 
-// take shows a piece, if it follows on what is shown. What does not is left to the
-// log.
+// take shows a piece if it continues what is shown. Otherwise it leaves the rest to the log.
 func (m *mirror) take(ctx context.Context, p *piece) {
 	if p.Seq > 0 {
 		if m.at = p.Seq; p.Seq > m.last {
@@ -193,7 +192,7 @@ func (m *mirror) take(ctx context.Context, p *piece) {
 		}
 		return
 	}
-	// Events that are not of the run may stand between pieces of a message.
+	// Events of other runs may come between the pieces of a message.
 	if m.at < m.own || m.at > m.last || m.run == "" || p.Step != m.step+1 {
 		return
 	}
@@ -211,7 +210,7 @@ func (m *mirror) take(ctx context.Context, p *piece) {
 			m.start(p)
 		}
 	case footnote.BlockGrew:
-		if inside := p.Text[1 : len(p.Text)-1]; b != nil && !b.ended && p.Off == len(b.text) && m.size+len(inside) <= mostText {
+		if inside := p.Text[1 : len(p.Text)-1]; b != nil && !b.ended && p.Off == len(b.text) && m.size+len(inside) <= maxText {
 			m.size += len(inside)
 			b.text = append(b.text, inside...)
 			b.Grow(inside)
@@ -241,7 +240,7 @@ func (b *growing) end() {
 	}
 }
 
-// settle brings the message that grows to the end that an event says it has.
+// settle brings the message in progress to the end that an event gives it.
 func (m *mirror) settle(ev footnote.Event) {
 	if m.blocks == nil || ev.Run != m.run {
 		return
@@ -256,8 +255,8 @@ func (m *mirror) settle(ev footnote.Event) {
 	m.breakOff("")
 }
 
-// complete shows what is missing of the blocks of a message. It is not done when the
-// message does not say what was shown.
+// complete shows the missing parts of a message's blocks. It returns false if the message does not match what
+// was shown.
 func (m *mirror) complete(msg footnote.AssistantMessage) bool {
 	rest := map[*growing][]byte{}
 	for i, b := range m.blocks {
@@ -271,9 +270,9 @@ func (m *mirror) complete(msg footnote.AssistantMessage) bool {
 		text := whole.Text + whole.Thinking
 		switch {
 		case whole.Type == agent.ToolUseBlock && b.kind == agent.ToolUseBlock:
-			continue // its input comes whole with the event
+			continue // its input comes complete with the event
 		case whole.Name == agent.FinalAnswer && b.ended:
-			continue // shown as text; what counts is the answer
+			continue // shown as text; only the answer event counts
 		case whole.Type != b.kind:
 			return false
 		}
@@ -289,7 +288,7 @@ func (m *mirror) complete(msg footnote.AssistantMessage) bool {
 	return true
 }
 
-// inside is a text as the inside of a JSON string.
+// inside returns a text as the inside of a JSON string.
 func inside(text string) []byte {
 	if text == "" {
 		return nil
@@ -301,8 +300,7 @@ func inside(text string) []byte {
 	return quoted[1 : len(quoted)-1]
 }
 
-// breakOff ends a message that does not go on, if one grows: what was shown stays,
-// and is marked.
+// breakOff ends the message in progress, if any: what was shown stays and is marked.
 func (m *mirror) breakOff(code footnote.Code) {
 	if m.blocks == nil {
 		return

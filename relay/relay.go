@@ -1,12 +1,10 @@
 // Package relay shows the readers of this server the runs that other servers drive.
 //
-// The server that drives a run sends what its own readers see through a pipe: growing
-// blocks, and the numbers of the events between them. A server with readers of such a
-// run mirrors it into its hub. The log decides: events are read from it and from
-// nothing else, and what the pipe said of a message is compared with the message when
-// it is there. A pipe that loses, forges or holds back something costs readers the
-// growth of a message, and never its text; without one they see whole blocks, a
-// second late.
+// The server that drives a run sends what its own readers see through a pipe: growing blocks, and the numbers
+// of the events between them. A server with readers of such a run mirrors it into its hub. The log is
+// authoritative: events are read only from it, and what the pipe delivered of a message is compared with the
+// message once it is stored. If the pipe loses, forges or delays something, readers may not see a message
+// grow, but they never miss its text. Without a pipe they see complete blocks, a second late.
 package relay
 
 import (
@@ -22,54 +20,53 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// Pipe carries entries between servers, by key and in order. It may lose them, and
-// forgets a key some minutes after its last entry.
+// Pipe carries entries between servers, by key and in order. It may lose entries, and forgets a key some
+// minutes after its last entry.
 type Pipe interface {
 	Send(ctx context.Context, key string, entry []byte) error
-	// Receive gives what came under a key after a position, which is empty for the
-	// beginning. When there is nothing it waits, at most for as long as it is told.
+	// Receive returns the entries of a key after a position; the empty position is the beginning. If there
+	// are none it waits for them, at most for wait.
 	Receive(ctx context.Context, key, after string, wait time.Duration) (entries [][]byte, next string, err error)
 }
 
-// Log is what a relay reads.
+// Log is the part of a store that a relay reads.
 type Log interface {
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
 }
 
-// Options are what a Relay is made of. Log, Hub and Drives are required.
+// Options configure a Relay. Log, Hub and Drives are required.
 type Options struct {
 	Log Log
 	Hub *hub.Hub
-	// Drives reports whether a run of the conversation goes on in this process.
+	// Drives reports whether this process drives a run of the conversation.
 	Drives func(conversation string) bool
-	Pipe   Pipe // nil: readers see whole blocks
+	Pipe   Pipe // nil: readers see complete blocks only
 	Logger *slog.Logger
-	Poll   time.Duration // between looks at the log; default 1 s
+	Poll   time.Duration // interval between reads of the log; default 1 s
 }
 
-// Relay mirrors runs of other servers. Its methods may be called from several
-// goroutines.
+// Relay mirrors runs of other servers. It is safe for concurrent use.
 type Relay struct {
 	opts   Options
 	ctx    context.Context // of the mirrors
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	broken atomic.Bool // the pipe failed when it was last used
+	broken atomic.Bool // the last use of the pipe failed
 
 	mu      sync.Mutex // guards below
 	mirrors map[string]*mirror
 	closed  bool
 }
 
-// Bounds of one use of the pipe.
+// Limits on one use of the pipe.
 const (
-	sendTime = time.Second
-	mostSent = 256 << 10 // bytes of an entry, about
-	mostRead = 1 << 20   // bytes of an entry that is looked at
-	mostRun  = 8 << 20   // bytes of one run; the rest is not sent
+	sendTime      = time.Second
+	maxEntryBytes = 256 << 10 // bytes of an entry, approximately
+	maxReadBytes  = 1 << 20   // bytes of an entry to decode
+	maxRunBytes   = 8 << 20   // bytes sent per run; the rest is dropped
 )
 
-// New makes a relay. Close must be called in the end.
+// New returns a relay. The caller must close it.
 func New(opts Options) *Relay {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -82,7 +79,7 @@ func New(opts Options) *Relay {
 	return r
 }
 
-// Close ends the mirrors and waits for them. It may be called twice.
+// Close stops the mirrors and waits for them. It may be called twice.
 func (r *Relay) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -91,9 +88,9 @@ func (r *Relay) Close() {
 	r.work.Wait()
 }
 
-// Watch mirrors a conversation into the hub, while another server drives its runs and
-// until leave is called. The caller has subscribed to it, and then learnt that last
-// was its newest event; what is no newer, it reads from the log.
+// Watch mirrors a conversation into the hub while another server drives its runs, until leave is called. The
+// caller must have subscribed first and then read last, the newest event at that time; it reads events up to
+// last from the log.
 func (r *Relay) Watch(conversation string, last int64) (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,11 +118,11 @@ func (r *Relay) leave(m *mirror) {
 	}
 }
 
-// key is where the pipe has what the owner of a run sends. Each owner of a run has a
-// key of its own: one that lost the run unnoticed speaks where nobody listens.
+// key returns the pipe key for the owner of a run. Each owner has its own key, so nobody listens to a server
+// that has lost the run without noticing.
 func key(run string, attempt int) string { return run + ":" + strconv.Itoa(attempt) }
 
-// failed tells the operator of a pipe that does not work, once until it works again.
+// failed logs that the pipe does not work, once until it works again.
 func (r *Relay) failed(err error) {
 	if !r.broken.Swap(true) {
 		r.opts.Logger.Warn("live text does not reach the other servers; their readers see whole blocks", "err", err)
@@ -138,16 +135,16 @@ func (r *Relay) worked() {
 	}
 }
 
-// Send tells the other servers what a reader sees of a run of this one, until the run
-// ends or parks, or ctx is done. The attempt is how often the run went on after a
-// pause. When the pipe fails the rest is not sent.
+// Send sends what a reader sees of a run of this server to the other servers, until the run ends or parks, or
+// ctx is done. Attempt counts how often the run resumed after a pause. If the pipe fails, Send drops the
+// rest.
 func (r *Relay) Send(ctx context.Context, run string, attempt int, rd *hub.Reader) {
 	s := sender{sent: map[place]int{}}
 	sent := 0
 	for over := false; !over; {
 		batch, err := rd.Next(ctx)
 		if err != nil {
-			batch, _ = rd.Take() // what came last, when the run ended without an event
+			batch, _ = rd.Take() // the last batch, if the run ended without an event
 			over = true
 		}
 		for _, entry := range s.entries(batch) {
@@ -159,7 +156,7 @@ func (r *Relay) Send(ctx context.Context, run string, attempt int, rd *hub.Reade
 				return
 			}
 			r.worked()
-			if sent += len(entry); sent > mostRun {
+			if sent += len(entry); sent > maxRunBytes {
 				return
 			}
 		}

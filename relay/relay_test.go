@@ -19,8 +19,7 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// pipe is a relay.Pipe in memory. change, when there is one, says what becomes of an
-// entry that is sent.
+// pipe is a relay.Pipe in memory. If change is set, it decides what happens to each entry sent.
 type pipe struct {
 	mu      sync.Mutex // guards below
 	entries map[string][][]byte
@@ -83,8 +82,7 @@ const (
 	run          = "run_1"
 )
 
-// world is a conversation with an owner, which says what a test makes it say, and a
-// reader at another server.
+// world is a conversation with an owner that says what a test wants, and a reader at another server.
 type world struct {
 	t     *testing.T
 	log   store.Store
@@ -93,7 +91,7 @@ type world struct {
 	tell  *relay.Relay
 	hubs  [2]*hub.Hub // of the owner and of the reader
 	last  int64
-	pause time.Duration // between pieces, at most
+	pause time.Duration // longest pause between pieces
 	far   *transcript
 	near  *transcript
 	ends  []func()
@@ -112,7 +110,7 @@ func newWorld(t *testing.T, p *pipe) *world {
 	return w
 }
 
-// owned tells others of the run, as attempt.
+// owned sends the run to others with the given attempt.
 func (w *world) owned(attempt int) {
 	rd, _ := w.hubs[0].Subscribe(conversation, w.last)
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -208,7 +206,7 @@ func (tr *transcript) add(e hub.Entry) {
 	tr.lines = append(tr.lines, line)
 }
 
-// check demands that what was shown of a message is what it says, to its end.
+// check verifies that what was shown of a message is exactly its text.
 func (tr *transcript) check(m footnote.AssistantMessage) {
 	for i, escaped := range tr.text {
 		var b struct{ Text, Thinking string }
@@ -219,8 +217,7 @@ func (tr *transcript) check(m footnote.AssistantMessage) {
 	}
 }
 
-// all is what was seen, without the escapes of texts: what was missed comes from the
-// log, which writes them as it likes.
+// all returns what was seen, with texts unescaped: the log may escape text differently.
 func (tr *transcript) all() string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -231,17 +228,17 @@ func (tr *transcript) all() string {
 	return all
 }
 
-// so returns what a test judges, once nothing is added any more.
-func (tr *transcript) so() (lines, wrong []string) {
+// result returns the lines and errors, once nothing more is added.
+func (tr *transcript) result() (lines, wrong []string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.lines, tr.wrong
 }
 
-// words are pieces as models say them: with escapes, quotes, other scripts, HTML.
+// words are typical pieces of model output: escapes, quotes, other scripts, HTML.
 var words = []string{"Word. ", `\"quoted\" `, `line\n`, "größe ", "<b>&amp;</b> ", `\u00e9 `, `\ud83d\ude00 `, "数 "}
 
-// speak lets the owner say a message, piece by piece; whole, it is the event's.
+// speak makes the owner send a message piece by piece, and the whole of it as an event.
 func (w *world) speak(rnd *rand.Rand, step int, broken bool) {
 	var blocks []json.RawMessage
 	attempt := 1
@@ -278,15 +275,15 @@ func (w *world) begin() {
 	time.Sleep(2500 * time.Millisecond) // until then another server may not know of it
 }
 
-// TestSameOrder: a reader at another server sees what a reader of the owner sees, in
-// the same order and byte for byte, also one that joins late.
+// TestSameOrder checks that a reader at another server sees what a reader at the owner sees, in the same
+// order and byte for byte, even if it joins late.
 func TestSameOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			w := newWorld(t, newPipe())
 			defer w.end()
-			w.pause = 900 * time.Millisecond // after a second without a word the log is asked, and may be quicker
+			w.pause = 900 * time.Millisecond // after a silent second the mirror reads the log, which may be faster
 			late := seed%2 == 1
 			joined := !late
 			if joined {
@@ -311,20 +308,19 @@ func TestSameOrder(t *testing.T) {
 			if !late && near != far {
 				t.Errorf("seed %d: the owner's reader saw\n%s\n\nand the other\n%s", seed, near, far)
 			}
-			// Who joins late has what is past from the log, and the rest as it was.
+			// A late reader gets past events from the log, and the rest unchanged.
 			if since := "event " + fmt.Sprint(w.last-1); late && joined && near[strings.LastIndex(near, since):] != far[strings.LastIndex(far, since):] {
 				t.Errorf("seed %d: who joined late saw\n%s\n\nof\n%s", seed, far, near)
 			}
-			if _, wrong := w.far.so(); len(wrong) > 0 {
+			if _, wrong := w.far.result(); len(wrong) > 0 {
 				t.Errorf("seed %d: %v", seed, wrong)
 			}
 		})
 	}
 }
 
-// TestFaultyPipe: whatever becomes of the entries, a reader gets each event once and
-// in order, and what was shown of a message when it is there is the message, unless
-// it was said to be broken off.
+// TestFaultyPipe checks that, whatever happens to the entries, a reader gets each event once and in order,
+// and that the text shown of a stored message is the message itself, unless it was marked as interrupted.
 func TestFaultyPipe(t *testing.T) {
 	forged := []string{"", "null", "{}", "[7]", `[{"seq":-1}]`, `[{"seq":99999}]`, `[{"seq":1}]`, `[{"op":1,"step":1,"attempt":1,"kind":"text"}]`, `[{"op":1,"step":9,"attempt":9,"kind":"x"}]`,
 		`[{"op":2,"step":1,"attempt":1,"text":"no"}]`, `[{"op":2,"step":2,"attempt":1,"text":"\ud83d"}]`, `[{"op":2,"step":1,"attempt":1,"text":7}]`, `[{"op":5,"step":2,"attempt":1}]`,
@@ -334,7 +330,7 @@ func TestFaultyPipe(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			p := newPipe()
 			chance := 1 + rnd.IntN(6)
-			faults := rand.New(rand.NewPCG(seed, 3)) // of the senders, one at a time
+			faults := rand.New(rand.NewPCG(seed, 3)) // for the senders, one at a time
 			p.change = func(entry []byte) [][]byte {
 				switch faults.IntN(chance * 4) {
 				case 0:
@@ -356,7 +352,7 @@ func TestFaultyPipe(t *testing.T) {
 			for step := 1; step <= 4; step++ {
 				w.speak(rnd, step, false)
 				switch rnd.IntN(8) {
-				case 0: // its owner dies, and another goes on; the first still speaks
+				case 0: // the owner dies and another takes over; the first still sends
 					w.event(footnote.RunResumed{Attempt: step, Reason: "recovered"})
 					w.owned(step)
 				case 1:
@@ -365,7 +361,7 @@ func TestFaultyPipe(t *testing.T) {
 			}
 			w.event(footnote.RunFinished{})
 			time.Sleep(time.Minute)
-			lines, wrong := w.far.so()
+			lines, wrong := w.far.result()
 			if len(wrong) > 0 {
 				t.Errorf("seed %d: %v\n%s", seed, wrong, w.far.all())
 			}
@@ -384,8 +380,8 @@ func TestFaultyPipe(t *testing.T) {
 	}
 }
 
-// TestOwnRuns: while this process drives a run, the relay says nothing of it; readers
-// of one that another goes on with are told that the message broke off.
+// TestOwnRuns checks that the relay is silent while this process drives a run, and that readers learn that a
+// message was interrupted when another process takes the run over.
 func TestOwnRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -406,7 +402,7 @@ func TestOwnRuns(t *testing.T) {
 		drives = false
 		mu.Unlock()
 		leave()
-		leave() // twice is once
+		leave() // a second call has no effect
 		time.Sleep(5 * time.Second)
 		if got := w.far.all(); got != "event 1" {
 			t.Errorf("when nothing is driven here, the relay said %q", got)
@@ -414,7 +410,7 @@ func TestOwnRuns(t *testing.T) {
 		if err := w.log.Delete(t.Context(), conversation); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Second) // the mirror of what was deleted ends
+		time.Sleep(5 * time.Second) // the mirror of a deleted conversation ends
 		again()
 		r.Close()
 		r.Watch(conversation, 0)()
