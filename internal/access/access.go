@@ -1,7 +1,6 @@
-// Package access holds the rules that say what an organisation, a role or a user may
-// use. Without rules everybody may use everything. With rules a user may use what at
-// least one of those that are about it names, and nothing else: a list that is left
-// out, or empty, names nothing.
+// Package access implements the rules for what an organisation, a role or a user may use. Without rules
+// everybody may use everything. With rules, a user may use only what at least one matching rule lists; a list
+// that is missing or empty allows nothing.
 package access
 
 import (
@@ -13,22 +12,22 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Rule is about users that fit all of Orgs, Roles and Users, of which an empty one
-// fits everybody. The other lists say what they may use. Entries of the lists are
-// names or globs; those of Orgs, Roles and Users are names.
+// Rule applies to users who match all of Orgs, Roles and Users; an empty list matches everybody. The other
+// lists say what these users may use. Their entries are names or globs; entries of Orgs, Roles and Users are
+// names.
 type Rule struct {
 	Orgs  []string `yaml:"orgs"`
-	Roles []string `yaml:"roles"` // at least one of them
+	Roles []string `yaml:"roles"` // the user has at least one of them
 	Users []string `yaml:"users"`
 
 	Assistants []string `yaml:"assistants"`
-	Sources    []string `yaml:"sources"` // of the configuration; own uploads are always one's own
+	Sources    []string `yaml:"sources"` // configured sources; users can always use their own uploads
 	Tools      []string `yaml:"tools"`
 	Tiers      []string `yaml:"tiers"`
 	Models     []string `yaml:"models"`
 }
 
-// Check says what is wrong with a rule.
+// Check validates a rule.
 func (r Rule) Check() error {
 	for _, list := range [][]string{r.Assistants, r.Sources, r.Tools, r.Tiers, r.Models} {
 		for _, glob := range list {
@@ -57,10 +56,10 @@ func (r Rule) about(p footnote.Principal) bool {
 // Rules are the rules of a server. Nil rules allow everything.
 type Rules struct {
 	rules   []Rule
-	sources map[string]bool // that rules are about
+	sources map[string]bool // configured sources
 }
 
-// New makes rules about the sources of the configuration; nil when there are none.
+// New returns rules about the configured sources, or nil if there are no rules.
 func New(rules []Rule, sources []string) (*Rules, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -77,7 +76,7 @@ func New(rules []Rule, sources []string) (*Rules, error) {
 	return a, nil
 }
 
-// allows reports whether a rule about p has name in the list that of gives.
+// allows reports whether a rule that applies to p has name in the list that of returns.
 func (a *Rules) allows(p footnote.Principal, name string, of func(Rule) []string) bool {
 	if a == nil {
 		return true
@@ -85,7 +84,7 @@ func (a *Rules) allows(p footnote.Principal, name string, of func(Rule) []string
 	return slices.ContainsFunc(a.rules, func(r Rule) bool {
 		return r.about(p) && slices.ContainsFunc(of(r), func(glob string) bool {
 			ok, err := path.Match(glob, name)
-			return (ok || glob == "*") && err == nil // names of models may have slashes
+			return (ok || glob == "*") && err == nil // model names may contain slashes
 		})
 	})
 }
@@ -95,8 +94,8 @@ func (a *Rules) Assistant(p footnote.Principal, name string) bool {
 	return a.allows(p, name, func(r Rule) []string { return r.Assistants })
 }
 
-// Source reports whether p may use a source. One that is not of the configuration is
-// an upload, and its owner's.
+// Source reports whether p may use a source. A source that is not configured is an upload, which only its
+// owner can reach.
 func (a *Rules) Source(p footnote.Principal, name string) bool {
 	return a == nil || !a.sources[name] || a.allows(p, name, func(r Rule) []string { return r.Sources })
 }
@@ -111,7 +110,7 @@ func (a *Rules) Tier(p footnote.Principal, name string) bool {
 	return a.allows(p, name, func(r Rule) []string { return r.Tiers })
 }
 
-// Model reports whether p may be answered by a model.
+// Model reports whether p may get answers from a model.
 func (a *Rules) Model(p footnote.Principal, name string) bool {
 	return a.allows(p, name, func(r Rule) []string { return r.Models })
 }
