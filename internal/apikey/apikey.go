@@ -1,5 +1,5 @@
-// Package apikey makes API keys and recognises them. A store keeps a digest of each;
-// docs/decisions/0015 says why that is enough.
+// Package apikey creates and checks API keys. A store keeps only a digest of each; docs/decisions/0015
+// explains why that is enough.
 package apikey
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// A key is fnk_<id>_<secret>. The id is 80 random bits and public; the secret is 130
-// random bits.
+// The format of a key is fnk_<id>_<secret>. The id is 80 random bits and public; the secret is 130 random
+// bits.
 const (
 	prefix     = "fnk_"
 	idSize     = 16
@@ -25,21 +25,20 @@ const (
 	keySize    = len(prefix) + idSize + 1 + secretSize
 )
 
-// fresh is how long what the store said of a key is believed, and mostKnown how many
-// keys are remembered.
+// cacheTime is how long a lookup stays cached; maxCached is the number of cached keys.
 const (
-	fresh     = time.Second
-	mostKnown = 10_000
+	cacheTime = time.Second
+	maxCached = 10_000
 )
 
-// New makes a key, and what a store keeps of it. The key itself is nowhere else.
+// New creates a key and the record that a store keeps of it. The record does not contain the key.
 func New(p footnote.Principal, expires time.Time) (key string, kept store.Key) {
 	id := strings.ToLower(rand.Text()[:idSize])
 	key = prefix + id + "_" + rand.Text()[:secretSize]
 	return key, store.Key{ID: id, Hash: sha256.Sum256([]byte(key)), Principal: p, Expires: expires}
 }
 
-// IDOf is the id in a text that is a key, or an id.
+// IDOf returns the id in a text that is a key or an id.
 func IDOf(text string) string {
 	if id, ok := idOf(text); ok {
 		return id
@@ -47,7 +46,7 @@ func IDOf(text string) string {
 	return text
 }
 
-// idOf reads the id of a text that is made like a key.
+// idOf returns the id in a text that has the format of a key.
 func idOf(text string) (id string, ok bool) {
 	if len(text) != keySize || !strings.HasPrefix(text, prefix) || text[len(prefix)+idSize] != '_' {
 		return "", false
@@ -55,13 +54,13 @@ func idOf(text string) (id string, ok bool) {
 	return text[len(prefix) : len(prefix)+idSize], true
 }
 
-// Log is what a Ring needs of a store.
+// Log is the part of a store that a Ring needs.
 type Log interface {
-	// Key returns a key by its id; the error's code is NotFound when there is none.
+	// Key returns a key by its id, or NotFound.
 	Key(ctx context.Context, id string) (store.Key, error)
 }
 
-// Ring finds out whom keys stand for. It may be used by several goroutines.
+// Ring looks up the principals of keys. It is safe for concurrent use.
 type Ring struct {
 	log Log
 	now func() time.Time
@@ -70,18 +69,18 @@ type Ring struct {
 	known map[string]known
 }
 
-// known is what the store said of a key, and when.
+// known is a cached key with the time of its lookup.
 type known struct {
 	key store.Key
 	at  time.Time
 }
 
-// NewRing makes a ring over the keys of a store.
+// NewRing returns a ring over the keys in a store.
 func NewRing(log Log) *Ring {
 	return &Ring{log: log, now: time.Now, known: map[string]known{}}
 }
 
-// Mine reports whether a text is made like a key, whoever it is of.
+// Mine reports whether a text has the format of a key, whether or not the key exists.
 func (r *Ring) Mine(text string) bool {
 	_, ok := idOf(text)
 	return ok
@@ -89,9 +88,8 @@ func (r *Ring) Mine(text string) bool {
 
 var errUnknown = footnote.Errorf(footnote.Unauthorized, "The API key is not known.")
 
-// Check returns the id of a key and whom it stands for. The error is Unauthorized for
-// a key that is not known, was revoked or has expired; the last two are only told to
-// who has the key.
+// Check returns the id of a key and its principal. It returns Unauthorized for a key that is unknown, revoked
+// or expired; only a caller with the right secret learns which of the last two it is.
 func (r *Ring) Check(ctx context.Context, key string) (id string, p footnote.Principal, err error) {
 	id, ok := idOf(key)
 	if !ok {
@@ -108,8 +106,8 @@ func (r *Ring) Check(ctx context.Context, key string) (id string, p footnote.Pri
 	return id, k.Principal, r.stands(k)
 }
 
-// Named returns whom the key with an id stands for now. The error is as for Check.
-// Only who was let in by a key may be told of it.
+// Named returns the current principal of the key with an id. It returns the same errors as Check. Its answer
+// must only go to callers who were admitted by that key.
 func (r *Ring) Named(ctx context.Context, id string) (footnote.Principal, error) {
 	if len(id) != idSize {
 		return footnote.Principal{}, errUnknown
@@ -128,20 +126,20 @@ func (r *Ring) stands(k store.Key) error {
 	case !k.Expires.IsZero() && !k.Expires.After(r.now()):
 		return footnote.Errorf(footnote.Unauthorized, "The API key has expired.")
 	}
-	if err := k.Principal.Check(); err != nil { // made before names were checked
+	if err := k.Principal.Check(); err != nil { // created before names were checked
 		return &footnote.Error{Code: footnote.Unauthorized, Message: "The API key stands for a name that is not accepted. Make a new one.", Err: err}
 	}
 	return nil
 }
 
-// find returns a key as the store had it at most a moment ago. Ids that nobody has
-// are not remembered: anybody could fill the memory with them.
+// find returns a key as it was in the store at most a moment ago. It does not cache unknown ids, because
+// anybody could fill the memory with them.
 func (r *Ring) find(ctx context.Context, id string) (store.Key, error) {
 	now := r.now()
 	r.mu.Lock()
 	k, ok := r.known[id]
 	r.mu.Unlock()
-	if ok && now.Sub(k.at) < fresh {
+	if ok && now.Sub(k.at) < cacheTime {
 		return k.key, nil
 	}
 	key, err := r.log.Key(ctx, id)
@@ -153,21 +151,21 @@ func (r *Ring) find(ctx context.Context, id string) (store.Key, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known) >= mostKnown {
+	if len(r.known) >= maxCached {
 		r.forget(now)
 	}
 	r.known[id] = known{key, now}
 	return key, nil
 }
 
-// forget makes room. r.mu must be held.
+// forget makes room in the cache. r.mu must be held.
 func (r *Ring) forget(now time.Time) {
 	for id, k := range r.known {
-		if now.Sub(k.at) >= fresh {
+		if now.Sub(k.at) >= cacheTime {
 			delete(r.known, id)
 		}
 	}
-	if len(r.known) >= mostKnown {
-		clear(r.known) // all in use at once: they are read again
+	if len(r.known) >= maxCached {
+		clear(r.known) // all were in use: look them up again
 	}
 }

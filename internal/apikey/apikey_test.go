@@ -56,7 +56,7 @@ func TestRevocationIsSeenWithinASecond(t *testing.T) {
 		if err := log.RevokeKey(t.Context(), kept.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(fresh)
+		time.Sleep(cacheTime)
 		for what, err := range map[string]error{"key": second(ring.Check(t.Context(), key)), "id": last(ring.Named(t.Context(), kept.ID))} {
 			if footnote.CodeOf(err) != footnote.Unauthorized || !strings.Contains(footnote.MessageOf(err), "revoked") {
 				t.Errorf("by its %s: %v", what, err)
@@ -83,8 +83,8 @@ func TestAKeyExpires(t *testing.T) {
 	})
 }
 
-// TestForgedKeys holds that what is wrong about a key is not told, and that a wrong
-// secret costs the same work as an id that nobody has.
+// TestForgedKeys checks that the error does not reveal what is wrong with a key, and that a wrong secret
+// costs the same work as an unknown id.
 func TestForgedKeys(t *testing.T) {
 	log := &counted{Mem: store.NewMem()}
 	key, kept := add(t, log, time.Time{})
@@ -120,8 +120,8 @@ func TestForgedKeys(t *testing.T) {
 	}
 }
 
-// TestNobodyGetsInWithoutTheStore holds that a store which does not answer lets
-// nobody in whose key is not known to stand, and says so.
+// TestNobodyGetsInWithoutTheStore checks that without a working store only cached keys are accepted, and that
+// the error says why.
 func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &counted{Mem: store.NewMem()}
@@ -131,7 +131,7 @@ func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		log.err = footnote.Errorf(footnote.StorageUnavailable, "away")
-		time.Sleep(fresh)
+		time.Sleep(cacheTime)
 		if err := second(ring.Check(t.Context(), key)); footnote.CodeOf(err) != footnote.StorageUnavailable {
 			t.Error(err)
 		}
@@ -141,11 +141,11 @@ func TestNobodyGetsInWithoutTheStore(t *testing.T) {
 func TestTheMemoryIsBounded(t *testing.T) {
 	log := &counted{Mem: store.NewMem()}
 	ring := NewRing(log)
-	for i := range mostKnown + 10 {
+	for i := range maxCached + 10 {
 		ring.known[fmt.Sprintf("%016d", i)] = known{at: time.Now().Add(time.Hour)}
 	}
 	key, _ := add(t, log, time.Time{})
-	if err := second(ring.Check(t.Context(), key)); err != nil || len(ring.known) > mostKnown {
+	if err := second(ring.Check(t.Context(), key)); err != nil || len(ring.known) > maxCached {
 		t.Error(len(ring.known), err)
 	}
 }
@@ -159,8 +159,8 @@ func TestIDOf(t *testing.T) {
 	}
 }
 
-// TestKeysOfUnreadableNames holds that a key is not made for a name that would break a
-// line of a log, and that one which was made before is refused.
+// TestKeysOfUnreadableNames checks that no key is created for a name that would break a log line, and that an
+// older key with such a name is rejected.
 func TestKeysOfUnreadableNames(t *testing.T) {
 	for _, p := range []footnote.Principal{
 		{Org: "acme", User: "ann\nbob"}, {Org: "ac\u202eme", User: "ann"}, {Org: "acme", User: "ann", Roles: []string{"a\x00b"}},
@@ -180,7 +180,7 @@ func TestKeysOfUnreadableNames(t *testing.T) {
 	}
 }
 
-// old is a store with one key, whatever it says.
+// old is a store with one key, valid or not.
 type old struct{ key store.Key }
 
 func (o old) Key(context.Context, string) (store.Key, error) { return o.key, nil }
