@@ -1,6 +1,5 @@
-// Package aside lets goroutines that wait for long keep small stacks. A stack that
-// has grown stays large for as long as its goroutine waits, and thousands of streams
-// wait; what goes deep before they do is done aside.
+// Package aside keeps the stacks of waiting goroutines small. A stack that has grown stays large while its
+// goroutine waits, and thousands of streams wait; deep calls before the wait are made on another goroutine.
 package aside
 
 import (
@@ -8,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// Do calls f on a stack of its own, and returns when f has. A panic of f goes on in
-// the caller, with the place where it began when it was not an error to be compared.
+// Do calls f on a new goroutine and returns when f has returned. If f panics, Do panics, too: with the same
+// value if it is an error, so that callers can compare it, and otherwise with f's stack trace added.
 func Do(f func()) {
 	done := make(chan any, 1)
 	go func() {
