@@ -1,6 +1,6 @@
-// Package clienttest is an engine that plays scenarios, for testing the doors with
-// unmodified clients. The user's text chooses: "scenario: 429" is refused,
-// "scenario: midstream" breaks off, anything else gets an answer in two steps.
+// Package clienttest is an engine that plays scenarios, for testing the doors with unmodified clients. The
+// user's text selects the scenario: "scenario: 429" is rejected, "scenario: midstream" breaks off, anything
+// else gets an answer in two steps.
 //
 // It keeps its log in memory and publishes to a real hub.
 package clienttest
@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// Engine plays scenarios. It is an httpapi.Engine and an httpapi.Log.
+// Engine plays scenarios. It implements httpapi.Engine and httpapi.Log.
 type Engine struct {
 	Hub *hub.Hub
 	wg  sync.WaitGroup
@@ -36,10 +36,10 @@ type Engine struct {
 type stream struct {
 	head   footnote.Stream
 	events []footnote.Event
-	cancel context.CancelCauseFunc // of the run; nil when none
+	cancel context.CancelCauseFunc // of the run; nil: none
 }
 
-// New makes an engine without conversations. Close must be called in the end.
+// New returns an engine without conversations. The caller must close it.
 func New() *Engine {
 	return &Engine{Hub: hub.New(), streams: map[string]*stream{}, readers: map[string]*hub.Reader{}, seen: map[string]int{}}
 }
@@ -61,14 +61,14 @@ type stoppedBy string
 
 func (s stoppedBy) Error() string { return "stopped by " + string(s) }
 
-// Turns are the turns that were submitted.
+// Turns returns the submitted turns.
 func (e *Engine) Turns() []agent.Turn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]agent.Turn(nil), e.turns...)
 }
 
-// Assistants are two, one of them with an alias that holds a slash.
+// Assistants returns two assistants, one of them with an alias that contains a slash.
 func (e *Engine) Assistants(footnote.Principal) []agent.AssistantInfo {
 	created := time.Unix(1_767_225_600, 0)
 	return []agent.AssistantInfo{
@@ -85,7 +85,7 @@ func (e *Engine) Complete(_ context.Context, _ footnote.Principal, prompt string
 	return `{"title": "Orders in May"}`, footnote.Usage{Input: 30, Output: 6}, nil
 }
 
-// scenario is the word after "scenario:" in a text.
+// scenario returns the word after "scenario:" in a text.
 func scenario(text string) string {
 	_, rest, _ := strings.Cut(text, "scenario:")
 	if words := strings.Fields(rest); len(words) > 0 {
@@ -94,7 +94,7 @@ func scenario(text string) string {
 	return ""
 }
 
-// refused is the error of the scenarios in which no run begins.
+// refused returns the error of the scenarios in which no run begins.
 func refused(name string, before int) error {
 	switch name {
 	case "429":
@@ -117,7 +117,7 @@ func refused(name string, before int) error {
 	return nil
 }
 
-// Submit begins the run of a scenario.
+// Submit starts the run of a scenario.
 func (e *Engine) Submit(_ context.Context, t agent.Turn) (agent.Ticket, error) {
 	name := scenario(t.Text)
 	e.mu.Lock()
@@ -160,7 +160,7 @@ func (e *Engine) find(t agent.Turn) *stream {
 	return s
 }
 
-// Subscribe gives the reader of a ticket.
+// Subscribe returns the reader of a ticket.
 func (e *Engine) Subscribe(t agent.Ticket) *hub.Reader {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,7 +190,7 @@ func (e *Engine) Get(_ context.Context, id string) (footnote.Stream, error) {
 	return head, nil
 }
 
-// Find returns the head of a conversation by its client's name for it.
+// Find returns the head of a conversation by its client id.
 func (e *Engine) Find(_ context.Context, org, user, _, clientID string) (footnote.Stream, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -234,12 +234,12 @@ func (e *Engine) List(_ context.Context, p footnote.Page) ([]footnote.Stream, st
 	return heads, "", nil
 }
 
-// Blob has nothing: no scenario stores rows.
+// Blob returns NotFound: no scenario stores rows.
 func (e *Engine) Blob(context.Context, string, footnote.Digest) ([]byte, error) {
 	return nil, footnote.Errorf(footnote.NotFound, "There is no such blob.")
 }
 
-// Note writes what a person did.
+// Note appends a person's action.
 func (e *Engine) Note(_ context.Context, _ footnote.Principal, id string, body footnote.Body, _ *footnote.Result) (int64, footnote.Body, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -269,7 +269,7 @@ type run struct {
 
 var usage = footnote.Usage{Input: 12, CacheRead: 100, Output: 9, Thinking: 2}
 
-// put appends events and shows them.
+// put appends events and publishes them.
 func (r *run) put(bodies ...footnote.Body) {
 	r.e.mu.Lock()
 	var events []footnote.Event
@@ -295,7 +295,7 @@ func (r *run) head(step, index int, kind string) footnote.Delta {
 	return footnote.Delta{Run: r.id, Step: step, Attempt: 1, Index: index, Kind: kind}
 }
 
-// say lets a text block grow piece by piece.
+// say makes a text block grow piece by piece.
 func (r *run) say(step int, pieces ...string) {
 	b := r.topic.Start(r.head(step, 0, "text"))
 	for _, p := range pieces {
@@ -324,7 +324,7 @@ func (r *run) fail(code footnote.Code, words string) {
 	r.put(footnote.RunFailed{Code: code, Message: words, Usage: usage})
 }
 
-// answer is a text in one step, and the end.
+// answer writes a text in one step, and ends the run.
 func (r *run) answer(reason, words string) {
 	r.say(1, words)
 	r.message(1, reason, text(words))
@@ -351,7 +351,7 @@ func (r *run) play(name string) {
 		r.topic.Fail(footnote.Errorf(footnote.StorageUnavailable, "The answer could not be stored."))
 	case "midstream":
 		r.say(1, "Let me look. ")
-		<-time.After(20 * time.Millisecond) // so that the text leaves before the failure is known
+		<-time.After(20 * time.Millisecond) // so that the text is sent before the failure is known
 		r.fail(footnote.ModelUnavailable, "The model is not reachable.")
 	case "refusal":
 		r.answer("refusal", "I can't help with that.")
@@ -376,7 +376,7 @@ func (r *run) play(name string) {
 	}
 }
 
-// drip speaks without end, or is silent, until it is stopped.
+// drip writes text forever, or nothing, until it is stopped.
 func (r *run) drip(speaks bool) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -404,7 +404,7 @@ func (r *run) stopped() {
 	r.put(footnote.RunStopped{By: by, Usage: usage})
 }
 
-// two is an answer in two steps, with a tool of the server between them.
+// two writes an answer in two steps, with a server-side tool between them.
 func (r *run) two() {
 	const first, second = "Let me count.", "There are 42 orders, <b>\"naïve\"</b> 😀."
 	r.say(1, "Let me ", "count.")

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// Install puts the npm packages that dir/package.json pins into dir/node_modules,
-// unless they are there. Tests of several packages may call it at once.
+// Install installs the npm packages that dir/package.json pins into dir/node_modules, unless they are there.
+// Tests of several packages may call it concurrently.
 func Install(ctx context.Context, dir string) error {
 	there, err := installed(dir)
 	if there || err != nil {
@@ -38,10 +38,9 @@ func Install(ctx context.Context, dir string) error {
 	}
 	target := filepath.Join(dir, "node_modules")
 	if there, err = installed(dir); there || err != nil {
-		return err // somebody else was quicker
+		return err // another process was faster
 	}
-	// What is in the way is old; it is moved rather than removed, so that there is
-	// never half of it.
+	// An old version is in the way. Move it rather than remove it, so that there is never half of it.
 	if err := os.Rename(target, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -54,7 +53,7 @@ func Install(ctx context.Context, dir string) error {
 	return nil
 }
 
-// installed reports whether the packages that package.json pins are there.
+// installed reports whether the packages that package.json pins are installed.
 func installed(dir string) (bool, error) {
 	var want struct{ Dependencies map[string]string }
 	data, err := os.ReadFile(filepath.Join(dir, "package.json"))

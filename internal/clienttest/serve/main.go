@@ -1,6 +1,5 @@
-// Command serve runs the HTTP edge over scripted scenarios, for tests of clients
-// that are not written in Go. It prints its base URL as the first line of its
-// output, and ends when its input ends.
+// Command serve runs the HTTP layer over scripted scenarios, for tests of clients that are not written in Go.
+// It prints its base URL as the first line of its output, and exits at the end of its input.
 package main
 
 import (
