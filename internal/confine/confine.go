@@ -1,4 +1,3 @@
-// Package confine is what a process can give up before it works for somebody it
-// does not trust: system calls, resources and new privileges. The engines of
-// databases and the commands of workspaces are confined with it.
+// Package confine restricts a process before it works on untrusted input: system calls, resources and new
+// privileges. It confines the database engines and the commands of workspaces.
 package confine

@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoNewPrivileges makes sure, for all threads, that no program which is executed
-// from here on has more rights than this one.
+// NoNewPrivileges ensures, for all threads, that no program executed from now on gains privileges.
 func NoNewPrivileges() error {
 	return ll.AllThreadsPrctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
-// Landlock is the version of Landlock that the kernel has; 0 when it has none.
+// Landlock returns the kernel's Landlock version, or 0 if it has none.
 func Landlock() int {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -28,7 +27,7 @@ func Landlock() int {
 	return abi
 }
 
-// Limit sets a resource limit for good. One that is stricter already stays.
+// Limit sets a hard resource limit. It keeps an existing limit that is stricter.
 func Limit(resource int, n uint64) error {
 	lim := unix.Rlimit{Cur: n, Max: n}
 	var old unix.Rlimit
@@ -38,8 +37,7 @@ func Limit(resource int, n uint64) error {
 	return unix.Setrlimit(resource, &lim)
 }
 
-// DataSize is VmData of this process, what RLIMIT_DATA counts, in bytes; 0 when it
-// is not known.
+// DataSize returns VmData of this process, which RLIMIT_DATA counts, in bytes; 0 if unknown.
 func DataSize() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -48,8 +46,7 @@ func DataSize() int64 {
 	return StatusBytes(string(status), "VmData:")
 }
 
-// StatusBytes is a size in the text of a /proc/PID/status, in bytes; 0 when it is
-// not there.
+// StatusBytes returns a size from the text of /proc/PID/status, in bytes; 0 if it is missing.
 func StatusBytes(status, name string) int64 {
 	_, rest, ok := strings.Cut(status, "\n"+name)
 	if !ok {
@@ -63,22 +60,21 @@ func StatusBytes(status, name string) int64 {
 	return kb << 10
 }
 
-// Rule refuses a system call.
+// Rule rejects a system call.
 type Rule struct {
 	Call  int
-	When  []Test     // all must hold; none: the call is refused whatever its arguments are
-	Errno unix.Errno // what the caller is told; 0: EPERM
+	When  []Test     // all must hold; none: always reject the call
+	Errno unix.Errno // returned to the caller; 0: EPERM
 }
 
-// Test looks at the lower half of an argument, counted from 0: arg&Mask == Is, or
-// the contrary with Not.
+// Test checks the lower half of an argument, counted from 0: arg&Mask == Is, or the opposite with Not.
 type Test struct {
 	Arg      int
 	Mask, Is uint32
 	Not      bool
 }
 
-// Refuse makes rules that refuse calls always.
+// Refuse returns rules that always reject calls.
 func Refuse(errno unix.Errno, calls ...int) []Rule {
 	rules := make([]Rule, len(calls))
 	for i, c := range calls {
@@ -87,7 +83,7 @@ func Refuse(errno unix.Errno, calls ...int) []Rule {
 	return rules
 }
 
-// The instructions of a filter, and where struct seccomp_data has what.
+// Instructions of a filter, and offsets in struct seccomp_data.
 const (
 	bpfLoad  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	bpfAnd   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
@@ -97,11 +93,11 @@ const (
 
 	numberAt, archAt, argsAt = 0, 4, 16
 
-	x32 = 0x40000000 // calls of the second ABI of amd64 begin here
+	x32 = 0x40000000 // first call number of the second ABI of amd64
 )
 
-// Filter installs, on all threads, a filter that refuses what rules say and every
-// call of another architecture. It cannot be taken back, and children have it, too.
+// Filter installs, on all threads, a filter that rejects the calls in rules and every call of another
+// architecture. It cannot be removed, and children inherit it.
 func Filter(rules []Rule) error {
 	arch, ok := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !ok {
@@ -147,14 +143,14 @@ func program(arch uint32, rules []Rule) ([]unix.SockFilter, error) {
 		}
 		body = append(body, refusal(r.Errno))
 		if len(r.When) > 0 {
-			body = append(body, unix.SockFilter{Code: bpfLoad, K: numberAt}) // for the next rule
+			body = append(body, unix.SockFilter{Code: bpfLoad, K: numberAt}) // load it again for the next rule
 		}
 		if len(body) > 255 {
 			return nil, errors.New("a rule has too many tests")
 		}
 		over := len(body) // instructions to the next rule
 		if len(r.When) > 0 {
-			over-- // which loads the number anew
+			over-- // which reloads the number
 		}
 		for i, t := range r.When {
 			at := 3*i + 2
