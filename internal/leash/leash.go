@@ -1,5 +1,5 @@
-// Package leash runs servers for tests: a server ends when whoever started it has
-// ended, however it ended.
+// Package leash runs servers for tests. A server ends when the process that started it ends, for whatever
+// reason.
 package leash
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// script starts the server, says its number, and ends the server with the signal
-// when its own standard input ends. What the server says is in the file log.
+// script starts the server, prints its process id, and sends it the signal when its own standard input ends.
+// The server's output goes to the file log.
 const script = `exec 3<&0
 signal=$1; shift
 "$@" </dev/null >>log 2>&1 &
@@ -25,12 +25,12 @@ kill $! 2>/dev/null`
 // Process is a server on a leash.
 type Process struct {
 	PID   int
-	Ended <-chan struct{} // closed when the server has ended and was waited for
+	Ended <-chan struct{} // closed when the server has exited and was waited for
 	in    io.Closer
 }
 
-// Start runs the program of cmd with its folder, environment and attributes. Signal
-// is what ends the server with its owner, as in QUIT.
+// Start runs the program of cmd with its folder, environment and attributes. Signal, such as QUIT, ends the
+// server together with its owner.
 func Start(cmd *exec.Cmd, signal string) (*Process, error) {
 	held := exec.Command("sh", append([]string{"-c", script, "sh", signal}, cmd.Args...)...)
 	held.Dir, held.Env, held.SysProcAttr = cmd.Dir, cmd.Env, cmd.SysProcAttr
@@ -58,5 +58,5 @@ func Start(cmd *exec.Cmd, signal string) (*Process, error) {
 	return p, nil
 }
 
-// Close ends the server. Who wants to see it gone waits for Ended.
+// Close ends the server. Wait for Ended to see it exit.
 func (p *Process) Close() { _ = p.in.Close() }
