@@ -1,6 +1,5 @@
-// Package localschema is the schema of files that stay in a user's browser: names
-// and types of columns, never values. It is JSON at the edge, and CREATE TABLE
-// statements in the text that a model reads.
+// Package localschema describes the schema of files that stay in a user's browser: names and types of
+// columns, never values. It is JSON in the API, and CREATE TABLE statements in the text that a model reads.
 package localschema
 
 import (
@@ -12,14 +11,14 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Bounds of a schema.
+// Limits of a schema.
 const (
-	MostTables  = 100
-	MostColumns = 2_000 // in all
-	mostName    = 200   // bytes of a name or a type
+	MostTables   = 100
+	MostColumns  = 2_000 // in all tables
+	maxNameBytes = 200   // bytes of a name or a type
 )
 
-// Schema is what a browser tells of its files.
+// Schema is a browser's description of its files.
 type Schema struct {
 	Tables []Table `json:"tables"`
 }
@@ -27,7 +26,7 @@ type Schema struct {
 // Table is one file as a table.
 type Table struct {
 	Name    string   `json:"name"`
-	Rows    *int64   `json:"rows,omitempty"` // nil: not known
+	Rows    *int64   `json:"rows,omitempty"` // nil: unknown
 	Columns []Column `json:"columns"`
 }
 
@@ -37,8 +36,7 @@ type Column struct {
 	Type string `json:"type"`
 }
 
-// Check says what is wrong with a schema. The error's code is InvalidRequest or
-// TooLarge.
+// Check validates a schema. It returns InvalidRequest or TooLarge.
 func (s Schema) Check() error {
 	if len(s.Tables) == 0 {
 		return footnote.Errorf(footnote.InvalidRequest, "The schema has no tables: {\"tables\":[{\"name\",\"columns\":[{\"name\",\"type\"}]}]}.")
@@ -58,31 +56,31 @@ func (s Schema) Check() error {
 
 func (t Table) check() error {
 	if !plain(t.Name) || len(t.Columns) == 0 {
-		return footnote.Errorf(footnote.InvalidRequest, "A table of the schema has a name of at most %d bytes on one line, and columns.", mostName)
+		return footnote.Errorf(footnote.InvalidRequest, "A table of the schema has a name of at most %d bytes on one line, and columns.", maxNameBytes)
 	}
 	if t.Rows != nil && *t.Rows < 0 {
 		return footnote.Errorf(footnote.InvalidRequest, "The table %q cannot have that many rows.", t.Name)
 	}
 	for _, c := range t.Columns {
 		if !plain(c.Name) || !plain(c.Type) {
-			return footnote.Errorf(footnote.InvalidRequest, "A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name, mostName)
+			return footnote.Errorf(footnote.InvalidRequest, "A column of the table %q needs a name and a type, each at most %d bytes on one line.", t.Name, maxNameBytes)
 		}
 	}
 	return nil
 }
 
-// plain reports whether a name is there, short, and on one line.
+// plain reports whether a name is not empty, short, and on one line.
 func plain(s string) bool {
-	return strings.TrimSpace(s) != "" && len(s) <= mostName && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
+	return strings.TrimSpace(s) != "" && len(s) <= maxNameBytes && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
-// Intro is the line with which the text of a schema begins.
+// Intro is the first line of a schema's text.
 const Intro = "The user's files are these DuckDB tables (names and types; the rows stay in the browser):"
 
-// Text is the schema as a model reads it.
+// Text returns the schema as a model reads it.
 func (s Schema) Text() string { return Intro + s.statements() }
 
-// Statements are the tables as CREATE TABLE statements.
+// Statements returns the tables as CREATE TABLE statements.
 func (s Schema) Statements() string { return strings.TrimPrefix(s.statements(), "\n") }
 
 func (s Schema) statements() string {
@@ -110,7 +108,7 @@ var (
 	columnLine = regexp.MustCompile(`^  "((?:[^"]|"")+)" (.+?),?$`)
 )
 
-// Parse finds the last schema in a text that Text wrote, perhaps among other lines.
+// Parse finds the last schema that Text wrote in a text, possibly among other lines.
 func Parse(text string) (Schema, bool) {
 	at := strings.LastIndex(text, Intro)
 	if at < 0 {
@@ -132,7 +130,7 @@ func Parse(text string) (Schema, bool) {
 			continue
 		}
 		if line != "" && line != ");" {
-			break // what follows is not the schema
+			break // the rest is not part of the schema
 		}
 	}
 	return s, len(s.Tables) > 0
@@ -140,8 +138,7 @@ func Parse(text string) (Schema, bool) {
 
 func unquote(name string) string { return strings.ReplaceAll(name, `""`, `"`) }
 
-// Kind is how the cells of a column of a DuckDB type are to be read: one of
-// footnote's kinds.
+// Kind maps a DuckDB type to one of footnote's column kinds.
 func Kind(duck string) string {
 	base, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(duck)), "(")
 	if strings.HasSuffix(base, "]") || strings.HasPrefix(base, "STRUCT") || strings.HasPrefix(base, "MAP") {

@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		"no columns":   {Schema{Tables: []Table{{Name: "t"}}}, footnote.InvalidRequest},
 		"no type":      {Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a", " "}}}}}, footnote.InvalidRequest},
 		"a line break": {Schema{Tables: []Table{{Name: "t", Columns: []Column{{"a\nb", "DATE"}}}}}, footnote.InvalidRequest},
-		"a long name":  {Schema{Tables: []Table{{Name: strings.Repeat("n", mostName+1), Columns: []Column{{"a", "DATE"}}}}}, footnote.InvalidRequest},
+		"a long name":  {Schema{Tables: []Table{{Name: strings.Repeat("n", maxNameBytes+1), Columns: []Column{{"a", "DATE"}}}}}, footnote.InvalidRequest},
 		"rows below 0": {Schema{Tables: []Table{{Name: "t", Rows: new(int64(-1)), Columns: []Column{{"a", "DATE"}}}}}, footnote.InvalidRequest},
 		"many tables":  {many, footnote.TooLarge},
 	} {
