@@ -1,5 +1,4 @@
-// Package otlptest is a collector of traces for tests: it takes OTLP over HTTP, in its
-// JSON form, on 127.0.0.1.
+// Package otlptest is a trace collector for tests: it accepts OTLP over HTTP, in its JSON form, on 127.0.0.1.
 package otlptest
 
 import (
@@ -14,19 +13,19 @@ import (
 	"testing"
 )
 
-// Span is a span as it came.
+// Span is a received span.
 type Span struct {
 	Trace, ID, Parent string
 	Name              string
 	Kind              int
 	Attributes        map[string]any // string, int64, float64, bool or []string
-	Links             []string       // spans
+	Links             []string       // span ids
 	Failed            bool
 	Start, End        int64
 	Resource          map[string]any
 }
 
-// Collector keeps what it is sent.
+// Collector keeps what it receives.
 type Collector struct {
 	URL string
 
@@ -34,11 +33,11 @@ type Collector struct {
 	spans   []Span
 	raw     strings.Builder
 	headers http.Header
-	busy    int // how many requests are still refused
+	busy    int // number of requests still to reject
 	wrong   []string
 }
 
-// Start starts one until the test ends.
+// Start starts a collector that runs until the test ends.
 func Start(tb testing.TB) *Collector {
 	tb.Helper()
 	c := &Collector{}
@@ -53,28 +52,28 @@ func Start(tb testing.TB) *Collector {
 	return c
 }
 
-// Refuse answers the next n requests with 503.
+// Refuse rejects the next n requests with 503.
 func (c *Collector) Refuse(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = n
 }
 
-// Spans are all that came, in order.
+// Spans returns all received spans, in order.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spans[:len(c.spans):len(c.spans)]
 }
 
-// Text is everything that came, as it came.
+// Text returns everything received, unchanged.
 func (c *Collector) Text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.raw.String()
 }
 
-// Header is that of the newest request.
+// Header returns the header of the newest request.
 func (c *Collector) Header() http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
