@@ -1,7 +1,6 @@
-// Package pgtest gives tests a Postgres of their own, from the programs that are
-// installed on the machine: a new cluster in a temporary folder, which listens on a
-// Unix socket in that folder and nowhere else. It may be killed, and leaves nothing
-// behind, also when the test binary is killed.
+// Package pgtest gives tests their own Postgres, from the programs that are installed on the machine: a new
+// cluster in a temporary folder, which listens only on a Unix socket in that folder. Tests may kill it. It
+// leaves nothing behind, even if the test binary is killed.
 package pgtest
 
 import (
@@ -28,19 +27,19 @@ import (
 // role is the superuser of each cluster.
 const role = "footnote"
 
-// patience bounds how long a server may take to start or stop.
+// patience is how long a server may take to start or stop.
 const patience = 60 * time.Second
 
-// Server is a Postgres server. Database may be called from several goroutines.
+// Server is a Postgres server. Database is safe for concurrent use.
 type Server struct {
-	dir      string // the cluster is in data, the socket beside it
+	dir      string // contains the cluster, in data, and the socket
 	programs string
 	settings []string
-	process  *leash.Process // nil while it does not run
+	process  *leash.Process // nil while it is not running
 
 	mu   sync.Mutex // guards below
 	made int
-	free []string // databases that are empty and nobody's
+	free []string // empty, unused databases
 }
 
 var shared struct {
@@ -49,8 +48,8 @@ var shared struct {
 	err    error
 }
 
-// Run runs the tests of a package and removes the server they shared. It is all
-// that the TestMain of a package needs.
+// Run runs the tests of a package and removes the server they shared. A package's TestMain needs nothing
+// else.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if shared.server != nil {
@@ -59,8 +58,8 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// Database gives a test an empty database of the server that the tests of a binary
-// share, until it ends, and returns its URL.
+// Database gives a test an empty database, on the server shared by the tests of a binary, until the test
+// ends. It returns the database's URL.
 func Database(tb testing.TB) string {
 	tb.Helper()
 	shared.once.Do(func() { shared.server, shared.err = start() })
@@ -70,8 +69,7 @@ func Database(tb testing.TB) string {
 	return shared.server.Database(tb)
 }
 
-// New starts a server for one test, which may do to it what it wants. The settings
-// are name=value.
+// New starts a server for one test, which may do anything to it. The settings have the form name=value.
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	s, err := start(settings...)
@@ -82,13 +80,13 @@ func New(tb testing.TB, settings ...string) *Server {
 	return s
 }
 
-// Open is New for what is no test. Whoever opens it removes it.
+// Open is New outside a test. The caller must remove the server.
 func Open(settings ...string) (*Server, error) { return start(settings...) }
 
-// Remove ends the server and removes all it has.
+// Remove stops the server and deletes its files.
 func (s *Server) Remove() { s.remove() }
 
-// Create makes an empty database and returns its URL.
+// Create creates an empty database and returns its URL.
 func (s *Server) Create(ctx context.Context) (string, error) {
 	name, err := s.take(ctx)
 	return s.url(name), err
@@ -107,8 +105,8 @@ func (s *Server) Database(tb testing.TB) string {
 	return s.url(name)
 }
 
-// take returns the name of a database that no test has. To make one costs about a
-// second, to empty one much less.
+// take returns the name of a database that no test uses. Creating one takes about a second; emptying one is
+// much faster.
 func (s *Server) take(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +120,7 @@ func (s *Server) take(ctx context.Context) (string, error) {
 	return name, s.exec(ctx, "postgres", "CREATE DATABASE "+name)
 }
 
-// empty makes a database what it was when it was new.
+// empty restores a database to its initial state.
 const empty = `DO $$
 DECLARE name text;
 BEGIN
@@ -132,8 +130,8 @@ BEGIN
 	CREATE SCHEMA public;
 END $$`
 
-// giveBack empties the database of a test that has ended. One that cannot be, as
-// when the test killed the server, is left alone.
+// giveBack empties the database of a test that has ended. It abandons one that cannot be emptied, for example
+// because the test killed the server.
 func (s *Server) giveBack(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -158,7 +156,7 @@ func (s *Server) url(database string) string {
 	return "postgres://" + role + "@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// Socket is the path of the server's socket.
+// Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
 func start(settings ...string) (_ *Server, err error) {
@@ -188,7 +186,7 @@ func start(settings ...string) (_ *Server, err error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// find returns the folder of the programs of the newest Postgres on the machine.
+// find returns the program folder of the newest Postgres on the machine.
 func find() (string, error) {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
@@ -212,8 +210,8 @@ func version(folder string) int {
 	return n
 }
 
-// command runs a program as a user that Postgres accepts, with nothing of the
-// environment that could name another server.
+// command returns a command that runs as a user that Postgres accepts, without environment variables that
+// could name another server.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
@@ -222,8 +220,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// initSync is how a killed server makes sure of its files before it recovers:
-// "fsync" opens each of them.
+// initSync is how a killed server syncs its files before it recovers: "fsync" opens each of them.
 var initSync = map[bool]string{true: "syncfs", false: "fsync"}[runtime.GOOS == "linux"]
 
 func (s *Server) start() error {
@@ -241,7 +238,7 @@ func (s *Server) start() error {
 	return s.ready()
 }
 
-// ready waits until the server takes connections.
+// ready waits until the server accepts connections.
 func (s *Server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -265,19 +262,19 @@ func (s *Server) log() []byte {
 	return out[max(0, len(out)-4000):]
 }
 
-// Log is what the server has written down.
+// Log returns the server's log.
 func (s *Server) Log() []byte {
-	out, _ := os.ReadFile(filepath.Join(s.dir, "log")) // none yet is an empty one
+	out, _ := os.ReadFile(filepath.Join(s.dir, "log")) // a missing log counts as empty
 	return out
 }
 
-// Start starts a server again that was killed or stopped.
+// Start restarts a server that was killed or stopped.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	end := time.Now().Add(patience)
 	err := s.start()
 	for err != nil && strings.Contains(err.Error(), "pre-existing shared memory") && time.Now().Before(end) {
-		time.Sleep(20 * time.Millisecond) // the system still takes the killed processes apart
+		time.Sleep(20 * time.Millisecond) // the system is still cleaning up the killed processes
 		err = s.start()
 	}
 	if err != nil {
@@ -285,12 +282,11 @@ func (s *Server) Start(tb testing.TB) {
 	}
 }
 
-// Program runs one of Postgres's programs to its end, and writes its output into a
-// file, when one is named.
+// Program runs one of Postgres's programs to its end, and writes its output to a file if output is set.
 func (s *Server) Program(tb testing.TB, output, name string, args ...string) {
 	tb.Helper()
 	cmd := s.command(filepath.Join(s.programs, name), args...)
-	cmd.SysProcAttr = nil // as whoever tests, whose files it reads
+	cmd.SysProcAttr = nil // as the test's own user, whose files it reads
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	if output != "" {
@@ -306,7 +302,7 @@ func (s *Server) Program(tb testing.TB, output, name string, args ...string) {
 	}
 }
 
-// Stop is what an operator's restart does: all connections are told, and ended.
+// Stop stops the server as an operator would: all connections are notified and closed.
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
 	pid, err := s.postmaster()
@@ -319,7 +315,7 @@ func (s *Server) Stop(tb testing.TB) {
 	s.wait(tb)
 }
 
-// ReadOnly lets the server refuse writes, as an operator does for a while, or ends that.
+// ReadOnly makes the server reject writes, or accept them again.
 func (s *Server) ReadOnly(tb testing.TB, on bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -364,7 +360,7 @@ func (s *Server) Standby(tb testing.TB) *Server {
 	return standby
 }
 
-// Promote makes a standby a server of its own, which takes writes.
+// Promote makes a standby an independent server that accepts writes.
 func (s *Server) Promote(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -374,8 +370,7 @@ func (s *Server) Promote(tb testing.TB) {
 	}
 }
 
-// At is the URL of a database at several servers, of which a client takes the one that
-// suits it.
+// At returns the URL of a database on several servers; a client connects to the one that suits it.
 func At(tb testing.TB, database string, servers ...*Server) string {
 	tb.Helper()
 	u, err := url.Parse(database)
@@ -390,7 +385,7 @@ func At(tb testing.TB, database string, servers ...*Server) string {
 	return u.String()
 }
 
-// Kill ends all of the server's processes with SIGKILL, at once.
+// Kill ends all processes of the server with SIGKILL, at once.
 func (s *Server) Kill(tb testing.TB) {
 	tb.Helper()
 	pid, err := s.postmaster()
@@ -403,8 +398,8 @@ func (s *Server) Kill(tb testing.TB) {
 	s.wait(tb)
 }
 
-// Crash is pg_ctl stop -m immediate: the server ends without a word to its clients, and
-// recovers when it starts again.
+// Crash runs pg_ctl stop -m immediate: the server ends without notifying its clients, and recovers when it
+// starts again.
 func (s *Server) Crash(tb testing.TB) {
 	tb.Helper()
 	pid, err := s.postmaster()
@@ -417,11 +412,11 @@ func (s *Server) Crash(tb testing.TB) {
 	s.wait(tb)
 }
 
-// Freeze lets all of the server's processes stand still: it takes connections and says
-// nothing. Thaw ends it, and must be called before the test ends.
+// Freeze stops all processes of the server: it accepts connections and does not answer. Thaw undoes it and
+// must be called before the test ends.
 func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.pause(tb, true) }
 
-// Thaw ends what Freeze began.
+// Thaw undoes Freeze.
 func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.pause(tb, false) }
 
 func (s *Server) pause(tb testing.TB, still bool) {
@@ -446,7 +441,7 @@ func (s *Server) wait(tb testing.TB) {
 	s.process = nil
 }
 
-// postmaster is the id of the server's first process.
+// postmaster returns the process id of the server's first process.
 func (s *Server) postmaster() (int, error) {
 	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	if err != nil {

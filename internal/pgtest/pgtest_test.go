@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Run(m)) }
 
-// TestServer kills and restarts a server: what was committed is there.
+// TestServer kills and restarts a server and checks that committed data is still there.
 func TestServer(t *testing.T) {
 	s := New(t)
 	url := s.Database(t)
@@ -42,7 +42,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestShared makes two databases of one server.
+// TestShared creates two databases on one server.
 func TestShared(t *testing.T) {
 	start := time.Now()
 	a, b := Database(t), Database(t)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// owner is the user the server runs as: Postgres refuses to run as root.
+// owner returns the user that the server runs as: Postgres refuses to run as root.
 func owner() (uid, gid int, err error) {
 	if os.Getuid() != 0 {
 		return os.Getuid(), os.Getgid(), nil
@@ -32,7 +32,7 @@ func owner() (uid, gid int, err error) {
 	return 0, 0, fmt.Errorf("postgres cannot run as root, and there is no user postgres: %w", err)
 }
 
-// giveAway makes a folder the server's.
+// giveAway makes the server's user the owner of a folder.
 func giveAway(dir string) error {
 	uid, gid, err := owner()
 	if err != nil {
@@ -41,17 +41,17 @@ func giveAway(dir string) error {
 	if err := os.Chown(dir, uid, gid); err != nil {
 		return err
 	}
-	return os.Chmod(dir, 0o711) // the tests reach the socket in it
+	return os.Chmod(dir, 0o711) // so that the tests reach the socket in it
 }
 
 func asUser(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the tests, which then end the server
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C only reaches the tests, which then stop the server
 	if os.Getuid() != 0 {
 		return
 	}
 	uid, gid, err := owner()
 	if err != nil {
-		return // giveAway has said so
+		return // giveAway has reported the error
 	}
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
@@ -60,8 +60,8 @@ func interrupt(pid int) error { return syscall.Kill(pid, syscall.SIGINT) }
 
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// pauseTree stops a server's processes, or lets them go on. The first one comes first, so
-// that no new ones begin.
+// pauseTree stops a server's processes, or continues them. It starts with the first process, so that no new
+// ones begin.
 func pauseTree(pid int, still bool) error {
 	signal := syscall.SIGCONT
 	if still {
@@ -70,8 +70,7 @@ func pauseTree(pid int, still bool) error {
 	return signalTree(pid, signal)
 }
 
-// killTree kills a server's first process and then its children, which otherwise
-// would end by themselves a little later.
+// killTree kills a server's first process and then its children, which would otherwise exit a little later.
 func killTree(pid int) error { return signalTree(pid, syscall.SIGKILL) }
 
 // signalTree sends a signal to a process and then to its children.
@@ -86,7 +85,7 @@ func signalTree(pid int, signal syscall.Signal) error {
 	for line := range strings.Lines(string(out)) {
 		var child, parent int
 		if _, err := fmt.Sscan(line, &child, &parent); err == nil && parent == pid {
-			_ = syscall.Kill(child, signal) // one that has ended meanwhile is none the worse
+			_ = syscall.Kill(child, signal) // a process may have exited meanwhile
 		}
 	}
 	return nil
