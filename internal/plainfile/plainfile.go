@@ -1,6 +1,5 @@
-// Package plainfile reads regular files, and nothing that would keep a reader
-// waiting: opening a named pipe lasts until somebody writes to it. Small files it
-// writes in full or not at all.
+// Package plainfile reads regular files only, because other kinds could block the reader: opening a named
+// pipe waits for a writer. It writes small files atomically.
 package plainfile
 
 import (
@@ -13,8 +12,7 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file for reading. The error of anything else is an
-// fs.PathError that says so.
+// Open opens a regular file for reading. For anything else it returns an fs.PathError that says so.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -23,7 +21,7 @@ func Open(path string) (*os.File, error) {
 	if err := regular(path, info); err != nil {
 		return nil, err
 	}
-	// What stands there may be another thing by now; this does not wait for it.
+	// The path may name something else by now; this open does not block on it.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -52,27 +50,26 @@ func regular(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s: %w", kind, fs.ErrInvalid)}
 }
 
-// Read reads a regular file of at most so many bytes. The error of a longer one
-// says how much is read.
-func Read(path string, most int64) ([]byte, error) {
+// Read reads a regular file of at most limit bytes. The error for a longer file states the limit.
+func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	tooLarge := fmt.Errorf("%s is larger than %d bytes", path, most)
-	if info, err := f.Stat(); err == nil && info.Size() > most {
+	tooLarge := fmt.Errorf("%s is larger than %d bytes", path, limit)
+	if info, err := f.Stat(); err == nil && info.Size() > limit {
 		return nil, tooLarge
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1)) // it may grow meanwhile
-	if err == nil && int64(len(data)) > most {
+	data, err := io.ReadAll(io.LimitReader(f, limit+1)) // the file may have grown
+	if err == nil && int64(len(data)) > limit {
 		return nil, tooLarge
 	}
 	return data, err
 }
 
-// Replace writes a file that its owner alone can read. After a crash it has the old
-// content or the new.
+// Replace writes a file that only its owner can read. After a crash the file has either the old or the new
+// content.
 func Replace(path string, data []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with mode 0600
 	if err != nil {
