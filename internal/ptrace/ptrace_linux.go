@@ -1,6 +1,5 @@
-// Package ptrace runs a program of which every system call is seen, for tests. Linux alone
-// can do it. The goroutine that starts a program must be locked to its thread, and makes
-// all other calls here, too.
+// Package ptrace runs a program and observes every system call of it, for tests. It works only on Linux. The
+// goroutine that starts a program must be locked to its thread, and must make all other calls here, too.
 package ptrace
 
 import (
@@ -12,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts a program, which then stands before its first instruction. It dies with
-// the calling process. The error is EPERM where the kernel or the container forbids it.
+// Start starts a program and stops it before its first instruction. It dies with the calling process. Start
+// returns EPERM if the kernel or the container forbids it.
 func Start(path string, args, env []string, files ...uintptr) (pid int, err error) {
 	pid, err = syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true}})
 	if err != nil {
@@ -26,9 +25,9 @@ func Start(path string, args, env []string, files ...uintptr) (pid int, err erro
 	return pid, unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL)
 }
 
-// Follow lets a program run to its end, which it returns. Seen is called when a thread
-// begins or has ended a system call, and the thread goes on when it returns. A thread
-// that is killed meanwhile is no error; any other ends Follow.
+// Follow runs a program to its end and returns its status. It calls seen when a thread enters or has left a
+// system call; the thread continues when seen returns. Follow ignores ESRCH, which means that the thread was
+// killed meanwhile, and returns any other error.
 func Follow(pid int, seen func(thread int, s Syscall) error) (ws unix.WaitStatus, err error) {
 	for thread := pid; ; {
 		deliver := 0
@@ -40,7 +39,7 @@ func Follow(pid int, seen func(thread int, s Syscall) error) (ws unix.WaitStatus
 			if err != nil && !errors.Is(err, unix.ESRCH) {
 				return ws, err
 			}
-		} else if ws.Stopped() && sig != unix.SIGTRAP && sig != unix.SIGSTOP { // with these a thread begins
+		} else if ws.Stopped() && sig != unix.SIGTRAP && sig != unix.SIGSTOP { // these two mark a new thread
 			deliver = int(sig)
 		}
 		if err := unix.PtraceSyscall(thread, deliver); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -55,25 +54,24 @@ func Follow(pid int, seen func(thread int, s Syscall) error) (ws unix.WaitStatus
 	}
 }
 
-// What a Syscall is.
+// Values of Syscall.Op.
 const (
 	Entry = unix.PTRACE_SYSCALL_INFO_ENTRY
 	Exit  = unix.PTRACE_SYSCALL_INFO_EXIT
 )
 
-// Syscall is struct ptrace_syscall_info: where a thread stands.
+// Syscall is struct ptrace_syscall_info: the state of a thread.
 type Syscall struct {
 	Op    uint8
 	_     [3]uint8
 	_     uint32
 	_     uint64
 	Stack uint64
-	// Body of an entry is the number and the arguments; that of an exit the result, and
-	// whether it is an error.
+	// Body holds the number and the arguments on entry, and the result and an error flag on exit.
 	Body [8]uint64
 }
 
-// Look says where a thread stands that is stopped.
+// Look returns the state of a stopped thread.
 func Look(thread int) (s Syscall, err error) {
 	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(thread), unsafe.Sizeof(s), uintptr(unsafe.Pointer(&s)), 0, 0)
 	if e != 0 {
