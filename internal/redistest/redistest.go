@@ -1,6 +1,5 @@
-// Package redistest gives tests a Redis of their own, from the program that is
-// installed on the machine: it listens on a Unix socket in a temporary folder and
-// nowhere else, may be killed or made to hang, and ends with the test.
+// Package redistest gives tests their own Redis, from the program that is installed on the machine: it
+// listens only on a Unix socket in a temporary folder, may be killed or made to hang, and ends with the test.
 package redistest
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/internal/leash"
 )
 
-// patience bounds how long a server may take to start or stop.
+// patience is how long a server may take to start or stop.
 const patience = 60 * time.Second
 
 // Server is a Redis server.
@@ -27,12 +26,11 @@ type Server struct {
 	dir      string
 	program  string
 	settings []string
-	process  *leash.Process // nil while it does not run
+	process  *leash.Process // nil while it is not running
 }
 
-// New starts a server for one test. It keeps nothing on disk, so that a restart is
-// also a flush, unless the settings say otherwise: they are words of redis-server's
-// command line, as in "--appendonly", "yes".
+// New starts a server for one test. It stores nothing on disk, so a restart also empties it, unless the
+// settings say otherwise. Settings are arguments of redis-server, such as "--appendonly", "yes".
 func New(tb testing.TB, settings ...string) *Server {
 	tb.Helper()
 	s, err := Open(settings...)
@@ -43,13 +41,13 @@ func New(tb testing.TB, settings ...string) *Server {
 	return s
 }
 
-// Open is New for what is no test. Whoever opens it removes it.
+// Open is New outside a test. The caller must remove the server.
 func Open(settings ...string) (*Server, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, errors.New("this needs the program redis-server. Run scripts/setup.sh test, or install your system's package redis")
 	}
-	// Not tb.TempDir: the path of a socket has a limit of about 100 bytes.
+	// Do not use tb.TempDir: the path of a socket is limited to about 100 bytes.
 	dir, err := os.MkdirTemp("", "footnote-redis-")
 	if err != nil {
 		return nil, err
@@ -62,31 +60,31 @@ func Open(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// Remove ends the server and removes all it has.
+// Remove stops the server and deletes its files.
 func (s *Server) Remove() { s.remove() }
 
-// URL is the server's address, the same after a restart.
+// URL returns the server's address, which stays the same after a restart.
 func (s *Server) URL() string {
 	return (&url.URL{Scheme: "unix", Path: s.Socket()}).String()
 }
 
-// Socket is the path of the server's socket.
+// Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, "redis.sock") }
 
-// Client is a client of the server until the test ends.
+// Client returns a client of the server that is closed when the test ends.
 func (s *Server) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
 	opts, err := redis.ParseURL(s.URL())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true // a test that kills the server is told at once
+	opts.MaxRetries, opts.DialerRetries, opts.ContextTimeoutEnabled = -1, 1, true // show errors to the test at once
 	c := redis.NewClient(opts)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
-// Start starts a server again that was killed or stopped, and waits until it answers.
+// Start restarts a server that was killed or stopped, and waits until it answers.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	if err := s.start(); err != nil {
@@ -114,7 +112,7 @@ func (s *Server) ready() error {
 	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket(), MaxRetries: -1, DialerRetries: 1})
 	defer c.Close()
 	for {
-		_, err := os.Stat(s.Socket()) // the client would tell everybody that it is not there yet
+		_, err := os.Stat(s.Socket()) // the client would log that the server is not there yet
 		if err == nil {
 			err = c.Ping(ctx).Err()
 		}
@@ -139,13 +137,13 @@ func (s *Server) log() []byte {
 // Kill ends the server with SIGKILL.
 func (s *Server) Kill(tb testing.TB) { tb.Helper(); s.end(tb, killed) }
 
-// Stop ends the server as an operator does.
+// Stop stops the server as an operator would.
 func (s *Server) Stop(tb testing.TB) { tb.Helper(); s.end(tb, stopped) }
 
-// Freeze makes the server hang: it takes connections and says nothing.
+// Freeze makes the server hang: it accepts connections and does not answer.
 func (s *Server) Freeze(tb testing.TB) { tb.Helper(); s.send(tb, frozen) }
 
-// Thaw ends what Freeze began.
+// Thaw undoes Freeze.
 func (s *Server) Thaw(tb testing.TB) { tb.Helper(); s.send(tb, thawed) }
 
 func (s *Server) send(tb testing.TB, what signal) {
@@ -179,7 +177,7 @@ func (s *Server) wait() error {
 
 func (s *Server) remove() {
 	if s.process != nil {
-		_ = send(s.process.PID, killed) // also a frozen one
+		_ = send(s.process.PID, killed) // works for a frozen one, too
 		_ = s.wait()
 	}
 	_ = os.RemoveAll(s.dir)

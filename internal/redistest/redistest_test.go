@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestServer kills, restarts, freezes and stops a server, which leaves nothing.
+// TestServer kills, restarts, freezes and stops a server, and checks that it leaves nothing behind.
 func TestServer(t *testing.T) {
 	s := New(t)
 	c := s.Client(t)
@@ -43,7 +43,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestKept restarts a server that was told to keep what it has.
+// TestKept restarts a server that stores its data on disk.
 func TestKept(t *testing.T) {
 	s := New(t, "--appendonly", "yes", "--appendfsync", "always")
 	c := s.Client(t)

@@ -18,5 +18,5 @@ const (
 
 func send(pid int, what signal) error { return syscall.Kill(pid, what) }
 
-// ownGroup keeps a Ctrl-C for the tests, which then end the server.
+// ownGroup makes a Ctrl-C only reach the tests, which then stop the server.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
