@@ -1,5 +1,4 @@
-// Package reply writes what a model reads of a tool: compact JSON, in valid
-// UTF-8, of a bounded size.
+// Package reply writes tool results for a model: compact JSON, in valid UTF-8, of limited size.
 package reply
 
 import (
@@ -11,21 +10,20 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// JSON encodes v on one line and leaves <, > and & as they are: nothing here is
-// put into HTML unescaped, and escapes cost tokens. v must be encodable.
+// JSON encodes v on one line and does not escape <, > and &: nothing here is put into HTML unescaped, and
+// escapes cost tokens. v must be encodable.
 func JSON(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("reply: %T cannot be encoded: %v", v, err)) // a programmer's mistake
+		panic(fmt.Sprintf("reply: %T cannot be encoded: %v", v, err)) // a programming mistake
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// Head writes the first rows of a result as a JSON array: at most rows of them,
-// at most size bytes, each text cell at most cell bytes long. It returns the
-// array, how many rows it holds, and whether a cell was cut.
+// Head writes the first rows of a result as a JSON array: at most rows rows and size bytes, with each text
+// cell cut to cell bytes. It returns the array, the number of rows in it, and whether a cell was cut.
 func Head(all [][]any, rows, size, cell int) (array []byte, shown int, cut bool) {
 	array = append(array, '[')
 	for _, row := range all[:min(rows, len(all))] {
@@ -63,8 +61,8 @@ func appendRow(dst []byte, row []any, limit int) (_ []byte, cut bool) {
 	return append(dst, ']'), cut
 }
 
-// Clip returns the first n bytes of s, not cutting through a character, with a
-// note of how long it was; a shorter s is returned as it is.
+// Clip returns the first n bytes of s, without cutting through a character, followed by a note of the full
+// length; it returns a shorter s unchanged.
 func Clip(s string, n int) (text string, cut bool) {
 	if len(s) <= n {
 		return s, false

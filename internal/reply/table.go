@@ -8,29 +8,28 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// What the model reads of a result at most, unless a Table says otherwise.
+// Limits on what the model reads of a result, unless a Table sets its own.
 const (
 	TableRows  = 200
 	TableBytes = 50_000
 )
 
-// CellShown is how many bytes of one text cell the model reads. The stored result
-// has the cell in full.
+// CellShown is how many bytes of one text cell the model reads. The stored result has the whole cell.
 const CellShown = 2000
 
 // Table is a stored result as the model reads it.
 type Table struct {
 	ID     string // of the result
 	Result footnote.Result
-	// Count is how many rows the query gave. When it is more than Result has, the
-	// others are kept from us, and from the model.
+	// Count is how many rows the query returned. If Result has fewer, the other rows are withheld from us and
+	// from the model.
 	Count int
-	Rows  int    // shown at most; 0: TableRows
+	Rows  int    // rows to show; 0: TableRows
 	Bytes int    // 0: TableBytes
-	Cut   string // why reading stopped, when Result is truncated; a sentence
+	Cut   string // why reading stopped, if Result is truncated; a sentence
 }
 
-// JSON is the table on one line, at most Bytes long but for its notes.
+// JSON returns the table on one line, at most Bytes long except for its notes.
 func (t Table) JSON() string {
 	if t.Rows == 0 {
 		t.Rows = TableRows

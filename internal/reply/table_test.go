@@ -8,8 +8,8 @@ import (
 	"github.com/footnotehq/footnote/internal/reply"
 )
 
-// TestTableKeptPrivate holds that a model that is sent no row is told to answer all
-// the same, and one that is sent some to aggregate.
+// TestTableKeptPrivate checks that a model that receives no rows is told to answer anyway, and one that
+// receives some is told to aggregate.
 func TestTableKeptPrivate(t *testing.T) {
 	columns := []footnote.Column{{Name: "name"}}
 	for _, tt := range []struct {
