@@ -1,10 +1,9 @@
-// Package rowfilter says which rows of a source a principal may see, for engines
-// without row-level security of their own. A filter is a condition in SQL with
-// places for what is known of the principal; the engines put it below everything a
-// statement can say.
+// Package rowfilter decides which rows of a source a principal may see, for engines without row-level
+// security. A filter is a SQL condition with placeholders for attributes of the principal; the engines apply
+// it beneath anything that a statement can express.
 //
-// It fails closed: a table without a filter cannot be read, and a place for which a
-// principal has nothing makes the whole condition false.
+// It fails closed: a table without a filter cannot be read, and a placeholder without a value makes the whole
+// condition false.
 package rowfilter
 
 import (
@@ -22,24 +21,23 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Open is the filter of a table that everybody may see whole.
+// Open is the filter of a table whose rows everybody may see.
 const Open = "all"
 
-// Nothing is the condition of a table of which nothing may be seen, in every
-// engine's SQL.
+// Nothing is the condition that matches no rows, in every engine's SQL.
 const Nothing = "1 = 0"
 
 // Rules are the filters of one source. Nil rules filter nothing.
 type Rules struct{ tables map[string][]part }
 
-// part is a piece of a condition: text as it was written, or a place.
+// part is a piece of a condition: literal text or a placeholder.
 type part struct {
 	text  string
-	place string // org, user, roles, or an attribute's name behind "attributes."
-	list  bool   // all values of it, separated by commas
+	place string // org, user, roles, or "attributes." and a name
+	list  bool   // expands to all its values, separated by commas
 }
 
-// Parse reads filters by the names of tables. No filters give nil rules.
+// Parse parses filters by table name. It returns nil rules if there are no filters.
 func Parse(filters map[string]string) (*Rules, error) {
 	if len(filters) == 0 {
 		return nil, nil
@@ -70,9 +68,8 @@ func Parse(filters map[string]string) (*Rules, error) {
 
 var placeName = regexp.MustCompile(`^(org|user|roles|attributes\.[A-Za-z_][A-Za-z0-9_.-]{0,60})(\[\])?$`)
 
-// parse splits a condition at its places. A place stands for whole values, so that
-// none may be inside quotes; and what engines read in different ways, or what would
-// end the condition, is not taken at all.
+// parse splits a condition at its placeholders. A placeholder stands for whole values, so it must not be
+// inside quotes. parse rejects anything that engines read differently, or that would end the condition.
 func parse(text string) ([]part, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("the filter is empty; for a table that everybody may see write %s", Open)
@@ -131,7 +128,7 @@ func parse(text string) ([]part, error) {
 	return append(parts, part{text: text[from:]}), nil
 }
 
-// Opened are the tables that may be read, and whether everybody may see them whole.
+// Opened maps each table that may be read to whether everybody may see all of its rows.
 func (r *Rules) Opened() map[string]bool {
 	open := make(map[string]bool, len(r.tables))
 	for table, parts := range r.tables {
@@ -140,7 +137,7 @@ func (r *Rules) Opened() map[string]bool {
 	return open
 }
 
-// Asks reports whether a filter looks at a place.
+// Asks reports whether a filter uses a placeholder.
 func (r *Rules) Asks(place string) bool {
 	if r == nil {
 		return false
@@ -153,11 +150,11 @@ func (r *Rules) Asks(place string) bool {
 	return false
 }
 
-// Conditions are those of the tables with a filter, for one principal.
+// Conditions maps tables with a filter to their conditions for one principal.
 type Conditions map[string]string
 
-// For gives the conditions for whoever acts in ctx. Where nobody does, nothing of
-// the tables with a filter may be seen.
+// For returns the conditions for the principal in ctx. Without a principal, no row of a table with a filter
+// is visible.
 func (r *Rules) For(ctx context.Context) Conditions {
 	p, known := footnote.ActingPrincipal(ctx)
 	c := Conditions{}
@@ -173,8 +170,7 @@ func (r *Rules) For(ctx context.Context) Conditions {
 	return c
 }
 
-// Blank gives the conditions with NULL in every place: what an engine can check
-// before anybody asks.
+// Blank returns the conditions with NULL for every placeholder, so that an engine can check them in advance.
 func (r *Rules) Blank() Conditions {
 	c := Conditions{}
 	for table, parts := range r.tables {
@@ -185,7 +181,7 @@ func (r *Rules) Blank() Conditions {
 	return c
 }
 
-// Digest names conditions in a few characters; other conditions have another.
+// Digest returns a short digest of the conditions; different conditions have different digests.
 func (c Conditions) Digest() string {
 	h := sha256.New()
 	for _, table := range slices.Sorted(maps.Keys(c)) {
@@ -210,8 +206,7 @@ func render(parts []part, value func(part) string) (string, bool) {
 	return b.String(), true
 }
 
-// value is what a place becomes: a literal, several with commas between them, or
-// nothing where the principal has nothing.
+// value renders a placeholder: a literal, several separated by commas, or "" if the principal has no value.
 func value(p footnote.Principal, place part) string {
 	var values []string
 	switch name, isAttribute := strings.CutPrefix(place.place, "attributes."); {
@@ -235,7 +230,7 @@ func value(p footnote.Principal, place part) string {
 			continue
 		}
 		if !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0 {
-			return "" // no literal can hold it
+			return "" // no literal can represent it
 		}
 		literals = append(literals, "'"+strings.ReplaceAll(v, "'", "''")+"'")
 	}
