@@ -20,20 +20,19 @@ import (
 	"github.com/footnotehq/footnote/internal/sparse"
 )
 
-// A command works on a copy of its folder, in a file system in memory that has the size
-// of Limits.Disk: the kernel refuses what goes beyond, whatever names the files have or
-// no longer have. The server fills it before the command starts. It holds it open by a
-// descriptor that the first stage sent, so it can bring the changes back when the
-// command's last process is gone and nobody else can reach it any more.
+// A command works on a copy of its folder, in a memory file system of size Limits.Disk. The kernel therefore
+// enforces the limit, whatever names the files have or no longer have. The server fills the file system
+// before the command starts. It keeps it open through a descriptor that the first stage sent, so it can copy
+// the changes back once the command's last process has exited and nobody else can reach it.
 //
-// The command itself never sees the folder of the host, nor its path.
+// The command itself never sees the host's folder or its path.
 
-// Bounds of the copy.
+// Limits of the copy.
 const (
-	maxEmptied = 1_000_000 // files, folders and links of a folder that can only be emptied
-	maxDepth   = 100       // folders within each other
+	maxEmptied = 1_000_000 // entries in a folder that can only be emptied
+	maxDepth   = 100       // nested folders
 	copyChunk  = 128 << 10
-	bringTime  = 2 * time.Minute // to bring the changes back, on a disk that hangs
+	bringTime  = 2 * time.Minute // to copy the changes back, in case the disk hangs
 )
 
 // errOver is returned when a folder has more than its copy may have.
@@ -43,18 +42,18 @@ var errOver = errors.New("the folder is over its limit")
 type box struct {
 	root   *os.Root          // of the file system
 	host   *os.Root          // the folder that it is a copy of
-	files  int               // that it may have
-	over   bool              // the folder does not fit: the copy has what fits, and can only be emptied
-	before map[string]uint64 // the inodes of regular files as they were copied
+	files  int               // largest number of files
+	over   bool              // the folder does not fit: the copy holds what fits, and can only be emptied
+	before map[string]uint64 // the inodes of regular files at the time of the copy
 	stamps map[uint64]stamp  // of these inodes
-	links  map[uint64]string // where a file with several names was copied to, by its inode
-	newest unix.Timespec     // of the stamps
+	links  map[uint64]string // copied path of a file with several names, by inode
+	newest unix.Timespec     // newest of the stamps
 	buf    []byte
 	other  []byte
-	deeper int // entries that were too deep to be brought back
+	deeper int // entries that were too deep to copy back
 }
 
-// stamp changes with every change of a file, but for one made through a mapping.
+// stamp changes with every change to a file, except one made through a memory mapping.
 type stamp struct {
 	ino    uint64
 	size   int64
@@ -72,7 +71,7 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{st.Ino, st.Size, st.Blocks, st.Mode, uint64(st.Nlink), unix.Timespec(st.Ctim)}
 }
 
-// openBox opens the file system behind a descriptor, which it closes.
+// openBox opens the file system behind a descriptor and closes the descriptor.
 func openBox(fd int, c Command, over bool) (*box, error) {
 	defer unix.Close(fd)
 	var st unix.Statfs_t
@@ -106,7 +105,7 @@ func (b *box) close() {
 	b.host.Close()
 }
 
-// full reports whether nothing more can be put into the copy.
+// full reports whether the copy has no room left.
 func (b *box) full() bool {
 	dir, err := b.root.Open(".")
 	if err != nil {
@@ -119,8 +118,8 @@ func (b *box) full() bool {
 
 func isFull(st unix.Statfs_t) bool { return st.Bfree == 0 || st.Files > 0 && st.Ffree == 0 }
 
-// fill copies the folder in. The error is errOver when it does not fit, and ctx's cause
-// when ctx ended first.
+// fill copies the folder into the box. It returns errOver if the folder does not fit, and ctx's cause if ctx
+// ends first.
 func (b *box) fill(ctx context.Context) error {
 	n := 0
 	err := b.fillFolder(ctx, b.host, b.root, "", &n)
@@ -162,7 +161,7 @@ func (b *box) fillOne(ctx context.Context, from, to *os.Root, dir, name string, 
 	switch mode := info.Mode(); {
 	case mode.IsDir():
 		if depthOf(full) > maxDepth {
-			return nil // and stays where it is
+			return nil // it stays in the host's folder only
 		}
 		sub, err := enterFolder(from, name, mode)
 		if err != nil {
@@ -190,7 +189,7 @@ func (b *box) fillOne(ctx context.Context, from, to *os.Root, dir, name string, 
 		}
 		return to.Symlink(target, name)
 	}
-	return nil // a pipe or a socket that nobody has the other end of
+	return nil // a pipe or socket without another end
 }
 
 func (b *box) fillFile(ctx context.Context, from, to *os.Root, name, full string, info fs.FileInfo) error {
@@ -214,9 +213,9 @@ func (b *box) fillFile(ctx context.Context, from, to *os.Root, name, full string
 	return b.note(to, name, full)
 }
 
-// stub makes a file that has the name and the size of another, and cannot be read.
+// stub creates a file with the name and size of another, which cannot be read.
 func (b *box) stub(to *os.Root, name string, size int64) error {
-	_ = to.Remove(name) // what there was room for
+	_ = to.Remove(name) // the part that did fit
 	f, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
 	if err != nil {
 		return err
@@ -224,7 +223,7 @@ func (b *box) stub(to *os.Root, name string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// note keeps the stamp of a file that was copied in.
+// note records the stamp of a copied file.
 func (b *box) note(to *os.Root, name, full string) error {
 	info, err := to.Lstat(name)
 	if err != nil {
@@ -238,8 +237,8 @@ func (b *box) note(to *os.Root, name, full string) error {
 	return nil
 }
 
-// settle waits until the clock of files has moved on: from then on every change makes
-// another stamp. That is at most one tick of the kernel's clock, unless it was set back.
+// settle waits until the file clock has advanced: from then on every change gives a different stamp. That
+// takes at most one tick of the kernel's clock, unless the clock was set back.
 func (b *box) settle(ctx context.Context) error {
 	for {
 		var now unix.Timespec
@@ -257,7 +256,7 @@ func (b *box) settle(ctx context.Context) error {
 
 var errBring = fmt.Errorf("the changes could not be kept within %v", bringTime)
 
-// bring brings the changes back to the folder. Nobody else may use either of the two.
+// bring copies the changes back to the folder. Nobody else may use either side.
 func (b *box) bring() error {
 	ctx, stop := context.WithTimeoutCause(context.Background(), bringTime, errBring)
 	defer stop()
@@ -282,7 +281,7 @@ func (b *box) bringFolder(ctx context.Context, from, to *os.Root, dir string) er
 		return fmt.Errorf("read /%s: %w", dir, err)
 	}
 	exists := make(map[string]bool, len(old))
-	for _, name := range old { // first what is gone: it makes room
+	for _, name := range old { // delete first: it makes room
 		full := path.Join(dir, name)
 		if there[name] || depthOf(full) > maxDepth && isFolder(to, name) {
 			exists[name] = true
@@ -309,7 +308,7 @@ func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string,
 		return err
 	}
 	full := path.Join(dir, name)
-	var is fs.FileInfo // what is there, if anything
+	var is fs.FileInfo // the existing entry, if any
 	if exists {
 		if is, err = to.Lstat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -339,13 +338,13 @@ func (b *box) bringOne(ctx context.Context, from, to *os.Root, dir, name string,
 		}
 		return to.Symlink(target, name)
 	}
-	if is != nil { // a pipe or a socket ends with the command
+	if is != nil { // pipes and sockets end with the command
 		return remove(to, name)
 	}
 	return nil
 }
 
-// bringSub brings back a folder in a folder.
+// bringSub copies back a subfolder.
 func (b *box) bringSub(
 	ctx context.Context, from, to *os.Root, name, full string, mode fs.FileMode, is fs.FileInfo,
 ) error {
@@ -382,22 +381,21 @@ func (b *box) bringSub(
 	return b.bringFolder(ctx, sub, into, full)
 }
 
-// A file that replaces another is first copied beside it, under a name that begins with
-// tempPrefix and ends at random. The name is made after the command has ended, so no
-// command can have used it. Until the copy is complete its owner may not read it. Files
-// of commands always come back readable, so this mode tells an incomplete copy apart.
+// A file that replaces another is first copied next to it, under a name that starts with tempPrefix and ends
+// at random. The name is chosen after the command has ended, so no command can have used it. Until the copy
+// is complete its owner may not read it. Files of commands always come back readable, so this mode identifies
+// an incomplete copy.
 const (
 	tempPrefix = ".footnote-copy-"
 	tempMode   = 0o200
 )
 
-// isLeftover reports whether a file of the host is an incomplete copy, of a server that
-// was killed.
+// isLeftover reports whether a file on the host is an incomplete copy by a server that was killed.
 func isLeftover(name string, mode fs.FileMode) bool {
 	return mode.IsRegular() && mode.Perm() == tempMode && strings.HasPrefix(name, tempPrefix)
 }
 
-// bringFile brings back a file that has changed: what was there is replaced in one step.
+// bringFile copies back a changed file, replacing the old one atomically.
 func (b *box) bringFile(ctx context.Context, from, to *os.Root, name, full string, info, is fs.FileInfo) error {
 	now := stampOf(info)
 	if ino, ok := b.before[full]; ok && ino == now.ino && b.stamps[ino] == now && is != nil && is.Mode().IsRegular() {
@@ -437,8 +435,8 @@ func (b *box) bringFile(ctx context.Context, from, to *os.Root, name, full strin
 	return nil
 }
 
-// same compares a file with the one it was copied from. Writing through a mapping
-// leaves the stamp of a file in memory as it was.
+// same compares a file with its original. Stamps are not enough: writing through a memory mapping does not
+// change the stamp of a file in memory.
 func (b *box) same(from, to *os.Root, name string) (bool, error) {
 	f, err := openRegular(from, name)
 	if err != nil {
@@ -447,7 +445,7 @@ func (b *box) same(from, to *os.Root, name string) (bool, error) {
 	defer f.Close()
 	g, err := openRegular(to, name)
 	if err != nil {
-		return false, nil // copied anew, then
+		return false, nil // copy it again
 	}
 	defer g.Close()
 	info, err := f.Stat()
@@ -475,7 +473,7 @@ func (b *box) same(from, to *os.Root, name string) (bool, error) {
 	return equal, err
 }
 
-// copyFile copies a file with its holes, its mode and its time.
+// copyFile copies a file with its holes, mode and modification time.
 func (b *box) copyFile(ctx context.Context, from, to *os.Root, name, as string, info fs.FileInfo) error {
 	perm := info.Mode().Perm() | 0o400
 	begun := perm & 0o700
@@ -514,7 +512,7 @@ func (b *box) copyData(ctx context.Context, from *os.Root, dst *os.File, name st
 			n, err := src.ReadAt(b.buf[:min(end-off, copyChunk)], off)
 			if n == 0 {
 				if err == io.EOF {
-					return nil // it is shorter now
+					return nil // the file has become shorter
 				}
 				return err
 			}
@@ -532,7 +530,7 @@ func (b *box) copyData(ctx context.Context, from *os.Root, dst *os.File, name st
 	return dst.Truncate(size)
 }
 
-// openRegular opens a file for reading, also one whose owner may not read it.
+// openRegular opens a file for reading, even one that its owner may not read.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	const flags = os.O_RDONLY | unix.O_NONBLOCK
 	f, err := root.OpenFile(name, flags, 0)
@@ -542,7 +540,7 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, err
 }
 
-// enterFolder opens a folder, also one whose owner may not.
+// enterFolder opens a folder, even one that its owner may not open.
 func enterFolder(root *os.Root, name string, mode fs.FileMode) (*os.Root, error) {
 	if mode.Perm()&0o700 != 0o700 {
 		if err := root.Chmod(name, mode.Perm()|0o700); err != nil {
@@ -552,7 +550,7 @@ func enterFolder(root *os.Root, name string, mode fs.FileMode) (*os.Root, error)
 	return root.OpenRoot(name)
 }
 
-// remove removes a file, or a folder with what is in it, whatever their modes are.
+// remove removes a file, or a folder with its contents, whatever their modes.
 func remove(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -564,7 +562,7 @@ func remove(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// open gives the owner of folders their rights.
+// open restores the owner's rights on folders.
 func open(root *os.Root, name string, depth int) error {
 	info, err := root.Lstat(name)
 	if err != nil || !info.IsDir() || depth > maxDepth {
@@ -601,7 +599,7 @@ func namesIn(root *os.Root) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// depthOf is how many folders a path has above its last name, and that one.
+// depthOf returns the number of elements in a path.
 func depthOf(full string) int {
 	n := 1
 	for i := range len(full) {

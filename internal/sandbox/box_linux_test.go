@@ -14,8 +14,8 @@ import (
 	"github.com/footnotehq/footnote/internal/sandbox"
 )
 
-// Each attempt tries to have more bytes than the limit, and prints again and again how
-// many it has got: it may be ended for that.
+// TestSizeIsTheKernels checks that no attempt stores more bytes than the limit. Each attempt prints its
+// current total repeatedly, because it may be killed at any time.
 func TestSizeIsTheKernels(t *testing.T) {
 	const limit = 16 << 20
 	for name, script := range map[string]string{
@@ -75,7 +75,7 @@ for i in range(50):
 	}
 }
 
-// blocks is what a folder takes of the disk.
+// blocks returns the disk space that a folder uses.
 func blocks(t *testing.T, dir string) (total int64) {
 	t.Helper()
 	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
@@ -161,7 +161,7 @@ truncate -s 40M sparse; printf end >>sparse; mkdir empty`, sandbox.Limits{})
 	}
 }
 
-// A folder that has more than its limit can be emptied, and only that.
+// TestOverfull checks that a folder that exceeds its limit can be emptied, and nothing else.
 func TestOverfull(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 20 {
@@ -207,7 +207,7 @@ func TestDeepFolders(t *testing.T) {
 	}
 }
 
-// A pipe that lies in the folder keeps nobody waiting.
+// TestPipeInTheFolder checks that a pipe in the folder does not block anything.
 func TestPipeInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
@@ -218,7 +218,7 @@ func TestPipeInTheFolder(t *testing.T) {
 	}
 }
 
-// Commands may give any name to a file, also one that copies had or have on their way.
+// TestNamesOfCopies checks that commands may use any file name, even one that a temporary copy has or had.
 func TestNamesOfCopies(t *testing.T) {
 	const like = ".footnote-copy-ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	for _, name := range []string{".footnote-copy", like} {
@@ -247,7 +247,8 @@ func TestNamesOfCopies(t *testing.T) {
 	}
 }
 
-// A copy that a killed server left is gone with the next command, which does not see it.
+// TestLeftoverOfAKilledServer checks that the next command removes a copy that a killed server left, and does
+// not see it.
 func TestLeftoverOfAKilledServer(t *testing.T) {
 	dir := t.TempDir()
 	const left = ".footnote-copy-ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -269,7 +270,8 @@ func TestLeftoverOfAKilledServer(t *testing.T) {
 	}
 }
 
-// The kernel keeps attributes of files in memory that no limit of the folder counts.
+// TestAttributesOfFiles checks that commands cannot set file attributes, which the kernel keeps in memory
+// outside the folder's limit.
 func TestAttributesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	res := run(t, dir, `python3 - <<'E'
@@ -298,7 +300,7 @@ E`, sandbox.Limits{})
 	}
 }
 
-// Programs that copy attributes go on without them.
+// TestProgramsWithoutAttributes checks that programs that copy attributes continue without them.
 func TestProgramsWithoutAttributes(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"f", "d/g"} {
@@ -325,7 +327,7 @@ cat e/g f3 f4 t/d/g p q/g; stat -c %a f3 e/g p q/g t/d/g`, sandbox.Limits{})
 	}
 }
 
-// Files in the deepest folder that is kept are like any others.
+// TestDeepestFiles checks that files in the deepest folder that is kept behave like any others.
 func TestDeepestFiles(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, strings.Repeat("d/", 100))

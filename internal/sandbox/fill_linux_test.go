@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// countdown is a context that ends when it has been looked at so often.
+// countdown is a context that ends after a number of checks.
 type countdown struct {
 	context.Context
 	looks int
@@ -38,7 +38,7 @@ func testBox(t *testing.T) *box {
 	return b
 }
 
-// A place is given back soon after nobody wants the command any more.
+// TestFillEndsWithItsContext checks that filling stops soon after its context ends.
 func TestFillEndsWithItsContext(t *testing.T) {
 	t.Run("many files", func(t *testing.T) {
 		b := testBox(t)
@@ -68,7 +68,7 @@ func TestFillEndsWithItsContext(t *testing.T) {
 	})
 	t.Run("clock", func(t *testing.T) {
 		b := testBox(t)
-		b.newest.Sec = time.Now().Add(time.Hour).Unix() // the clock was set back since
+		b.newest.Sec = time.Now().Add(time.Hour).Unix() // the clock has been set back since
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(gone)

@@ -19,13 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The descriptors of the program that is executed again, beside the standard ones.
+// Descriptors of the re-executed program, besides the standard ones.
 const (
-	controlFD = 3 // what to do comes in; its end is the end
-	reportFD  = 4 // how it went goes out
+	controlFD = 3 // receives the tasks; its end ends the process
+	reportFD  = 4 // sends the report
 )
 
-// world is what the first stage needs, task the second.
+// world is the input of the first stage, task that of the second.
 type world struct {
 	Dir    string   `json:"dir"` // any folder: the new root is mounted on it
 	System []string `json:"system"`
@@ -42,34 +42,33 @@ type task struct {
 
 // report is how a command ended, as the second stage saw it.
 type report struct {
-	Error string `json:"error,omitempty"` // it was not run at all
+	Error string `json:"error,omitempty"` // the command was not run at all
 	Exit  int    `json:"exit"`
 	Ended string `json:"ended,omitempty"`
 }
 
-// How long a command may go on after its time, and how long a dead one's pipes may
-// take to drain.
+// lateTime is how long a command may go on after its time limit; drainTime is how long the pipes of a dead
+// one may take to drain.
 const (
 	lateTime  = 2 * time.Second
 	drainTime = 2 * time.Second
 )
 
-// mostReport bounds what is read of a report, in bytes.
-const mostReport = 64 << 10
+// maxReportBytes is the size limit of a report in bytes.
+const maxReportBytes = 64 << 10
 
-// capabilities of the first stage, in its own user namespace.
+// Capabilities of the first stage, in its own user namespace.
 const (
 	capSetpcap  = 8
 	capSysAdmin = 21
 )
 
-// inside is the user that commands are, as they see it.
+// inside is the user id of commands, as they see it.
 const inside = 1000
 
-// Run runs a command to its end, and brings what it changed back to its folder, which
-// nobody else may use meanwhile. The error is ctx's cause when ctx ended first, an
-// ErrUnavailable when the command could not be confined and therefore was not run, and
-// an ErrNoSpace when the disk has no room for its changes.
+// Run runs a command to its end, and copies its changes back to its folder, which nobody else may use
+// meanwhile. It returns ctx's cause if ctx ends first, ErrUnavailable if the command could not be confined
+// and was therefore not run, and ErrNoSpace if the disk has no room for its changes.
 func Run(ctx context.Context, c Command) (Result, error) {
 	c.Limits = c.Limits.withDefaults()
 	shell := Shell()
@@ -88,8 +87,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return res, err
 }
 
-// runIn runs a command in a copy of its folder; with over, in one that has what fits of
-// it and can only be emptied.
+// runIn runs a command in a copy of its folder. With over, the copy holds only what fits and can only be
+// emptied.
 func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, err error) {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
@@ -122,7 +121,7 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 	tell := writeFrame(p.control, task{Shell: shell, Script: c.Script, Limits: c.Limits, Full: full})
 	res, rep, err := p.wait()
 	res.Elapsed, res.Full = time.Since(begun), full
-	// Whatever became of the command, what it did to its files stays done.
+	// Keep the command's changes to its files, however it ended.
 	brought := b.bring()
 	res.Filled, res.TooDeep = b.full(), b.deeper
 	switch {
@@ -147,9 +146,9 @@ func runIn(ctx context.Context, shell string, c Command, over bool) (_ Result, e
 // errNoBox is returned when the first stage did not send the workspace.
 var errNoBox = errors.New("there is no workspace")
 
-// enter lets the first stage make the workspace, and fills it.
+// enter tells the first stage to create the workspace, and fills it.
 func (p *running) enter(ctx context.Context, c Command, over bool) (*box, error) {
-	w := world{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // and the folder itself
+	w := world{Dir: c.Dir, System: system, Size: c.Limits.Disk, Inodes: c.Limits.Files + 1} // plus the folder
 	if over {
 		w.Inodes = maxEmptied + 1
 	}
@@ -175,7 +174,7 @@ func (p *running) enter(ctx context.Context, c Command, over bool) (*box, error)
 	return b, nil
 }
 
-// receive takes the descriptor of the workspace's folder.
+// receive receives the descriptor of the workspace's folder.
 func (p *running) receive() (int, error) {
 	var first [1]byte
 	oob := make([]byte, unix.CmsgSpace(4))
@@ -189,7 +188,7 @@ func (p *running) receive() (int, error) {
 			return fds[0], nil
 		}
 	}
-	p.said = first[:n] // the beginning of a report that says why
+	p.said = first[:n] // the start of a report that says why
 	return 0, errNoBox
 }
 
@@ -198,12 +197,12 @@ type running struct {
 	cmd     *exec.Cmd
 	control *os.File
 	report  *net.UnixConn
-	said    []byte // of the report, read already
+	said    []byte // part of the report that was already read
 	out     flood
 	err     bytes.Buffer
 }
 
-// start starts the first stage. Flooded output calls stop.
+// start starts the first stage. It calls stop if the output exceeds its limit.
 func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, err error) {
 	controlIn, control, err := os.Pipe()
 	if err != nil {
@@ -219,13 +218,13 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 	p := &running{control: control, report: reported, out: flood{ring: newRing(l.Output), most: l.Flood, stop: stop}}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = []string{"footnote-sandbox"}
-	p.cmd.Env = []string{marker + "=" + stageWorld} // nothing of the server's own
+	p.cmd.Env = []string{marker + "=" + stageWorld} // none of the server's own
 	p.cmd.Dir = "/"
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &bounded{w: &p.err, room: 4 << 10}
 	p.cmd.ExtraFiles = []*os.File{controlIn, reportOut}
 	p.cmd.WaitDelay = drainTime
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setpgid: true, // a Ctrl-C at the server's terminal is not for it
+		Setpgid: true, // a Ctrl-C in the server's terminal must not reach it
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 			unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}},
@@ -240,7 +239,7 @@ func start(ctx context.Context, stop context.CancelFunc, l Limits) (_ *running, 
 	return p, nil
 }
 
-// socketPair is two ends of a socket: descriptors can be sent through it.
+// socketPair returns the two ends of a socket, through which descriptors can be sent.
 func socketPair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -255,7 +254,7 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return conn.(*net.UnixConn), theirs, nil
 }
 
-// forbidden says why a process with namespaces of its own was not started.
+// forbidden explains why a process with its own namespaces was not started.
 func forbidden(err error) error {
 	for _, no := range []error{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL} {
 		if errors.Is(err, no) {
@@ -272,7 +271,7 @@ func (p *running) wait() (Result, report, error) {
 	var rep report
 	told := make(chan error, 1)
 	go func() { // ends with the process, which has the only other end
-		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(p.said), p.report), mostReport))
+		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(p.said), p.report), maxReportBytes))
 		if err == nil && len(data) == 0 {
 			err = errors.New("it ended without a report")
 		}
@@ -301,7 +300,7 @@ func words(s string) error {
 	return errors.New(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// flood keeps the ends of the output and ends a command that never stops printing.
+// flood keeps the start and the end of the output, and stops a command that never stops printing.
 type flood struct {
 	ring *ring
 	most int64
@@ -317,7 +316,7 @@ func (f *flood) Write(b []byte) (int, error) {
 	return f.ring.Write(b)
 }
 
-// bounded drops what is written after room bytes.
+// bounded drops what is written after the first room bytes.
 type bounded struct {
 	w    io.Writer
 	room int
@@ -341,17 +340,17 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// mostFrame is longer than any script that Run is given.
-const mostFrame = 4 << 20
+// maxFrameBytes is larger than any script that Run receives.
+const maxFrameBytes = 4 << 20
 
-// readFrame reads one frame and not a byte more: another program goes on reading.
+// readFrame reads one frame and no byte more, because another program continues reading.
 func readFrame(r io.Reader, v any) error {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > mostFrame {
+	if n > maxFrameBytes {
 		return errors.New("frame too large")
 	}
 	data := make([]byte, n)
@@ -361,9 +360,8 @@ func readFrame(r io.Reader, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// Probe proves that commands can be confined: it runs one that tries to reach what
-// it must not. Temp is where a folder for it is made; hidden are files and folders
-// that no command may see. The error says what is missing.
+// Probe verifies that commands can be confined: it runs one that tries to access what it must not. Temp is a
+// folder for its files; hidden are files and folders that no command may see. The error says what is missing.
 func Probe(ctx context.Context, temp string, hidden ...string) error {
 	if err := Exposed(hidden...); err != nil {
 		return err
@@ -409,5 +407,5 @@ func Probe(ctx context.Context, temp string, hidden ...string) error {
 	return nil
 }
 
-// quote makes one word of a text for the shell.
+// quote quotes a text as one shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,17 +1,14 @@
-// Package sandbox runs a shell command in a folder and lets it see nothing else:
-// no network, no other files than read-only system folders, no other processes,
-// no environment of the server's, and limits on memory, processors, processes,
-// files, output and time. When a command ends, so does everything it started.
+// Package sandbox runs a shell command in a folder and hides everything else from it: no network, no other
+// files than read-only system folders, no other processes, none of the server's environment, and limits on
+// memory, processors, processes, files, output and time. When a command ends, so does everything it started.
 //
-// The program executes itself twice. The first time it has namespaces of its own
-// (users, mounts, processes, network, IPC, names) in which it puts a file system
-// together, and then gives up every capability. The second time, as the first
-// process of that world, it takes away what is left with Landlock, seccomp and
-// resource limits, starts the shell, and watches it. Its own end is the end of
-// every process in there, whatever they did; and it ends when the server does.
+// The program executes itself twice. The first stage runs in its own namespaces (users, mounts, processes,
+// network, IPC, names), builds a file system, and then drops every capability. The second stage, as the first
+// process of that world, restricts the rest with Landlock, seccomp and resource limits, starts the shell, and
+// watches it. When it ends, the kernel ends every process in the sandbox, whatever they did; and it ends when
+// the server does.
 //
-// Where any of this cannot be had, Probe says so, and nothing is run: there is no
-// weaker mode.
+// If the system cannot provide any of this, Probe reports it and nothing is run: there is no weaker mode.
 package sandbox
 
 import (
@@ -23,10 +20,10 @@ import (
 	"time"
 )
 
-// Folder is where a command finds its folder; it is its home and where it starts.
+// Folder is the path of a command's folder, which is also its home and working directory.
 const Folder = "/workspace"
 
-// Sizes of what a command can write to beside its folder, and of them together.
+// Sizes of the other places that a command can write to, and of all of them together.
 const (
 	tempSize   = 64 << 20
 	sharedSize = 16 << 20
@@ -37,20 +34,20 @@ const (
 // Command is one command to run.
 type Command struct {
 	Dir    string // the host's folder that it may change
-	Script string // for the shell
+	Script string // shell script
 	Limits Limits
 }
 
-// Limits bound a command. Zero fields take the defaults.
+// Limits are the limits of a command. Zero fields take the defaults.
 type Limits struct {
-	Time      time.Duration // until it is ended; default 2 min
+	Time      time.Duration // until it is killed; default 2 min
 	Memory    int64         // bytes of all its processes together; default 512 MB
-	Processes int           // and threads, at a time; default 128
+	Processes int           // including threads, at a time; default 128
 	File      int64         // bytes of one file; default 64 MB
-	Disk      int64         // bytes of all files in the folder, named or not; default 256 MB. One that has more is not written to
+	Disk      int64         // bytes of all files in the folder, even unlinked; default 256 MB
 	Files     int           // files, folders and links in the folder; default 50,000
-	Output    int           // bytes of output that are kept, from its beginning and its end; default 30,000
-	Flood     int64         // bytes of output after which it is ended; default 64 MB
+	Output    int           // bytes of output to keep, from the start and the end; default 30,000
+	Flood     int64         // bytes of output after which it is killed; default 64 MB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -81,40 +78,39 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Why a command was ended.
+// Reasons for which a command was ended.
 const (
 	ByTime      = "time"
 	ByMemory    = "memory"
 	ByProcesses = "processes"
 	ByDisk      = "disk"
 	ByOutput    = "output"
-	ByFault     = "fault" // its first process died; the kernel was short of memory, perhaps
+	ByFault     = "fault" // its first process died, possibly because the kernel was short of memory
 )
 
-// Result is how a command ended.
+// Result describes how a command ended.
 type Result struct {
-	Output  []byte // standard output and error together, as they came
+	Output  []byte // standard output and error, interleaved
 	Dropped int64  // bytes left out of the middle of Output
-	Cut     int    // where in Output they are missing; 0 when none are
-	Exit    int    // the shell's exit code; 128 + the signal when one ended it
-	Ended   string // which limit ended it; empty when it ended by itself
-	Full    bool   // the folder was full before: it could only be read, and files in it removed
-	Filled  bool   // it is full now
-	TooDeep int    // folders it made that were not kept, because they lie too deep
+	Cut     int    // position in Output of the missing bytes; 0 if none are missing
+	Exit    int    // the shell's exit code; 128 + signal if a signal killed it
+	Ended   string // which limit ended it; empty if it ended by itself
+	Full    bool   // the folder was full before: it could only be read and emptied
+	Filled  bool   // the folder is full now
+	TooDeep int    // number of its folders that were not kept because they are too deep
 	Elapsed time.Duration
 }
 
-// ErrNoSpace is returned when the disk has no room for what a command changed.
+// ErrNoSpace is returned when the disk has no room for a command's changes.
 var ErrNoSpace = errors.New("no space for the changes of a command")
 
-// ErrUnavailable is the error of a system on which commands cannot be confined.
+// ErrUnavailable is returned on a system on which commands cannot be confined.
 var ErrUnavailable = errors.New("commands cannot be confined here")
 
-// system are the folders of the host that commands see, read-only.
+// system lists the host's folders that commands see, read-only.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// Exposed returns an error that names the first of some paths which commands could
-// read because it lies in a system folder.
+// Exposed returns an error for the first path that commands could read because it is inside a system folder.
 func Exposed(paths ...string) error {
 	for _, p := range paths {
 		if p == "" {
@@ -136,7 +132,7 @@ func Exposed(paths ...string) error {
 	return nil
 }
 
-// Shell is the shell that commands run in; empty when there is none.
+// Shell returns the shell that commands run in, or "" if there is none.
 func Shell() string {
 	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -146,7 +142,7 @@ func Shell() string {
 	return ""
 }
 
-// ring keeps the beginning and the end of what is written to it.
+// ring keeps the start and the end of what is written to it.
 type ring struct {
 	head, tail []byte
 	size       int // of each
@@ -178,7 +174,7 @@ func (r *ring) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// text is what was kept, and how much is missing after the first cut bytes of it.
+// text returns what was kept, and how much is missing after its first cut bytes.
 func (r *ring) text() (all []byte, dropped int64, cut int) {
 	all = append(all, r.head...)
 	all = append(all, r.tail[r.at:]...)

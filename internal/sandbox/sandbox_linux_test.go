@@ -21,7 +21,7 @@ const canary = "canary-7f3a91"
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Setenv("SANDBOX_CANARY", canary) // no command may find it
+	os.Setenv("SANDBOX_CANARY", canary) // no command may see it
 	os.Exit(m.Run())
 }
 
@@ -80,7 +80,7 @@ func TestCommandsWork(t *testing.T) {
 	}
 }
 
-// Each attack prints "escaped" when it got through.
+// TestNothingElseCanBeReached runs attacks; each prints "escaped" if it succeeded.
 func TestNothingElseCanBeReached(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "workspace")
@@ -246,7 +246,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Limits that the kernel holds are errors the command sees, not its end.
+// TestSoftLimits checks that limits enforced by the kernel are errors that the command sees, and do not end
+// it.
 func TestSoftLimits(t *testing.T) {
 	for _, c := range []struct {
 		script, want string
@@ -273,7 +274,7 @@ func TestOutputKeepsItsEnds(t *testing.T) {
 	}
 }
 
-// sleepers are the processes of this system that sleep for so many seconds.
+// sleepers returns the processes on this system that sleep for that many seconds.
 func sleepers(t *testing.T, seconds string) (pids []string) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -288,7 +289,7 @@ func sleepers(t *testing.T, seconds string) (pids []string) {
 	return pids
 }
 
-// What a command leaves behind ends with it.
+// TestNothingSurvives checks that everything a command leaves behind ends with it.
 func TestNothingSurvives(t *testing.T) {
 	long := strconv.Itoa(1_000_000_000 + os.Getpid())
 	res := run(t, t.TempDir(), "(setsid nohup sleep "+long+" >/dev/null 2>&1 &); until pgrep -x sleep >/dev/null; do :; done; echo started", sandbox.Limits{})
@@ -304,7 +305,7 @@ func TestCancel(t *testing.T) {
 	long := strconv.Itoa(1_100_000_000 + os.Getpid())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the user went away")
-	go func() { // ends when the command has begun
+	go func() { // ends when the command has started
 		for len(sleepers(t, long)) == 0 && t.Context().Err() == nil {
 			runtime.Gosched()
 		}

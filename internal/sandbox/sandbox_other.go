@@ -11,10 +11,10 @@ import (
 // Main does nothing on this system.
 func Main() {}
 
-// Probe says that commands cannot be confined on this system.
+// Probe returns an error: commands cannot be confined on this system.
 func Probe(context.Context, string, ...string) error {
 	return fmt.Errorf("%w: it needs Linux, and this is %s", ErrUnavailable, runtime.GOOS)
 }
 
-// Run never runs anything on this system.
+// Run always returns ErrUnavailable on this system.
 func Run(context.Context, Command) (Result, error) { return Result{}, ErrUnavailable }

@@ -8,11 +8,11 @@ import (
 	"github.com/footnotehq/footnote/internal/confine"
 )
 
-// newNamespaces are the flags of clone that begin another world.
+// newNamespaces are the flags of clone that create namespaces.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// setIDs are the bits of a mode that lend the owner's rights to whoever runs a file.
+// setIDs are the mode bits that give the owner's rights to anybody who runs a file.
 const setIDs = unix.S_ISUID | unix.S_ISGID
 
 func except(arg int, is uint32) []confine.Test {
@@ -23,9 +23,9 @@ func bits(arg int, mask uint32) []confine.Test {
 	return []confine.Test{{Arg: arg, Mask: mask, Is: 0, Not: true}}
 }
 
-// refused are the system calls that commands do without: other worlds, other
-// processes' memory, the kernel's rarer surfaces, memory that no limit counts,
-// sockets that are not local, and modes that lend rights.
+// refused lists the system calls that commands may not use: new namespaces, other processes' memory, rarely
+// used kernel interfaces, memory that no limit counts, sockets that are not local, and modes that give away
+// rights.
 var refused = slices.Concat(
 	confine.Refuse(0,
 		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
@@ -39,11 +39,10 @@ var refused = slices.Concat(
 		unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN,
 		unix.SYS_VMSPLICE, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 	),
-	// Their arguments lie in memory, where a filter cannot look; programs then use
-	// the older calls.
+	// Their arguments are in memory, where a filter cannot look. Programs fall back to the older calls.
 	confine.Refuse(unix.ENOSYS, unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_FCHMODAT2),
-	// The kernel keeps attributes in memory that no limit counts; programs go on without
-	// where a file system has none.
+	// The kernel keeps attributes in memory that no limit counts. Programs continue without them, as on a
+	// file system that has none.
 	confine.Refuse(unix.EOPNOTSUPP, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT),
 	[]confine.Rule{
 		{Call: unix.SYS_CLONE, When: bits(0, newNamespaces)},

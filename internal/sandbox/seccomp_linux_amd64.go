@@ -6,7 +6,7 @@ import (
 	"github.com/footnotehq/footnote/internal/confine"
 )
 
-// refusedHere are calls that other architectures do not have.
+// refusedHere lists calls that other architectures do not have.
 var refusedHere = []confine.Rule{
 	{Call: unix.SYS_CHMOD, When: bits(1, setIDs)},
 	{Call: unix.SYS_CREAT, When: bits(1, setIDs)},

@@ -4,5 +4,5 @@ package sandbox
 
 import "github.com/footnotehq/footnote/internal/confine"
 
-// refusedHere are calls that only some architectures have.
+// refusedHere lists calls that only some architectures have.
 var refusedHere []confine.Rule

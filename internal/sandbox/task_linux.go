@@ -19,8 +19,8 @@ import (
 	"github.com/footnotehq/footnote/internal/confine"
 )
 
-// work is the second stage, and the first process of the new world: it confines
-// itself, starts the shell, and watches. It returns only when nothing was run.
+// work is the second stage, and the first process of the sandbox. It confines itself, starts the shell, and
+// watches it. It returns only if nothing was run.
 func work() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("it is process %d of its namespace, not the first", os.Getpid())
@@ -40,12 +40,12 @@ func work() error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", t.Shell, err)
 	}
-	go func() { // until the server is gone, or wants the command to be
+	go func() { // until the server exits or stops the command
 		_, _ = io.Copy(io.Discard, control)
 		i.end(report{Exit: 128 + int(unix.SIGKILL)})
 	}()
 	go i.watch()
-	for { // orphans come here to be waited for
+	for { // reap orphans, which become children of this process
 		var status unix.WaitStatus
 		got, err := unix.Wait4(-1, &status, 0, nil)
 		switch {
@@ -65,16 +65,16 @@ func exitCode(s unix.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// initial is the first process. When it ends, the kernel ends all others.
+// initial is the first process. When it exits, the kernel kills all others.
 type initial struct {
 	limits Limits
 	out    *os.File
 	once   sync.Once
 	full   bool // the folder was full before
-	late   bool // the time is over, and processes were asked to end
+	late   bool // the time is up, and processes were asked to exit
 }
 
-// end reports and ends. The first report counts.
+// end sends the report and exits. Only the first report counts.
 func (i *initial) end(r report) {
 	i.once.Do(func() {
 		if i.late {
@@ -84,17 +84,16 @@ func (i *initial) end(r report) {
 		_, _ = i.out.Write(data)
 		os.Exit(0)
 	})
-	select {} // somebody else is ending
+	select {} // another goroutine is exiting
 }
 
-// emptying is what may be done to a folder that is full already: files without content
-// and folders take no room in it, but do where it is kept.
+// emptying lists what may be done to a folder that is already full. Empty files and folders would take no
+// room in the copy, but do so on the host.
 const emptying = ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSExecute | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir
 
-// restrict takes away what the world still allows: it holds for this process and
-// for all it starts.
+// restrict removes the remaining rights, for this process and all that it starts.
 func restrict(l Limits, full bool) error {
-	// Nobody in here may look into this process.
+	// No process in the sandbox may inspect this one.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("hide the first process: %w", err)
 	}
@@ -108,7 +107,7 @@ func restrict(l Limits, full bool) error {
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_NOFILE, 256},
 		{unix.RLIMIT_FSIZE, uint64(l.File)},
-		{unix.RLIMIT_NPROC, uint64(l.Processes) + 64}, // behind the watch, which counts the host's root, too
+		{unix.RLIMIT_NPROC, uint64(l.Processes) + 64}, // a backstop; unlike the watch, it ignores the host's root
 		{unix.RLIMIT_CPU, uint64(l.Time/time.Second) + 1},
 		{unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_MEMLOCK, 64 << 10},
@@ -140,8 +139,7 @@ func restrict(l Limits, full bool) error {
 	return nil
 }
 
-// spawn starts the shell in a session of its own, nicer than others, with an
-// environment that holds nothing of the server's.
+// spawn starts the shell in its own session, at lower priority, with none of the server's environment.
 func (i *initial) spawn(t task) (pid int, err error) {
 	type started struct {
 		pid int
@@ -149,7 +147,7 @@ func (i *initial) spawn(t task) (pid int, err error) {
 	}
 	done := make(chan started)
 	go func() {
-		runtime.LockOSThread() // for good: the thread's priority goes to the child, and ends with it
+		runtime.LockOSThread() // never unlocked: the child inherits the thread's priority, and the thread dies with it
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19)
 		var s started
 		null, err := os.Open(os.DevNull)
@@ -157,7 +155,7 @@ func (i *initial) spawn(t task) (pid int, err error) {
 			done <- started{err: err}
 			return
 		}
-		// Beyond ulimit is one process's memory; the watch counts them together.
+		// ulimit limits the memory of one process; the watch counts all of them together.
 		shell := filepath.Base(t.Shell)
 		limited := fmt.Sprintf(`ulimit -d %d && exec %s -c "$1"`, t.Limits.Memory>>10, shell)
 		p, err := os.StartProcess(t.Shell, []string{shell, "-c", limited, shell, t.Script}, &os.ProcAttr{
@@ -175,16 +173,16 @@ func (i *initial) spawn(t task) (pid int, err error) {
 	return s.pid, s.err
 }
 
-// How often the watch looks.
+// How often the watch checks.
 const (
 	lookEvery = 25 * time.Millisecond
-	diskEvery = 10 // looks
-	diskTimes = 4  // that a folder is found full until the command is ended
+	diskEvery = 10 // in checks
+	diskTimes = 4  // consecutive disk checks with a full folder until the command is ended
 	softEnd   = 300 * time.Millisecond
-	mostSocks = 512
+	maxSocks  = 512
 )
 
-// watch ends the command at its limits.
+// watch ends the command when it reaches a limit.
 func (i *initial) watch() {
 	deadline := time.NewTimer(i.limits.Time)
 	tick := time.NewTicker(lookEvery)
@@ -205,7 +203,7 @@ func (i *initial) watch() {
 					filled = 0
 				}
 			}
-			if why == "" && filled >= diskTimes { // it was told, and goes on
+			if why == "" && filled >= diskTimes { // it got the error and goes on
 				why = ByDisk
 			}
 			if why != "" {
@@ -215,7 +213,7 @@ func (i *initial) watch() {
 	}
 }
 
-// look says which limit the processes are over, or nothing.
+// look returns the limit that the processes exceed, or "".
 func (i *initial) look() string {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -239,7 +237,7 @@ func (i *initial) look() string {
 	for _, pid := range pids {
 		data, err := os.ReadFile("/proc/" + pid + "/status")
 		if err != nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		status := string(data)
 		memory += confine.StatusBytes(status, "RssAnon:") + confine.StatusBytes(status, "RssShmem:") + confine.StatusBytes(status, "VmSwap:")
@@ -251,13 +249,13 @@ func (i *initial) look() string {
 	case threads > i.limits.Processes:
 		return ByProcesses
 	}
-	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil && number("\n"+string(data), "\nsockets: used") > mostSocks {
-		return ByMemory // what waits in them is memory, too
+	if data, err := os.ReadFile("/proc/net/sockstat"); err == nil && number("\n"+string(data), "\nsockets: used") > maxSocks {
+		return ByMemory // pipe buffers are memory, too
 	}
 	return ""
 }
 
-// number is the whole number after a name; 0 when there is none.
+// number returns the integer after a name, or 0 if the name is missing.
 func number(text, name string) int {
 	_, rest, ok := strings.Cut(text, name)
 	if !ok {
@@ -271,7 +269,7 @@ func number(text, name string) int {
 	return n
 }
 
-// folderFull reports whether nothing more can be put into the folder.
+// folderFull reports whether the folder has no room left.
 func folderFull() bool {
 	var st unix.Statfs_t
 	return unix.Statfs(Folder, &st) == nil && isFull(st)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const marker = "FOOTNOTE_SANDBOX" // set in the environment of the stages, and nothing else is
+const marker = "FOOTNOTE_SANDBOX" // the only variable in the environment of the stages
 
 // The stages.
 const (
@@ -23,16 +23,15 @@ const (
 	stageTask  = "task"
 )
 
-// Main does the work of a stage and does not return when the process was started
-// as one; otherwise it returns at once. It must be called before anything else
-// looks at the arguments or opens files.
+// Main runs a stage and does not return if the process was started as one; otherwise it returns at once. Call
+// it before anything else looks at the arguments or opens files.
 func Main() {
 	stage := os.Getenv(marker)
 	if stage == "" {
 		return
 	}
-	runtime.LockOSThread() // capabilities are those of a thread
-	// What the server may have left open is not for what runs in here.
+	runtime.LockOSThread() // capabilities belong to a thread
+	// Do not pass on descriptors that the server left open.
 	_ = unix.CloseRange(reportFD+1, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	var err error
 	switch stage {
@@ -48,12 +47,12 @@ func Main() {
 	os.Exit(1)
 }
 
-// enter is the first stage: it builds the world and executes the second in it. It
-// returns only when that cannot be done.
+// enter is the first stage: it builds the sandbox and executes the second stage in it. It returns only if
+// that fails.
 func enter() error {
 	var w world
 	control := os.NewFile(controlFD, "control")
-	// The second stage reads on: a collection must not close it before it begins.
+	// The second stage continues reading, so the garbage collector must not close it before.
 	defer runtime.KeepAlive(control)
 	if err := readFrame(control, &w); err != nil {
 		return fmt.Errorf("read the task: %w", err)
@@ -71,13 +70,12 @@ func enter() error {
 		syscall.Exec("/proc/self/exe", []string{"footnote-sandbox"}, []string{marker + "=" + stageTask}))
 }
 
-// build puts a file system together, of mounts that only this process and its
-// children see, and makes it the root.
+// build builds a file system from mounts that only this process and its children see, and makes it the root.
 func build(w world) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// Any folder would do to mount the new root on; it comes out again below old.
+	// Any folder can serve as the mount point of the new root; it appears again below old.
 	if err := unix.Mount("root", w.Dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m,nr_inodes=1000"); err != nil {
 		return fmt.Errorf("mount the new root: %w", err)
 	}
@@ -117,7 +115,7 @@ func build(w world) error {
 	return os.Chdir(Folder)
 }
 
-// bind shows a file or folder of the host at a path of the new root.
+// bind shows a file or folder of the host at a path in the new root.
 func bind(from, to string, attrs uint64) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -146,13 +144,12 @@ func bind(from, to string, attrs uint64) error {
 
 const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 
-// systemFolders shows the folders of programs and libraries. A link among them
-// (/bin → usr/bin) stays one.
+// systemFolders shows the folders of programs and libraries. A link among them (/bin → usr/bin) stays a link.
 func systemFolders(old string, dirs []string) error {
 	for _, dir := range dirs {
 		info, err := os.Lstat(old + dir)
 		if err != nil {
-			continue // not on this system
+			continue // does not exist on this system
 		}
 		if info.Mode()&os.ModeSymlink != 0 {
 			target, err := os.Readlink(old + dir)
@@ -185,13 +182,13 @@ func devices(old string) error {
 	return nil
 }
 
-// etc has what programs need to start and to say who they are, and nothing that
-// tells of the host.
+// etc provides the files that programs need to start and to look up their user, and nothing that describes
+// the host.
 func etc(old string) error {
 	for _, name := range []string{"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone"} {
 		from, err := filepath.EvalSymlinks(old + "/etc/" + name)
 		if err != nil || !strings.HasPrefix(from, old+"/") {
-			continue // an absolute link, which leads into the new root, is left out
+			continue // leave out absolute links, which would lead into the new root
 		}
 		if err := bind(from, "/etc/"+name, readOnly); err != nil {
 			return err
@@ -213,11 +210,11 @@ func etc(old string) error {
 	return nil
 }
 
-// hiddenProc tell of the host or of the kernel.
+// hiddenProc lists files in /proc that describe the host or the kernel.
 var hiddenProc = []string{"kcore", "keys", "key-users", "kallsyms", "kmsg", "sysrq-trigger", "timer_list", "sched_debug", "latency_stats", "config.gz", "modules", "iomem", "ioports"}
 
-// proc shows the processes of this namespace. It is read-only: a process of the
-// host's root could otherwise set the host's kernel parameters through it.
+// proc shows the processes of this namespace. It is read-only: a process that runs as the host's root could
+// otherwise set the host's kernel parameters through it.
 func proc() error {
 	if err := os.Mkdir("/proc", 0o555); err != nil {
 		return err
@@ -241,13 +238,13 @@ func proc() error {
 	return nil
 }
 
-// mostPIDs is how many processes this world can have at all. The kernel takes no
-// number below 301; the first process must still find room for its own threads.
-const mostPIDs = 1024
+// maxPIDs is the largest process id in the sandbox. The kernel accepts no limit below 301, and the first
+// process needs some for its own threads.
+const maxPIDs = 1024
 
-// capPIDs lets the kernel itself refuse processes: the watch only looks now and then,
-// and RLIMIT_NPROC does not hold for the host's root. Kernels before 6.14 have one
-// pid_max for the whole host, which must not be touched.
+// capPIDs makes the kernel itself limit the processes: the watch checks only periodically, and RLIMIT_NPROC
+// does not apply to the host's root. Kernels before 6.14 have one pid_max for the whole host, which must not
+// be changed.
 func capPIDs() {
 	var name unix.Utsname
 	var major, minor int
@@ -257,10 +254,10 @@ func capPIDs() {
 	if n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 || major == 6 && minor < 14 {
 		return
 	}
-	_ = os.WriteFile("/proc/sys/kernel/pid_max", strconv.AppendInt(nil, mostPIDs, 10), 0) // else the watch alone
+	_ = os.WriteFile("/proc/sys/kernel/pid_max", strconv.AppendInt(nil, maxPIDs, 10), 0) // else only the watch counts
 }
 
-// scratch is memory that files can be put into, and that ends with the command.
+// scratch mounts a memory file system that ends with the command.
 func scratch(at string, size int64) error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
@@ -271,8 +268,8 @@ func scratch(at string, size int64) error {
 	return nil
 }
 
-// workspace makes the file system of the workspace, whose size the kernel keeps, and
-// sends its folder to the server, which fills it.
+// workspace creates the file system of the workspace, whose size the kernel limits, and sends its folder to
+// the server, which fills it.
 func workspace(w world) error {
 	options := fmt.Sprintf("mode=0700,size=%d,nr_inodes=%d", w.Size, w.Inodes)
 	if err := os.Mkdir(Folder, 0o755); err != nil {
@@ -292,14 +289,14 @@ func workspace(w world) error {
 	return nil
 }
 
-// dropCapabilities leaves this thread, and what it executes, without any.
+// dropCapabilities drops all capabilities of this thread and of what it executes.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
 	for c := uintptr(0); c < 64; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); errors.Is(err, unix.EINVAL) {
-			break // the last one
+			break // that was the last one
 		} else if err != nil {
 			return err
 		}
