@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HasHoles reports whether a part of a file takes nothing of the disk.
+// HasHoles reports whether part of a file takes no disk space.
 func HasHoles(f *os.File, size int64) bool {
 	end, err := unix.Seek(int(f.Fd()), 0, unix.SEEK_HOLE)
 	_, errBack := unix.Seek(int(f.Fd()), 0, unix.SEEK_SET)
@@ -20,10 +20,10 @@ func EachData(file *os.File, size int64, f func(off, end int64) error) error {
 	for off := int64(0); off < size; {
 		data, err := unix.Seek(int(file.Fd()), off, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
-			return nil // a hole to its end
+			return nil // a hole up to the end
 		}
 		if err != nil {
-			data = off // the file system knows no holes
+			data = off // the file system does not report holes
 		}
 		end, err := unix.Seek(int(file.Fd()), data, unix.SEEK_HOLE)
 		if err != nil {
