@@ -11,9 +11,9 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Closed reads one JSON object into the struct v points to, and refuses a key the
-// struct has no field for, also one that differs only in case. The error is a
-// footnote.Error with code InvalidRequest that says what is wrong.
+// Closed decodes one JSON object into the struct that v points to. It rejects any key that the struct has no
+// field for, even if it differs only in case. The error is a footnote.Error with code InvalidRequest that
+// says what is wrong.
 func Closed(data []byte, v any) error {
 	tree, err := Parse(data)
 	if err != nil {

@@ -1,12 +1,9 @@
-// Package strictjson reads JSON from outside in one pass, and refuses what
-// different readers would understand differently or could not store: duplicate
-// keys, bytes that are not UTF-8, lone surrogates, NUL, trailing data, and nesting
-// without end. Names are compared exactly; encoding/json would take "MODEL" for
-// "model".
+// Package strictjson reads untrusted JSON in one pass. It rejects what different readers would interpret
+// differently or could not store: duplicate keys, bytes that are not UTF-8, lone surrogates, NUL, trailing
+// data, and unlimited nesting. It compares names exactly; encoding/json would accept "MODEL" for "model".
 //
-// What it gives is a tree of values that point into the input, so that a door can
-// ignore the keys it does not know without decoding them, and can name the place
-// of the ones it refuses.
+// It returns a tree of values that point into the input, so that a caller can ignore unknown keys without
+// decoding them, and can name the position of keys that it rejects.
 package strictjson
 
 import (
@@ -25,7 +22,7 @@ const MaxDepth = 100
 // Kind is the type of a value.
 type Kind uint8
 
-// The kinds of values. Missing is what Get gives for a key that is not there.
+// The kinds of values. Get returns Missing for a key that does not exist.
 const (
 	Missing Kind = iota
 	Null
@@ -40,11 +37,11 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// Value is one value of a document. The zero Value is a missing one. It points
-// into the bytes that were parsed, which must not be changed.
+// Value is one value of a document. The zero Value is Missing. It points into the parsed bytes, which must
+// not be changed.
 type Value struct {
 	kind    Kind
-	escaped bool // a string with escapes in it
+	escaped bool // a string with escapes
 	raw     []byte
 	items   []Value
 	members []Member
@@ -56,8 +53,8 @@ type Member struct {
 	Value Value
 }
 
-// SyntaxError says what is wrong with a document. Its text is safe to show: it
-// holds nothing of the document but a duplicate key, quoted and shortened.
+// SyntaxError describes what is wrong with a document. Its text is safe to show: of the document it includes
+// only a duplicate key, quoted and shortened.
 type SyntaxError struct {
 	Offset int // bytes from the start
 	Msg    string
@@ -67,7 +64,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("the JSON is not valid at byte %d: %s", e.Offset, e.Msg)
 }
 
-// Parse reads a document that holds exactly one value. An error is a *SyntaxError.
+// Parse parses a document that contains exactly one value. Its errors are *SyntaxError.
 func Parse(data []byte) (Value, error) {
 	p := parser{data: data}
 	p.space()
@@ -82,28 +79,28 @@ func Parse(data []byte) (Value, error) {
 	return v, nil
 }
 
-// Check reports whether Parse would take the document.
+// Check returns the error that Parse would return.
 func Check(data []byte) error {
 	_, err := Parse(data)
 	return err
 }
 
-// Kind is the type of v.
+// Kind returns the type of v.
 func (v Value) Kind() Kind { return v.kind }
 
 // Absent reports whether v is missing or null, which optional keys treat alike.
 func (v Value) Absent() bool { return v.kind == Missing || v.kind == Null }
 
-// Raw is the text of v as it stood in the document.
+// Raw returns the text of v as written in the document.
 func (v Value) Raw() []byte { return v.raw }
 
-// Items are the elements of an array; nil for other kinds.
+// Items returns the elements of an array; nil for other kinds.
 func (v Value) Items() []Value { return v.items }
 
-// Members are the keys of an object in their order; nil for other kinds.
+// Members returns the members of an object in order; nil for other kinds.
 func (v Value) Members() []Member { return v.members }
 
-// Get returns the value of a key of an object, or a missing value.
+// Get returns the value of a key in an object, or a missing value.
 func (v Value) Get(name string) Value {
 	for i := range v.members {
 		if v.members[i].Name == name {
@@ -116,8 +113,8 @@ func (v Value) Get(name string) Value {
 // Bool returns a boolean; ok is false for other kinds.
 func (v Value) Bool() (b, ok bool) { return v.kind == Bool && v.raw[0] == 't', v.kind == Bool }
 
-// Int returns a number that is an integer and fits; ok is false otherwise. A
-// number such as 1e3 or 5.0 is not written as an integer and is refused.
+// Int returns a number that is written as an integer and fits in an int64; ok is false otherwise, also for
+// 1e3 or 5.0.
 func (v Value) Int() (n int64, ok bool) {
 	if v.kind != Number {
 		return 0, false
@@ -159,8 +156,8 @@ func (p *parser) space() {
 	}
 }
 
-// next is the byte at the position, or 0 at the end. A NUL in a document is
-// refused everywhere, so the two need not be told apart.
+// next returns the byte at the position, or 0 at the end. NUL is not allowed anywhere in a document, so
+// callers need not tell the two apart.
 func (p *parser) next() byte {
 	if p.at < len(p.data) {
 		return p.data[p.at]
@@ -283,13 +280,12 @@ func (p *parser) member(depth int) (Member, error) {
 	return Member{Name: name, Value: v}, err
 }
 
-// names finds duplicate keys. Objects are mostly small: a set is only made for
-// the ones that are not.
+// names finds duplicate keys. Most objects are small; only larger ones get a set.
 type names struct{ set map[string]struct{} }
 
 const smallObject = 16
 
-// add reports whether name is new beside the members so far.
+// add reports whether name differs from those of all members so far.
 func (n *names) add(members []Member, name string) bool {
 	if len(members) < smallObject {
 		for i := range members {
@@ -435,9 +431,8 @@ func (p *parser) digits() bool {
 	return p.at > start
 }
 
-// AppendUnescaped appends the text that the inside of a JSON string stands for.
-// The input must be valid, as Parse or a JSON encoder leaves it; what is not is
-// copied as it is.
+// AppendUnescaped appends the text that the inside of a JSON string represents. The input must be valid, as
+// Parse or a JSON encoder leaves it; invalid parts are copied unchanged.
 func AppendUnescaped(dst, inner []byte) []byte {
 	for {
 		i := bytes.IndexByte(inner, '\\')
@@ -468,7 +463,7 @@ func AppendUnescaped(dst, inner []byte) []byte {
 	}
 }
 
-// unescapeRune reads what follows \u, and a second half where there is one.
+// unescapeRune reads the digits after \u, and the second half of a surrogate pair if there is one.
 func unescapeRune(b []byte) (rune, []byte) {
 	r, ok := hex4(b)
 	if !ok {
@@ -485,9 +480,8 @@ func unescapeRune(b []byte) (rune, []byte) {
 	return r, b // AppendRune writes U+FFFD for a lone half
 }
 
-// AppendEscaped appends text as the inside of a JSON string, without its quotes.
-// What is not UTF-8 becomes U+FFFD. Line separators are escaped, so that the
-// result may stand in JavaScript.
+// AppendEscaped appends text as the inside of a JSON string, without quotes. Invalid UTF-8 becomes U+FFFD.
+// Line separators are escaped, so that the result is safe in JavaScript.
 func AppendEscaped(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	start := 0
@@ -525,7 +519,7 @@ func AppendEscaped(dst []byte, text string) []byte {
 	return append(dst, text[start:]...)
 }
 
-// AppendString appends text as a JSON string, as AppendEscaped does.
+// AppendString appends text as a JSON string, escaped as by AppendEscaped.
 func AppendString(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	dst = AppendEscaped(dst, text)

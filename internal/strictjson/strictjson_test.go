@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// manyKeys is an object of n keys that ends with one more, named last.
+// manyKeys returns an object of n keys followed by one more, named last.
 func manyKeys(n int, last string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -132,8 +132,8 @@ func TestEscaping(t *testing.T) {
 	}
 }
 
-// FuzzParse holds two things: what is accepted is JSON to the standard library
-// too, and strings read the same.
+// FuzzParse checks that accepted documents are valid JSON to the standard library, and that strings decode
+// the same.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5e-3,"\ud83d\ude00",null,true]}`, `"\u00e9"`, `{"a":1,"a":2}`, "\"\xff\"", `[[[`, `-0`, `1E+2`} {
 		f.Add([]byte(seed))
