@@ -19,31 +19,30 @@ import (
 )
 
 const (
-	fetchTime  = 5 * time.Second  // for the public keys to arrive
-	fetchAgain = 10 * time.Minute // after which they are asked for anew
-	fetchPause = 10 * time.Second // between two attempts, whatever is asked for
-	fetchOld   = 24 * time.Hour   // after which they are no longer believed
+	fetchTime  = 5 * time.Second  // to fetch the public keys
+	fetchAgain = 10 * time.Minute // refresh interval
+	fetchPause = 10 * time.Second // shortest interval between two attempts
+	fetchOld   = 24 * time.Hour   // age at which cached keys are no longer trusted
 	maxKeySet  = 1 << 20          // bytes
 	maxKeys    = 100
 )
 
-// keys are the public keys of an issuer, as they were read last. While it is away
-// they go on counting, for a day.
+// keys caches the public keys of an issuer. While the issuer is unavailable they stay valid, for a day.
 type keys struct {
 	where, issuer string
 	client        *http.Client
 	log           *slog.Logger
 	now           func() time.Time
-	ctx           context.Context // of the reading
+	ctx           context.Context // for the fetches
 	cancel        context.CancelFunc
 	wg            sync.WaitGroup
 
 	mu      sync.Mutex // guards below
 	set     []jose.JSONWebKey
-	read    time.Time     // when set was read
-	tried   time.Time     // when reading was last begun
-	err     error         // of the last reading
-	reading chan struct{} // closed when the reading that goes on has ended; nil: none does
+	read    time.Time     // when set was fetched
+	tried   time.Time     // when the last fetch began
+	err     error         // of the last fetch
+	reading chan struct{} // closed when the current fetch ends; nil: none is running
 	closed  bool
 }
 
@@ -52,7 +51,7 @@ func newKeys(o Options) *keys {
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	k.client = &http.Client{
 		Timeout: fetchTime,
-		// The address is the operator's word; nobody else's leads elsewhere.
+		// The operator chose the address; do not follow redirects elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return k
@@ -67,9 +66,8 @@ func (k *keys) close() {
 	k.client.CloseIdleConnections()
 }
 
-// find returns the key with an id for an algorithm. An id that is not known, as after
-// the issuer has changed its keys, is looked for anew; but not more often than
-// fetchPause, however many ids are made up.
+// find returns the key with an id for an algorithm. It fetches the keys again for an unknown id, for example
+// after the issuer has rotated its keys, but at most every fetchPause, however many ids are made up.
 func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, error) {
 	key := k.known(id, alg)
 	k.mu.Lock()
@@ -81,7 +79,7 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 	done := k.begin()
 	k.mu.Unlock()
 	if key != nil && age < fetchOld {
-		return key, nil // the new ones are for the next
+		return key, nil // the refreshed keys serve later calls
 	}
 	if done != nil {
 		select {
@@ -101,8 +99,8 @@ func (k *keys) find(ctx context.Context, id, alg string) (*jose.JSONWebKey, erro
 	return nil, refused("it is signed with a key that the issuer does not show.", nil)
 }
 
-// known is the key with an id among those that were read, unless they are too old.
-// Without an id there must be one key only.
+// known returns the cached key with an id, unless the cache is too old. Without an id it succeeds only if
+// there is exactly one key.
 func (k *keys) known(id, alg string) *jose.JSONWebKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,8 +118,8 @@ func (k *keys) known(id, alg string) *jose.JSONWebKey {
 	return nil
 }
 
-// begin reads the keys, unless that was tried a moment ago, and returns what is closed
-// when it is done; nil when there is nothing to wait for. k.mu must be held.
+// begin starts fetching the keys, unless that was tried a moment ago. It returns a channel that is closed at
+// the end of the fetch, or nil if there is nothing to wait for. k.mu must be held.
 func (k *keys) begin() <-chan struct{} {
 	if k.reading != nil {
 		return k.reading
@@ -149,7 +147,7 @@ func (k *keys) begin() <-chan struct{} {
 	return done
 }
 
-// ready reads the keys now.
+// ready fetches the keys now.
 func (k *keys) ready(ctx context.Context) error {
 	k.mu.Lock()
 	done := k.begin()
@@ -166,7 +164,7 @@ func (k *keys) ready(ctx context.Context) error {
 	return k.err
 }
 
-// fetch reads the keys where they are.
+// fetch fetches the keys from the configured place.
 func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	where := k.where
 	if where == "" {
@@ -201,8 +199,8 @@ func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return parse(data)
 }
 
-// parse reads the keys that a signature can be checked with; others are left out, as
-// one whose secret everybody could read would be.
+// parse returns the keys that can verify a signature. It leaves out others, such as symmetric keys, whose
+// secret everybody could read.
 func parse(data []byte) ([]jose.JSONWebKey, error) {
 	var raw struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -214,7 +212,7 @@ func parse(data []byte) ([]jose.JSONWebKey, error) {
 	for _, item := range raw.Keys {
 		var key jose.JSONWebKey
 		if err := json.Unmarshal(item, &key); err != nil {
-			continue // of a kind that is not known here
+			continue // unknown kind of key
 		}
 		if key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
 			set = append(set, key)
@@ -226,7 +224,7 @@ func parse(data []byte) ([]jose.JSONWebKey, error) {
 	return set, nil
 }
 
-// get reads a document of the web.
+// get fetches a document over HTTP.
 func (k *keys) get(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

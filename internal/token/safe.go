@@ -5,8 +5,7 @@ import (
 	"net/url"
 )
 
-// Safe reports whether what an address answers can be believed: it is https, or on
-// this machine.
+// Safe reports whether an address can be trusted: it uses https, or is on this machine.
 func Safe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.User != nil {

@@ -1,5 +1,5 @@
-// Package token finds out whom a signed token (JWT) stands for: one that an OpenID
-// Connect issuer gave a user, or that anybody signed whose public keys are known.
+// Package token checks signed tokens (JWT) and returns their principals. Tokens come from an OpenID Connect
+// issuer, or from any signer whose public keys are known.
 package token
 
 import (
@@ -18,48 +18,47 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Leeway is how far the clocks of the issuer and of this server may be apart.
+// Leeway is the largest clock difference allowed between the issuer and this server.
 const Leeway = 60 * time.Second
 
-// Bounds of what is read of a token.
+// Limits on a token.
 const (
 	maxToken = 16 << 10 // bytes
 	maxRoles = 64
 )
 
-// Algorithms are those that may be asked for: signatures with a public key. A secret
-// that both sides know is not among them, and neither is none.
+// Algorithms lists the algorithms that may be configured: signatures with a public key. It includes neither
+// shared secrets nor "none".
 var Algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// Options say which tokens are believed, and what is read of them. Issuer and Audience
-// are required; other zero fields take the defaults.
+// Options configure which tokens are accepted, and what is read from them. Issuer and Audience are required;
+// other zero fields take the defaults.
 type Options struct {
-	Issuer     string   // iss must be this
-	Audience   string   // aud must have this
-	Keys       string   // address or file of the public keys; empty: where the issuer says they are
+	Issuer     string   // required value of iss
+	Audience   string   // required in aud
+	Keys       string   // URL or file of the public keys; empty: as the issuer publishes
 	Algorithms []string // default RS256 and ES256
 
-	// The names of claims. A dot goes into an object, unless there is a claim with the
-	// whole name.
+	// Names of claims. A dot descends into an object, unless there is a claim with the whole name.
 	OrgClaim   string   // default org
 	UserClaim  string   // default sub
-	RolesClaim string   // default roles; a list, or words in one text
+	RolesClaim string   // default roles; a list, or words in one string
 	Attributes []string // claims that become attributes of the user
-	Org        string   // when set, of all users, whatever their tokens say
+	Org        string   // if set, the org of all users, whatever their tokens say
 
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Verifier checks tokens. It may be used by several goroutines.
+// Verifier checks tokens. It is safe for concurrent use.
 type Verifier struct {
 	opts Options
 	algs []jose.SignatureAlgorithm
 	keys *keys
 }
 
-// New checks the options and makes a verifier. It does not ask for keys yet: an issuer
-// that is away does not stop the start. Close must be called in the end.
+// New checks the options and returns a verifier. It does not fetch keys yet, so that an unavailable issuer
+// does not prevent the start. The caller must close the verifier.
 func New(o Options) (*Verifier, error) {
 	if o.Issuer == "" || o.Audience == "" {
 		return nil, errors.New("token: an issuer and an audience are required")
@@ -89,24 +88,23 @@ func New(o Options) (*Verifier, error) {
 	return v, nil
 }
 
-// Close ends what the verifier has begun.
+// Close stops the verifier's background work.
 func (v *Verifier) Close() { v.keys.close() }
 
-// Ready asks for the public keys, and reports whether there are any.
+// Ready fetches the public keys, and returns an error if there are none.
 func (v *Verifier) Ready(ctx context.Context) error { return v.keys.ready(ctx) }
 
-// Mine reports whether a text is made like a token, whoever signed it.
+// Mine reports whether a text has the format of a token, whoever signed it.
 func (v *Verifier) Mine(text string) bool {
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }
 
-// refused is the error for a token that is not believed. Its holder is told why.
+// refused returns the error for a rejected token. The caller is told why.
 func refused(why string, err error) error {
 	return &footnote.Error{Code: footnote.Unauthorized, Message: "The token is not accepted: " + why, Err: err}
 }
 
-// Check returns whom a token stands for. The error is Unauthorized for one that is not
-// believed.
+// Check returns the principal of a token. It returns Unauthorized for a token that is not accepted.
 func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal, err error) {
 	if len(text) > maxToken {
 		return p, refused(fmt.Sprintf("it has more than %d bytes.", maxToken), nil)
@@ -131,7 +129,7 @@ func (v *Verifier) Check(ctx context.Context, text string) (p footnote.Principal
 	return v.principal(all)
 }
 
-// valid checks whom a token is from and for, and when.
+// valid checks the issuer, the audience and the times.
 func (v *Verifier) valid(c jwt.Claims) error {
 	if c.Expiry == nil {
 		return refused("it does not say when it expires.", nil)
@@ -153,7 +151,7 @@ func (v *Verifier) valid(c jwt.Claims) error {
 	}
 }
 
-// principal reads who the user is.
+// principal reads the principal from the claims.
 func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err error) {
 	if p.Org = v.opts.Org; p.Org == "" {
 		p.Org, _ = claim(claims, v.opts.OrgClaim).(string)
@@ -177,7 +175,7 @@ func (v *Verifier) principal(claims map[string]any) (p footnote.Principal, err e
 	return p, nil
 }
 
-// claim finds a claim by its name, or by the names of the objects that it is in.
+// claim returns a claim by its name, or by its path through nested objects.
 func claim(claims map[string]any, name string) any {
 	if v, ok := claims[name]; ok {
 		return v
@@ -190,7 +188,7 @@ func claim(claims map[string]any, name string) any {
 	return claim(object, inner)
 }
 
-// words is a list of texts, or the words of one. Roles that are no text are none.
+// words returns the strings in a list, or the words of one string. Roles that are not strings are dropped.
 func words(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -208,7 +206,7 @@ func words(v any) []string {
 	}
 }
 
-// plain is the text of a value that is no list and no object.
+// plain returns a scalar value as text.
 func plain(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -27,7 +27,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// issuer is an OpenID Connect issuer on this machine, with a clock of its own.
+// issuer is an OpenID Connect issuer on this machine, with its own clock.
 type issuer struct {
 	t   *testing.T
 	srv *httptest.Server
@@ -37,7 +37,7 @@ type issuer struct {
 	keys  []jose.JSONWebKey
 	asked int
 	away  bool
-	self  string // what it calls itself; empty: its address
+	self  string // its name for itself; empty: its address
 }
 
 func newIssuer(t *testing.T, keys ...jose.JSONWebKey) *issuer {
@@ -83,7 +83,7 @@ func (is *issuer) clock() time.Time {
 	return is.now
 }
 
-// verifier checks the issuer's tokens for footnote.
+// verifier returns a verifier for the issuer's tokens.
 func (is *issuer) verifier(change func(*Options)) *Verifier {
 	is.t.Helper()
 	o := Options{Issuer: is.srv.URL, Audience: "footnote", Now: is.clock, Attributes: []string{"region", "level"}}
@@ -115,7 +115,7 @@ func public(id string, key crypto.Signer) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key.Public(), KeyID: id, Use: "sig"}
 }
 
-// sign makes a token. Without a key id it has none.
+// sign returns a signed token. If id is empty, the token has no key id.
 func sign(t *testing.T, alg, id string, key any, claims map[string]any) string {
 	t.Helper()
 	o := (&jose.SignerOptions{}).WithType("JWT")
@@ -133,14 +133,14 @@ func sign(t *testing.T, alg, id string, key any, claims map[string]any) string {
 	return text
 }
 
-// ownKey is a token that brings the key it is signed with.
+// ownKey returns a token that includes the key it is signed with.
 func ownKey(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	signer := must(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: otherRSA}, (&jose.SignerOptions{EmbedJWK: true}).WithType("JWT")))
 	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
-// elsewhere is a token that names where its key is shown, under the id of a true one.
+// elsewhere returns a token that names a URL for its key, under the id of a real one.
 func elsewhere(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	o := (&jose.SignerOptions{}).WithHeader("kid", "r1").WithHeader("jku", "http://127.0.0.1:1/keys").WithHeader("x5u", "http://127.0.0.1:1/cert")
@@ -148,7 +148,7 @@ func elsewhere(t *testing.T, claims map[string]any) string {
 	return must(jwt.Signed(signer).Claims(claims).Serialize())
 }
 
-// claims are those of ada, with changes; nil removes one.
+// claims returns ada's claims with changes; nil removes a claim.
 func (is *issuer) claims(change map[string]any) map[string]any {
 	now := is.clock()
 	all := map[string]any{
@@ -172,7 +172,7 @@ func TestTokens(t *testing.T) {
 	publicPEM := must(json.Marshal(public("r1", rsaKey)))
 	for name, c := range map[string]struct {
 		token string
-		want  string // words of the refusal; empty: it is believed
+		want  string // part of the error; empty: accepted
 	}{
 		"RSA":                {good, ""},
 		"elliptic curve":     {sign(t, "ES256", "e1", ecKey, is.claims(nil)), ""},
@@ -230,8 +230,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestClaims holds where the user is read, and that roles and attributes that are none
-// are left out.
+// TestClaims checks which claims identify the user, and that invalid roles and attributes are dropped.
 func TestClaims(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	v := is.verifier(func(o *Options) {
@@ -247,8 +246,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestChangedKeys holds that a new key of the issuer is found when it is first used, and
-// that made-up keys do not make this server ask for each.
+// TestChangedKeys checks that a rotated key is found when it is first used, and that made-up key ids do not
+// each cause a fetch.
 func TestChangedKeys(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	v := is.verifier(nil)
@@ -277,8 +276,8 @@ func TestChangedKeys(t *testing.T) {
 	}
 }
 
-// TestTheIssuerIsAway holds that known keys count while it is, for a day, and that who
-// was never seen says so.
+// TestTheIssuerIsAway checks that cached keys stay valid for a day while the issuer is unavailable, and that
+// without cached keys the error says so.
 func TestTheIssuerIsAway(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	is.change(func() { is.away = true })
@@ -310,7 +309,7 @@ func TestTheIssuerIsAway(t *testing.T) {
 	}
 }
 
-// TestWhereTheKeysAre holds which sets of keys are taken.
+// TestWhereTheKeysAre checks which key sets are accepted.
 func TestWhereTheKeysAre(t *testing.T) {
 	is := newIssuer(t, public("r1", rsaKey))
 	file := filepath.Join(t.TempDir(), "keys.json")
