@@ -1,5 +1,4 @@
-// Package udiff tells two texts apart line by line, in the unified format that
-// people and tools read.
+// Package udiff compares two texts line by line and writes the difference in the unified format.
 package udiff
 
 import (
@@ -7,23 +6,22 @@ import (
 	"strings"
 )
 
-// Hunk is a stretch of changed lines with some that did not change around them.
-// Starts count from 1; a side without lines starts at the line before it.
+// Hunk is a range of changed lines with some unchanged lines around them. Starts count from 1; for a side
+// without lines, the start is the line before it.
 type Hunk struct {
 	OldStart int      `json:"old_start"`
 	OldLines int      `json:"old_lines"`
 	NewStart int      `json:"new_start"`
 	NewLines int      `json:"new_lines"`
-	Lines    []string `json:"lines"` // each begins with " ", "-", "+" or "\"
+	Lines    []string `json:"lines"` // each starts with " ", "-", "+" or "\"
 }
 
-// around is how many unchanged lines stand around a change.
+// around is the number of unchanged lines around a change.
 const around = 3
 
-// mostEdits is how many lines may differ before what lies between the first and the
-// last difference counts as replaced: the time to look for less grows with its
-// square.
-const mostEdits = 1000
+// maxEdits is how many lines may differ. Beyond it, everything between the first and the last difference
+// counts as replaced, because the time to find a smaller diff grows with its square.
+const maxEdits = 1000
 
 // edit is one line: kept (' '), removed ('-') or added ('+').
 type edit struct {
@@ -39,7 +37,7 @@ func Hunks(old, new string) []Hunk {
 	return group(script(lines(old), lines(new)))
 }
 
-// Counts are the lines that were added and removed.
+// Counts returns how many lines were added and removed.
 func Counts(hunks []Hunk) (added, removed int) {
 	for _, h := range hunks {
 		for _, l := range h.Lines {
@@ -54,8 +52,8 @@ func Counts(hunks []Hunk) (added, removed int) {
 	return added, removed
 }
 
-// Unified is the text of a diff of the file at path. Created and deleted files are
-// compared with /dev/null.
+// Unified returns the diff of the file at path as text. Created and deleted files are compared with
+// /dev/null.
 func Unified(path string, created, deleted bool, hunks []Hunk) string {
 	if len(hunks) == 0 {
 		return ""
@@ -112,14 +110,14 @@ func script(a, b []string) []edit {
 	return append(append(head, middle(a, b)...), tail...)
 }
 
-// middle is the shortest script of Myers' algorithm (1986), or all of a replaced
-// by all of b where that is longer than mostEdits.
+// middle returns the shortest script by Myers' algorithm (1986), or replaces all of a with all of b if the
+// script would be longer than maxEdits.
 func middle(a, b []string) []edit {
 	n, m := len(a), len(b)
 	if n == 0 || m == 0 {
 		return replaced(a, b)
 	}
-	most := min(n+m, mostEdits)
+	most := min(n+m, maxEdits)
 	v := make([]int, 2*most+2) // furthest x on each diagonal, at index k+most
 	var trace [][]int
 	for d := 0; d <= most; d++ {
@@ -156,8 +154,7 @@ func replaced(a, b []string) []edit {
 	return edits
 }
 
-// walkBack finds the way that led to the end; trace[d] has the diagonals -d to d as
-// they were before the step d.
+// walkBack traces the path back from the end; trace[d] has the diagonals -d to d as they were before step d.
 func walkBack(a, b []string, trace [][]int) []edit {
 	var back []edit
 	x, y := len(a), len(b)
@@ -192,11 +189,11 @@ func walkBack(a, b []string, trace [][]int) []edit {
 	return back
 }
 
-// group makes hunks of a script.
+// group splits a script into hunks.
 func group(edits []edit) []Hunk {
 	var hunks []Hunk
 	var h *Hunk
-	oldLine, newLine, last := 1, 1, -1 // last: where the newest change stands
+	oldLine, newLine, last := 1, 1, -1 // last: position of the newest change
 	for i, e := range edits {
 		if e.kind != ' ' {
 			if h == nil || i-last > 2*around {

@@ -38,7 +38,8 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// Whatever two texts are, patch makes the new one of the old one with the diff.
+// TestPatchApplies checks that patch turns the old text into the new one with the diff, whatever the two
+// texts are.
 func TestPatchApplies(t *testing.T) {
 	patch, err := exec.LookPath("patch")
 	if err != nil {
@@ -67,7 +68,7 @@ func TestPatchApplies(t *testing.T) {
 			t.Fatalf("%q and\n%s\ngive %q, want %q", old, diff, got, want)
 		}
 		if rapid.IntRange(0, 9).Draw(t, "with patch") > 0 || old == "" || want == "" {
-			return // a process for each is slow
+			return // starting a process for each is slow
 		}
 		path := filepath.Join(dir, "f")
 		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
@@ -84,7 +85,7 @@ func TestPatchApplies(t *testing.T) {
 	})
 }
 
-// apply puts hunks into a text and checks their counts.
+// apply applies hunks to a text and checks their counts.
 func apply(t *rapid.T, old string, hunks []udiff.Hunk) string {
 	all := strings.SplitAfter(old, "\n")
 	if all[len(all)-1] == "" {
