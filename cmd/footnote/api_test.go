@@ -38,8 +38,7 @@ const (
 	bobsKey = "key-of-bob"
 )
 
-// rig is the whole server over the demo shop, without a model and without a
-// network.
+// rig is the whole server over the demo shop, without a model or a network.
 type rig struct {
 	t   *testing.T
 	app *app
@@ -81,7 +80,7 @@ func shopBytes(t *testing.T) []byte {
 	return data
 }
 
-// request makes one as ada; what is sent is JSON unless it is nil or bytes.
+// request builds a request from ada. It encodes body as JSON unless it is nil or bytes.
 func (g *rig) request(method, target string, body any) *http.Request {
 	g.t.Helper()
 	data, ok := body.([]byte)
@@ -106,7 +105,7 @@ func (g *rig) do(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// call sends a request as ada, wants a status and decodes the answer into v.
+// call sends a request as ada, checks the status and decodes the answer into v.
 func (g *rig) call(method, target string, body any, status int, v any) {
 	g.t.Helper()
 	w := g.do(g.request(method, target, body))
@@ -120,7 +119,7 @@ func (g *rig) call(method, target string, body any, status int, v any) {
 	}
 }
 
-// refused wants an error with a status and a code.
+// refused sends a request and checks the status and code of its error.
 func (g *rig) refused(r *http.Request, status int, code string) {
 	g.t.Helper()
 	w := g.do(r)
@@ -132,7 +131,7 @@ func (g *rig) refused(r *http.Request, status int, code string) {
 	}
 }
 
-// taken is what a turn is answered with.
+// taken is the answer to an accepted turn.
 type taken struct {
 	Conversation, Run string
 	After             int64
@@ -153,7 +152,7 @@ func (g *rig) settle(id string) []event {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second)
 	defer cancel()
 	r := g.request("GET", "/api/conversations/"+id+"/events", nil).WithContext(ctx)
-	r.Header.Set("Accept", "text/event-stream") // it ends with the run
+	r.Header.Set("Accept", "text/event-stream") // the stream ends with the run
 	g.do(r)
 	var c struct{ State string }
 	if g.call("GET", "/api/conversations/"+id, nil, 200, &c); c.State != "idle" {
@@ -248,8 +247,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestForeignIsUnknown holds that what belongs to somebody else answers exactly as
-// what does not exist, everywhere.
+// TestForeignIsUnknown checks that every endpoint answers for someone else's data exactly as for data that does not
+// exist.
 func TestForeignIsUnknown(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	id := g.ask("How many orders are there?")
@@ -303,7 +302,7 @@ func TestTurnsAndStop(t *testing.T) {
 	if next.Conversation != id || next.Run == "" || next.After != int64(before) {
 		t.Errorf("%+v after %d events", next, before)
 	}
-	// What was accepted is stored already.
+	// An accepted message is already stored.
 	if events := g.events(id); len(events) <= before || events[before].Kind != "user_message" {
 		t.Errorf("accepted, but the log ends with %s", kinds(events))
 	}
@@ -327,7 +326,7 @@ func TestTurnsAndStop(t *testing.T) {
 		t.Log(name)
 		g.refused(g.request("POST", turns, body), 400, "invalid_request")
 	}
-	g.call("POST", "/api/conversations/"+id+"/stop", nil, 204, nil) // nothing runs: nothing happens
+	g.call("POST", "/api/conversations/"+id+"/stop", nil, 204, nil) // no run is active, so nothing happens
 }
 
 type result struct {
@@ -380,8 +379,8 @@ func TestResultFiles(t *testing.T) {
 	g.refused(g.request("GET", "/api/results/"+id+"?format=pdf", nil), 400, "invalid_request")
 }
 
-// TestPersonsQuery holds that a person's statement meets the gate of the agent's,
-// and that one in a conversation is in its log and a result of its own.
+// TestPersonsQuery checks that a person's statement passes through the same gate as the agent's, and that a statement
+// in a conversation is logged and has its own result.
 func TestPersonsQuery(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	type answer struct {
@@ -417,7 +416,7 @@ func TestPersonsQuery(t *testing.T) {
 		t.Errorf("a refused statement is in the log: %d events", n)
 	}
 	g.refused(g.request("POST", address, map[string]any{"sql": "SELECT 1", "replaces": "r1"}), 400, "invalid_request")
-	// One that ran in the browser brings no rows.
+	// A query that ran in the browser sends no rows.
 	var here struct{ ID string }
 	ran := "/api/conversations/" + id + "/queries"
 	g.call("POST", ran, map[string]any{"sql": "SELECT x FROM mine", "replaces": "r1", "columns": []any{map[string]any{"name": "x", "kind": "text"}}, "row_count": 70}, 200, &here)
@@ -506,7 +505,7 @@ func TestDataBrowser(t *testing.T) {
 	}
 }
 
-// TestSuggestions holds that every suggestion has an answer with footnotes.
+// TestSuggestions checks that every suggestion has an answer with footnotes.
 func TestSuggestions(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	var s struct{ Suggestions []struct{ Text string } }
@@ -537,7 +536,7 @@ func TestAssistants(t *testing.T) {
 	}
 }
 
-// TestSession holds how a page is signed in, and what a cookie may do.
+// TestSession checks how a page signs in, and what a cookie may do.
 func TestSession(t *testing.T) {
 	folder := t.TempDir()
 	g := newRig(t, folder)
@@ -586,7 +585,7 @@ func TestSession(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", site)
 		g.refused(r, 403, "forbidden")
 	}
-	// A wrong key is not covered up by a good cookie.
+	// A good cookie does not hide a wrong key.
 	r = with(bare("GET", "/api/conversations", nil))
 	r.Header.Set("Authorization", "Bearer key-of-nobody")
 	g.refused(r, 401, "unauthorized")
@@ -597,8 +596,7 @@ func TestSession(t *testing.T) {
 	g.refused(with(bare("GET", "/api/conversations", nil)), 401, "unauthorized")
 }
 
-// TestASessionEndsWithItsKey holds that taking a key out of the configuration ends
-// its sessions.
+// TestASessionEndsWithItsKey checks that removing a key from the configuration ends its sessions.
 func TestASessionEndsWithItsKey(t *testing.T) {
 	folder := t.TempDir()
 	g := newRig(t, folder)
@@ -622,7 +620,7 @@ func TestASessionEndsWithItsKey(t *testing.T) {
 	}
 }
 
-// upload posts a file as a form does.
+// upload builds a request that posts a file as a form.
 func (g *rig) upload(name string, data []byte) *http.Request {
 	g.t.Helper()
 	var body bytes.Buffer
@@ -639,8 +637,7 @@ func (g *rig) upload(name string, data []byte) *http.Request {
 	return r
 }
 
-// TestUploads holds that a file that was uploaded can be asked about, by its owner
-// alone, also after a restart.
+// TestUploads checks that only the owner of an uploaded file can ask about it, also after a restart.
 func TestUploads(t *testing.T) {
 	folder := t.TempDir()
 	g := newRig(t, folder)
@@ -690,7 +687,7 @@ func TestUploads(t *testing.T) {
 			t.Errorf("bob, %s %s: %d %s", q.method, q.target, w.Code, w.Body)
 		}
 	}
-	g.refused(g.request("DELETE", "/api/sources/shop", nil), 404, "not_found") // it is the operator's
+	g.refused(g.request("DELETE", "/api/sources/shop", nil), 404, "not_found") // it belongs to the operator
 	g.call("DELETE", "/api/sources/"+up.Name, nil, 204, nil)
 	g.refused(g.request("GET", "/api/sources/"+up.Name+"/schema", nil), 404, "not_found")
 }
@@ -720,8 +717,8 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	off.refused(off.upload("a.csv", []byte("a,b\n1,2\n")), 403, "forbidden")
 }
 
-// TestCSVUpload holds that a table uploaded as text is a source, where there is
-// DuckDB, and is refused with the reason where there is none.
+// TestCSVUpload checks that an uploaded CSV becomes a source if DuckDB is available, and is rejected with the reason
+// otherwise.
 func TestCSVUpload(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	r := g.upload("sales.csv", []byte("city,amount\nOslo,10\nRome,32\n"))
@@ -763,7 +760,7 @@ func TestExportAndMessages(t *testing.T) {
 	}
 }
 
-// TestUsageEndpoint holds that what was used stays known when the conversation goes.
+// TestUsageEndpoint checks that usage outlives its conversation.
 func TestUsageEndpoint(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	var before, after, bobs struct {

@@ -42,41 +42,41 @@ import (
 	"github.com/footnotehq/footnote/usage"
 )
 
-// app is everything behind the doors of one process.
+// app holds everything that the endpoints of one process use.
 type app struct {
 	cfg        config.Config
 	log        *slog.Logger
 	children   children
-	sources    sources // that are configured
+	sources    sources // the configured ones
 	catalog    *catalog.Catalog
 	access     *access.Rules // nil: everybody may use everything
 	usage      *usage.Totals
 	ledger     *ledger.Ledger
-	cache      *cache.Cache // of tools' results; nil when it is off
+	cache      *cache.Cache // results of tools; nil when caching is off
 	planner    *offline.Planner
 	model      agent.Model
-	check      func(context.Context) error // asks the model's server whether it is there
+	check      func(context.Context) error // checks that the model's server responds
 	store      store.Store
 	hub        *hub.Hub
 	metrics    *telemetry.Metrics
-	traces     *telemetry.Traces // nil where nobody follows runs
+	traces     *telemetry.Traces // nil when runs are not traced
 	assistants []*agent.Assistant
 	assistant  *agent.Assistant      // the default one
-	market     market.Market         // nil where none is configured
-	workspaces *workspace.Workspaces // nil without a folder for them
-	boards     *board.Boards         // of drawings on charts
-	prices     *drawing.Prices       // of the market, where there is one
+	market     market.Market         // nil when not configured
+	workspaces *workspace.Workspaces // nil when no folder is configured for them
+	boards     *board.Boards         // drawings on charts
+	prices     *drawing.Prices       // of the market; nil when there is none
 	unconfined error                 // why the coder cannot run commands; nil when it can
-	relay      *relay.Relay          // nil where no other server shares the store
-	engine     *agent.Engine         // nil where no run is driven
-	ring       *apikey.Ring          // the keys of the store
+	relay      *relay.Relay          // nil when no other server shares the store
+	engine     *agent.Engine         // nil when this process drives no runs
+	ring       *apikey.Ring          // the API keys in the store
 	opened     atomic.Pointer[opened]
 	closers    []func() error
 }
 
-// newApp opens what the configuration names, and drives runs: also those that a process
-// which died has left. Folder is where the log is kept, within the data folder, and how
-// says how it is opened. Ended is called after each run; it may be nil.
+// newApp opens everything the configuration names and drives runs, including those left behind by a process that
+// died. folder is the folder of the log within the data folder, and how sets the options for opening it. ended is
+// called after each run; it may be nil.
 func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64), ended func()) (*app, error) {
 	a, err := openApp(ctx, c, folder, how, log, progress)
 	if err != nil {
@@ -88,7 +88,7 @@ func newApp(ctx context.Context, c config.Config, folder string, how sqlite.Opti
 	return a, nil
 }
 
-// openApp is newApp for those who drive no run.
+// openApp does the work of newApp for commands that drive no runs.
 func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger, progress func(source, table string, rows int64)) (_ *app, err error) {
 	a := &app{cfg: c, log: log, hub: hub.New()}
 	defer func() {
@@ -102,7 +102,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	if a.metrics, err = telemetry.New(c.SlowResponse); err != nil {
 		return nil, err
 	}
-	a.later(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
+	a.onClose(func() error { return a.metrics.Close(context.WithoutCancel(ctx)) })
 	how.Damaged = func(stream string, seq int64, reason string) {
 		a.metrics.Unreadable()
 		log.Error("a part of a conversation cannot be read; the rest of it is", "conversation", stream, "event", seq, "err", reason)
@@ -110,7 +110,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	if a.store, err = openStore(ctx, c, folder, how, log); err != nil {
 		return nil, err
 	}
-	a.later(a.store.Close)
+	a.onClose(a.store.Close)
 	if c.Auth.Required, err = needsKey(ctx, c, folder, a.store); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	}
 	a.ledger = a.newLedger(counter)
 	a.children = newChildren(c, log)
-	a.later(a.children.close)
+	a.onClose(a.children.close)
 	if a.sources, err = openSources(ctx, c, a.children.configured(), log, progress); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	if a.catalog, err = openCatalog(c, a.access, a.sources, a.children.uploads(), filepath.Join(c.Data, folder, "uploads"), log); err != nil {
 		return nil, errors.Join(err, a.sources.close())
 	}
-	a.later(a.catalog.Close)
+	a.onClose(a.catalog.Close)
 	if err := a.openCache(folder); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func openApp(ctx context.Context, c config.Config, folder string, how sqlite.Opt
 	return a, nil
 }
 
-// drive makes the engine.
+// drive creates the engine.
 func (a *app) drive(ctx context.Context, ended func()) (err error) {
 	tracer := a.tracer(ctx)
 	if err := a.openRelay(); err != nil {
@@ -162,12 +162,12 @@ func (a *app) drive(ctx context.Context, ended func()) (err error) {
 	a.engine, err = agent.New(agent.Options{
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
-		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.tell(), Recall: a.cfg.Recall, Now: clock(a.store),
+		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store),
 	})
 	return err
 }
 
-// tracer follows runs from outside; nil where nobody wants to.
+// tracer returns the tracer for runs, or nil when traces are off.
 func (a *app) tracer(ctx context.Context) agent.Tracer {
 	c := a.cfg
 	if c.Traces.Endpoint == "" {
@@ -178,11 +178,11 @@ func (a *app) tracer(ctx context.Context) agent.Tracer {
 		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Header(), Ratio: c.Traces.Ratio, Content: c.Traces.Content, Redact: redactor(c),
 		Provider: cmp.Or(provider, "anthropic_compatible"), Server: serverOf(c), Version: version, Logger: a.log,
 	})
-	a.later(func() error { return a.traces.Close(ctx) })
+	a.onClose(func() error { return a.traces.Close(ctx) })
 	return a.traces
 }
 
-// serverOf is the address of the model's server.
+// serverOf returns the address of the model's server.
 func serverOf(c config.Config) string {
 	if c.Upstream == config.Anthropic {
 		return cmp.Or(c.BaseURL, claude.DefaultBaseURL)
@@ -190,7 +190,7 @@ func serverOf(c config.Config) string {
 	return c.BaseURL
 }
 
-// allowed is who may use what; nil when there are no rules.
+// allowed returns the access rules, or nil when there are none.
 func (a *app) allowed() agent.Access {
 	if a.access == nil {
 		return nil
@@ -198,7 +198,7 @@ func (a *app) allowed() agent.Access {
 	return a.access
 }
 
-// folderError says why a data folder cannot be used, and what to do.
+// folderError explains why the data folder cannot be used, and how to fix it.
 func folderError(folder string, err error) error {
 	what := "cannot be made: this user may not write where it is to be. Make it beforehand, or choose another with --data."
 	switch info, serr := os.Stat(folder); {
@@ -210,7 +210,7 @@ func folderError(folder string, err error) error {
 	return &footnote.Error{Code: footnote.StorageUnavailable, Message: fmt.Sprintf("The data folder %s %s", folder, what), Err: err}
 }
 
-// multipliers are how often a token of a tier counts.
+// multipliers returns the weight of a token in each tier.
 func multipliers(c config.Config) map[string]int64 {
 	all := map[string]int64{}
 	for _, t := range c.Tiers.List() {
@@ -219,14 +219,14 @@ func multipliers(c config.Config) map[string]int64 {
 	return all
 }
 
-// newLedger keeps people within what the configuration allows them.
+// newLedger creates the ledger that enforces the configured limits.
 func (a *app) newLedger(counter ledger.Counter) *ledger.Ledger {
 	return ledger.New(ledger.Options{
 		Store: a.store, Allow: allowances(a.cfg), Multipliers: multipliers(a.cfg), ToolPrices: toolPrices(a.cfg), Counter: counter, Wait: a.cfg.Limits.BudgetWait, Logger: a.log,
 	})
 }
 
-// watched tells somebody when a run has ended.
+// watched calls a function when a run ends.
 type watched struct {
 	*telemetry.Metrics
 	ended func()
@@ -240,11 +240,10 @@ func (w watched) RunEnded(assistant, outcome string, d time.Duration) {
 	}
 }
 
-// later adds something to close, in reverse order.
-func (a *app) later(f func() error) { a.closers = append(a.closers, f) }
+// onClose registers a function for close, which calls them in reverse order.
+func (a *app) onClose(f func() error) { a.closers = append(a.closers, f) }
 
-// close ends the running work at once and closes everything. drain comes first
-// where there is time.
+// close ends the running work at once and closes everything. Call drain first if there is time.
 func (a *app) close(ctx context.Context) error {
 	if a.engine != nil {
 		now, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -260,10 +259,10 @@ func (a *app) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// maxSmallFile is the largest file of prices or of a scenario, in bytes.
+// maxSmallFile is the largest size of a price file or a scenario file, in bytes.
 const maxSmallFile = 16 << 20
 
-// connect makes the model the configuration asks for.
+// connect creates the configured model.
 func (a *app) connect() error {
 	a.planner = offline.New(offline.Options{Catalog: a.catalog})
 	if a.cfg.Upstream == config.Offline {
@@ -291,13 +290,13 @@ func (a *app) connect() error {
 		return err
 	}
 	a.model, a.check = m, m.Check
-	a.later(func() error { m.Close(); return nil })
+	a.onClose(func() error { m.Close(); return nil })
 	return nil
 }
 
-// opening is what a new conversation is frozen with: the rules, and the schema as
-// it is now. Conversations that begin with the same schema share the bytes. A
-// source that is away is named as such; only when all are away is it an error.
+// opening returns the frozen content of a new conversation: the rules, and the current schema. Conversations with the
+// same schema share the bytes. The opening names unavailable sources; opening returns an error only if none is
+// available.
 func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string) (json.RawMessage, []string, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	chosen, err := a.catalog.Choose(p, asked)
@@ -307,7 +306,7 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	var described, gone []prompt.Source
 	var away []error
 	version, known := "", true
-	looks := a.lookAll(ctx, chosen)
+	looks := a.readSchemas(ctx, chosen)
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -340,30 +339,31 @@ func (a *app) opening(ctx context.Context, p footnote.Principal, asked []string)
 	return fresh.system, fresh.names, nil
 }
 
-// looked is what is known of a source when a conversation begins.
-type looked struct {
+// schemaResult is the schema of one source when a conversation begins, or the error of reading it.
+type schemaResult struct {
 	dialect string
 	schema  source.Schema
 	err     error
 }
 
-// lookAll reads the schemas of sources, a few at a time: each upload has to be opened first.
-func (a *app) lookAll(ctx context.Context, names []string) []looked {
-	all := make([]looked, len(names))
+// readSchemas reads the schemas of several sources. It limits the concurrency, because each upload has to be opened
+// first.
+func (a *app) readSchemas(ctx context.Context, names []string) []schemaResult {
+	all := make([]schemaResult, len(names))
 	var group errgroup.Group
 	group.SetLimit(4)
 	for i, name := range names {
 		group.Go(func() error {
-			all[i].dialect, all[i].schema, all[i].err = a.look(ctx, name)
+			all[i].dialect, all[i].schema, all[i].err = a.readSchema(ctx, name)
 			return nil
 		})
 	}
-	_ = group.Wait() // each error is with its source
+	_ = group.Wait() // each result carries its own error
 	return all
 }
 
-// look reads the schema of a source.
-func (a *app) look(ctx context.Context, name string) (dialect string, s source.Schema, err error) {
+// readSchema reads the schema of a source.
+func (a *app) readSchema(ctx context.Context, name string) (dialect string, s source.Schema, err error) {
 	src, err := a.catalog.Source(name)
 	if err != nil {
 		return "", s, err
@@ -372,8 +372,8 @@ func (a *app) look(ctx context.Context, name string) (dialect string, s source.S
 	return src.Dialect(), s, err
 }
 
-// unavailable is the error of a source whose schema cannot be read. One whose engine
-// says what is wrong, with a damaged file say, is away like the others.
+// unavailable converts the error of a source whose schema cannot be read. An error from the engine, such as a damaged
+// file, makes the source unavailable like any other error.
 func unavailable(err error) error {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: bad.Reason, Err: bad}
@@ -381,15 +381,14 @@ func unavailable(err error) error {
 	return err
 }
 
-// opened is the newest opening and the versions of the schemas it describes.
+// opened is the newest opening and the schema versions it describes.
 type opened struct {
 	version string
 	names   []string
 	system  json.RawMessage
 }
 
-// resolve finds the footnotes of an answer. What the planner vouches for is
-// checked like everything else.
+// resolve finds the footnotes of an answer. It checks the planner's own footnotes like all others.
 func resolve(text, question string, tables []agent.Table, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	results := make([]cite.Table, len(tables))
 	for i, t := range tables {
@@ -405,7 +404,7 @@ func resolve(text, question string, tables []agent.Table, hints []footnote.Cite)
 	return merge(text, results, found, open, hints)
 }
 
-// merge prefers the footnotes the model vouches for, where they hold.
+// merge prefers the model's own footnotes where they are correct.
 func merge(text string, results []cite.Table, found []footnote.Cite, open []footnote.Unresolved, hints []footnote.Cite) ([]footnote.Cite, []footnote.Unresolved) {
 	wrong := map[[2]int]bool{}
 	for _, p := range cite.Verify(text, hints, results) {
@@ -440,7 +439,7 @@ func merge(text string, results []cite.Table, found []footnote.Cite, open []foot
 	return cites, left
 }
 
-// describe says in one line what answers questions here.
+// describe returns one line that names the model answering questions here.
 func (a *app) describe() string {
 	if a.cfg.Upstream == config.Offline {
 		return "the offline planner (no key is set)"

@@ -17,8 +17,8 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// askFolder is where, in the data folder, the terminal keeps its conversations: a
-// server may be using the others.
+// askFolder is the folder, within the data folder, for the terminal's conversations: a server may be using the
+// others.
 const askFolder = "terminal"
 
 type askCmd struct {
@@ -73,11 +73,11 @@ func (cmd *askCmd) Run(ctx context.Context, s *settings, e env, std streams) (er
 	return cmd.ask(ctx, a, turn, std)
 }
 
-// askWait is how long a question waits for another one in the same data folder.
+// askWait limits how long a question waits for another one in the same data folder.
 const askWait = 30 * time.Second
 
-// openToAsk opens what the configuration names, and ends the run that a killed ask
-// has left: otherwise its conversation would take no further question.
+// openToAsk opens what the configuration names, and ends a run left behind by a killed ask: its conversation would
+// accept no further question otherwise.
 func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) {
 	if len(c.Sources) == 0 {
 		var err error
@@ -101,7 +101,7 @@ func openToAsk(ctx context.Context, c config.Config, std streams) (*app, error) 
 	return a, nil
 }
 
-// ask runs one turn, prints its answer and says how it went.
+// ask runs one turn, prints its answer and returns its outcome as an exit code.
 func (cmd *askCmd) ask(ctx context.Context, a *app, turn agent.Turn, std streams) error {
 	answer, err := a.answer(ctx, turn, newScreen(cmd.JSON, std))
 	if aerr := a.auditOnce(ctx); aerr != nil {
@@ -121,7 +121,7 @@ func (cmd *askCmd) ask(ctx context.Context, a *app, turn agent.Turn, std streams
 	return answer.exit()
 }
 
-// self is the person at the terminal.
+// self returns the principal of the person at the terminal.
 func self() footnote.Principal {
 	p := footnote.Principal{Org: "local", User: "local"}
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -150,7 +150,7 @@ const (
 	limited  = "limited"
 )
 
-// askOutcome is the outcome of a run that ended with an error.
+// askOutcome maps the error of a run to its outcome.
 func askOutcome(err error) string {
 	switch footnote.CodeOf(err) {
 	case footnote.BudgetExceeded, footnote.AgentTimeout, footnote.RateLimited, footnote.InputTooLong:
@@ -160,7 +160,7 @@ func askOutcome(err error) string {
 	}
 }
 
-// exit gives an outcome its exit code.
+// exit returns the error that carries the outcome's exit code.
 func (a *answerJSON) exit() error {
 	code := map[string]int{answered: exitDone, refused: exitRefused, limited: exitLimit}[a.Outcome]
 	switch {
@@ -172,8 +172,8 @@ func (a *answerJSON) exit() error {
 	return &exit{code, errors.New(a.Reason)}
 }
 
-// auditOnce writes what the audit has not seen, to its file: standard output is
-// the answer's.
+// auditOnce writes new events to the audit file. It never writes to standard output, which is reserved for the
+// answer.
 func (a *app) auditOnce(ctx context.Context) error {
 	follow, err := a.auditTo(map[string]audit.Sink{"file": audit.File{Path: a.cfg.AuditFile()}})
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *app) auditOnce(ctx context.Context) error {
 	return nil
 }
 
-// answerJSON is what ask --json prints.
+// answerJSON is the output of ask --json.
 type answerJSON struct {
 	Answer       string                `json:"answer"`
 	SQL          []string              `json:"sql"`
@@ -197,10 +197,10 @@ type answerJSON struct {
 	Usage        usageJSON             `json:"usage"`
 	Conversation string                `json:"conversation_id"`
 	Outcome      string                `json:"outcome"` // answered, failed, refused or limited
-	Reason       string                `json:"reason"`  // of another outcome than answered
+	Reason       string                `json:"reason"`  // explains any outcome other than answered
 }
 
-// newAnswer is an answer in which nothing is null but the chart.
+// newAnswer returns an answer in which only the chart is null.
 func newAnswer() answerJSON {
 	return answerJSON{
 		SQL: []string{}, Columns: []footnote.Column{}, Rows: []json.RawMessage{}, Chart: json.RawMessage("null"),
@@ -216,8 +216,8 @@ type usageJSON struct {
 	Millis  int64   `json:"ms"`
 }
 
-// answer runs a turn and gathers its answer, while the screen shows it. What was
-// gathered is returned beside an error, too.
+// answer runs a turn, shows it on the screen and collects its answer. Together with an error it returns what it
+// collected so far.
 func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answerJSON, error) {
 	g := &gathered{answerJSON: newAnswer()}
 	ticket, err := a.engine.Submit(ctx, turn)
@@ -231,7 +231,7 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 	for {
 		batch, err := reader.Next(ctx)
 		if ctx.Err() != nil && !stopping {
-			// Ctrl+C: the run is stopped, and its end awaited.
+			// Ctrl+C: stop the run and wait for its end.
 			stopping = true
 			ctx = context.WithoutCancel(ctx)
 			if err := a.engine.Stop(ctx, ticket.Conversation, "user"); err != nil {
@@ -257,15 +257,15 @@ func (a *app) answer(ctx context.Context, turn agent.Turn, scr *screen) (*answer
 	}
 }
 
-// gathered is an answer while it is gathered from the events of its run.
+// gathered is an answer under construction from the events of its run.
 type gathered struct {
 	answerJSON
 	last  *footnote.StoredResult
-	read  bool                // a statement gave rows
-	fault footnote.ToolResult // the last statement that did not
+	read  bool                // a statement returned rows
+	fault footnote.ToolResult // the last statement that returned none
 }
 
-// add takes one event. The error is that of a run that did not finish.
+// add processes one event. It returns an error for a run that did not finish.
 func (g *gathered) add(body footnote.Body) (ended bool, err error) {
 	switch b := body.(type) {
 	case footnote.ToolResult:
@@ -300,12 +300,11 @@ func (g *gathered) result(r footnote.ToolResult) {
 	}
 	g.last = r.Result
 	g.SQL = append(g.SQL, r.Result.SQL)
-	// The count of a table's rows in its description is no answer.
+	// The row count in a table's description is not an answer.
 	g.read = g.read || !strings.HasPrefix(r.Name, "describe") && r.Result.SQL != ""
 }
 
-// finished says how it went: a run that finished may still have been cut short, or
-// have an answer that could not look anything up.
+// finished sets the outcome of a finished run: it may have been cut short, or its answer may rest on no query.
 func (g *gathered) finished(b footnote.RunFinished) {
 	g.Usage.Input, g.Usage.Output = b.Usage.Prompt(), b.Usage.Output
 	g.Usage.CostUSD, g.Usage.Millis = b.Cost.USD(), b.Millis
@@ -325,7 +324,7 @@ func (g *gathered) finished(b footnote.RunFinished) {
 	}
 }
 
-// fill adds the rows of the answer's last query, and shows them.
+// fill adds the rows of the answer's last query and shows them.
 func (a *app) fill(ctx context.Context, out *answerJSON, last *footnote.StoredResult, scr *screen) error {
 	if last == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// allAssistants are the assistants of the process, the default one first.
+// allAssistants returns the assistants of the process, the default one first.
 func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 	coder, err := a.coder(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *app) allAssistants(ctx context.Context) ([]*agent.Assistant, error) {
 		for i, t := range as.Tools {
 			specs[i] = t.Spec()
 		}
-		validate, err := schema.Validator(specs) // of each: their tools may share names
+		validate, err := schema.Validator(specs) // per assistant: their tools may share names
 		if err != nil {
 			return nil, fmt.Errorf("tool schemas of %s: %w", as.Name, err)
 		}
@@ -61,7 +61,7 @@ func (a *app) limits() agent.Limits {
 	}
 }
 
-// tiers are those of the configuration; one without a model has the process's.
+// tiers returns the configured tiers. A tier without a model uses the model of the process.
 func (a *app) tiers() []agent.Tier {
 	tiers := a.cfg.Tiers.List()
 	for i := range tiers {
@@ -70,13 +70,13 @@ func (a *app) tiers() []agent.Tier {
 	return tiers
 }
 
-// policy is what the configuration says of tools.
+// policy returns the configured tool policy.
 func (a *app) policy() agent.Policy {
 	t := a.cfg.Tools
 	return agent.Policy{Offer: t.Offer, Approve: t.Approve, Deny: t.Deny}
 }
 
-// analyst is the assistant that answers from the sources.
+// analyst returns the assistant that answers from the sources.
 func (a *app) analyst(ctx context.Context) (*agent.Assistant, error) {
 	var tools []agent.Tool
 	tools = append(tools, query.New(query.Options{Sources: a.catalog})...)
@@ -91,7 +91,7 @@ func (a *app) analyst(ctx context.Context) (*agent.Assistant, error) {
 		return nil, err
 	}
 	if len(a.cfg.Tools.Offer) > 0 {
-		tools = append(tools, ask.New()) // a question stops the run until a person answers: only where it is named
+		tools = append(tools, ask.New()) // opt-in: a question parks the run until a person answers
 	}
 	return &agent.Assistant{
 		Name: "analyst", Title: "Analyst", Description: "Answers questions from the databases of this server.",
@@ -100,7 +100,7 @@ func (a *app) analyst(ctx context.Context) (*agent.Assistant, error) {
 	}, nil
 }
 
-// explore is the assistant for files that stay in the user's browser.
+// explore returns the assistant for files that stay in the user's browser.
 func (a *app) explore() *agent.Assistant {
 	system := prompt.Blocks(prompt.Local())
 	as := &agent.Assistant{

@@ -17,8 +17,8 @@ import (
 	"github.com/footnotehq/footnote/tool/own"
 )
 
-// openCache makes the cache of tools' results. The terminal's, which has a folder,
-// is its own: its sources are on this machine.
+// openCache opens the cache of tools' results. The terminal, which passes a folder, has its own cache: its sources
+// are on this machine.
 func (a *app) openCache(folder string) error {
 	if !caches(a.cfg) {
 		return nil
@@ -34,16 +34,16 @@ func (a *app) openCache(folder string) error {
 		return fmt.Errorf("open the cache: %w", err)
 	}
 	a.cache = cache.New(cache.Options{Backend: backend, Sources: a.cacheSource, Scope: a.cacheScope(), Logger: a.log, Metrics: a.metrics})
-	a.later(a.cache.Close)
+	a.onClose(a.cache.Close)
 	return nil
 }
 
-// caches reports whether results of any tool are kept.
+// caches reports whether the results of any tool are cached.
 func caches(c config.Config) bool {
 	return c.Cache.TTL > 0 || len(c.Cache.Tools) > 0 || slices.ContainsFunc(c.Tools.Own, func(t config.OwnTool) bool { return t.TTL != nil })
 }
 
-// checkCache looks whether results can be kept where they are to be.
+// checkCache checks that the configured cache can be used.
 func checkCache(ctx context.Context, c config.Config) check {
 	switch {
 	case !caches(c):
@@ -64,8 +64,8 @@ func checkCache(ctx context.Context, c config.Config) check {
 	return check{"cache", stateOK, fmt.Sprintf("in Redis, for %v", c.Cache.TTL)}
 }
 
-// cacheSource is a source as a key of the cache names it. Files have versions that
-// change with them, and are others on another machine.
+// cacheSource returns the cache key of a source. A file has a version that changes with its content; the same path on
+// another machine is another source.
 func (a *app) cacheSource(ctx context.Context, name string) (cache.Source, error) {
 	src, err := a.catalog.Source(name)
 	if err != nil {
@@ -75,16 +75,15 @@ func (a *app) cacheSource(ctx context.Context, name string) (cache.Source, error
 	if err != nil {
 		return cache.Source{}, err
 	}
-	address := config.Redact(a.cfg.Sources[name]) // entries hold their keys, and no password
+	address := config.Redact(a.cfg.Sources[name]) // entries contain their keys, which must not contain passwords
 	if abs, err := filepath.Abs(address); err == nil && !strings.Contains(address, "://") {
 		address = abs
 	}
 	return cache.Source{Name: name, Address: src.Dialect() + " " + address, Version: version}, nil
 }
 
-// cacheScope is what of a principal decides on the rows it sees. The policies of a
-// database with policies of its own may look at the user, and so may filters, so that
-// there everybody has results of their own.
+// cacheScope returns a function for the parts of a principal that decide which rows it sees. Row-level policies of a
+// database may depend on the user, and so may filters; it then returns nil, and each user has separate entries.
 func (a *app) cacheScope() func(footnote.Principal) []string {
 	for _, address := range a.cfg.Sources {
 		if scheme, _, ok := strings.Cut(address, ":"); ok && (scheme == "postgres" || scheme == "postgresql") {
@@ -99,27 +98,27 @@ func (a *app) cacheScope() func(footnote.Principal) []string {
 	return cache.RolesAndAttributes
 }
 
-// remembered are the tools of ours whose results are cached: they run statements.
-// What the others tell of a source, its schema, is kept by the source itself.
-var remembered = []string{"run_query", "get_column_stats", "get_value_distribution"}
+// cachedTools lists the built-in tools whose results are cached: those that run statements. The other tools report the
+// schema, which the source itself caches.
+var cachedTools = []string{"run_query", "get_column_stats", "get_value_distribution"}
 
-// cached puts the cache before those tools.
+// cached wraps those tools with the cache.
 func (a *app) cached(tools []agent.Tool) []agent.Tool {
 	if a.cache == nil {
 		return tools
 	}
 	for i, t := range tools {
-		if name := t.Spec().Name; slices.Contains(remembered, name) {
+		if name := t.Spec().Name; slices.Contains(cachedTools, name) {
 			tools[i] = a.cache.Tool(t, cache.Rule{TTL: a.cfg.Cache.Of(name), Config: a.cacheConfig(), Remarks: []string{"thought"}})
 		}
 	}
 	return tools
 }
 
-// cacheConfig is what results follow from beside their call.
+// cacheConfig returns the settings that a result depends on besides its call.
 func (a *app) cacheConfig() string { return fmt.Sprintf("%s %+v", version, a.cfg.Limits) }
 
-// ownTools adds the tools of the configuration.
+// ownTools adds the configured tools.
 func (a *app) ownTools(tools []agent.Tool) ([]agent.Tool, error) {
 	for _, c := range a.cfg.Tools.Own {
 		if slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == c.Name }) {
@@ -141,7 +140,7 @@ func (a *app) ownTools(tools []agent.Tool) ([]agent.Tool, error) {
 	return tools, nil
 }
 
-// ownCached puts the cache before a tool of the configuration.
+// ownCached wraps a configured tool with the cache.
 func (a *app) ownCached(t agent.Tool, c config.OwnTool) agent.Tool {
 	if a.cache == nil {
 		return t
@@ -153,15 +152,14 @@ func (a *app) ownCached(t agent.Tool, c config.OwnTool) agent.Tool {
 	return a.cache.Tool(t, cache.Rule{TTL: ttl, Source: c.Source, Config: a.cacheConfig() + "\n" + c.SQL, Remarks: []string{own.Thought}})
 }
 
-// forgetful is the log, in which a conversation that is deleted takes what it left
-// in the cache with it.
-type forgetful struct {
+// cacheForgetter is a log that also deletes a conversation's cache entries when it deletes the conversation.
+type cacheForgetter struct {
 	store.Store
 	app *app
 }
 
 // Delete implements store.Store.
-func (s forgetful) Delete(ctx context.Context, id string) error {
+func (s cacheForgetter) Delete(ctx context.Context, id string) error {
 	if err := s.Store.Delete(ctx, id); err != nil {
 		return err
 	}
@@ -169,9 +167,8 @@ func (s forgetful) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// forget removes what a deleted conversation left in the cache. A cache that cannot
-// be reached must not keep a conversation from being deleted: there, entries go when
-// their time is over.
+// forget removes the cache entries of a deleted conversation. An unreachable cache does not block the deletion: its
+// entries then expire by themselves.
 func (a *app) forget(ctx context.Context, conversation string) {
 	if a.cache == nil {
 		return

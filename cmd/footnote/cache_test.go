@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/internal/redistest"
 )
 
-// results are the results of run_query in a conversation.
+// results returns the results of run_query in a conversation.
 func (g *rig) results(id string) (all []footnote.ToolResult) {
 	g.t.Helper()
 	for _, ev := range g.events(id) {
@@ -35,8 +35,8 @@ func (g *rig) results(id string) (all []footnote.ToolResult) {
 	return all
 }
 
-// TestCachedAnswers asks the same over and over: from the cache while the data
-// stays and the first conversation is there.
+// TestCachedAnswers repeats one question: answers come from the cache while the data is unchanged and the first
+// conversation exists.
 func TestCachedAnswers(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { testCachedAnswers(t, "") })
 	t.Run("redis", func(t *testing.T) { testCachedAnswers(t, redistest.New(t).URL()) })
@@ -101,7 +101,7 @@ func (g *rig) scraped() string {
 	return strings.Join(lines, "")
 }
 
-// TestCacheHoldsNoPassword: an entry holds its key, and that names the source.
+// TestCacheHoldsNoPassword checks the stored keys of entries, which name the source.
 func TestCacheHoldsNoPassword(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	for _, address := range []string{"postgres://reader:hunter2@db/shop", "postgres://db/shop?user=reader&password=hunter2"} {
@@ -113,7 +113,7 @@ func TestCacheHoldsNoPassword(t *testing.T) {
 	}
 }
 
-// TestNoCache: a time to live of 0 is none.
+// TestNoCache checks that a time to live of 0 disables the cache.
 func TestNoCache(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Cache.TTL = 0 })
 	for range 2 {
@@ -123,7 +123,7 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
-// TestCacheWithoutItsServer answers although Redis is not there.
+// TestCacheWithoutItsServer checks that questions are answered while Redis is down.
 func TestCacheWithoutItsServer(t *testing.T) {
 	server := redistest.New(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) { c.Redis = config.Secret(server.URL()) })
@@ -138,7 +138,7 @@ func TestCacheWithoutItsServer(t *testing.T) {
 	g.call("DELETE", "/api/conversations/"+id, nil, 204, nil)
 }
 
-// TestOwnTool runs a tool of the configuration through the gate, and from the cache.
+// TestOwnTool runs a configured tool through the gate, and from the cache.
 func TestOwnTool(t *testing.T) {
 	tool := config.OwnTool{
 		Name: "orders_above", Description: "How many orders are above a number.", Source: "shop",
@@ -177,7 +177,7 @@ func TestOwnTool(t *testing.T) {
 	}
 }
 
-// TestOwnToolsThatStopTheStart have names and sources that cannot be.
+// TestOwnToolsThatStopTheStart checks that invalid names and sources stop the start.
 func TestOwnToolsThatStopTheStart(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	for name, c := range map[string]struct {

@@ -15,8 +15,7 @@ import (
 	"github.com/footnotehq/footnote/tool/market"
 )
 
-// openBoards makes the documents of drawings. Without a market nothing is known of
-// symbols, and anchors may be anywhere.
+// openBoards opens the documents of drawings. Without a market, symbols are unknown and anchors are not checked.
 func (a *app) openBoards() {
 	o := board.Options{Log: a.store, Hub: a.hub}
 	if a.market != nil {
@@ -26,7 +25,7 @@ func (a *app) openBoards() {
 	a.boards = board.New(o)
 }
 
-// chartAnalyst is the assistant that reads a market and draws on the user's chart.
+// chartAnalyst returns the assistant that reads a market and draws on the user's chart.
 func (a *app) chartAnalyst() *agent.Assistant {
 	as := &agent.Assistant{
 		Name: chart.Assistant, Title: "Chart analyst", Description: "Reads a market, and draws on your chart with reasons.",
@@ -46,7 +45,7 @@ func (a *app) chartAnalyst() *agent.Assistant {
 	as.Setting = &drawing.Surroundings{Symbol: a.boards.Symbol, Parts: append(a.prices.Market(), drawing.Drawings(a.boards)...)}
 	as.Policy = agent.Policy{Deny: a.cfg.Tools.Deny}
 	for _, t := range as.Tools {
-		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // it is drawn before the user's eyes, and undone with a key
+		as.Policy.Approve = append(as.Policy.Approve, t.Spec().Name) // visible, and undone with a key
 	}
 	system := prompt.Blocks(prompt.Chart(prompt.ChartOptions{Data: true}))
 	as.Opening = func(_ context.Context, _ footnote.Principal, asked []string) (json.RawMessage, []string, error) {

@@ -16,9 +16,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestTheChartAnalyst is the whole program, with a model that is imitated: a message, a
-// call that the server refuses, one that the client draws, and the document after a
-// restart.
+// TestTheChartAnalyst tests the whole program with a scripted model: a message, a call that the server rejects, a
+// call that the client draws, and the document after a restart.
 func TestTheChartAnalyst(t *testing.T) {
 	at := markettest.Begins.Add(3*time.Minute + 20*time.Second).Format(time.RFC3339)
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
@@ -77,7 +76,7 @@ func TestTheChartAnalyst(t *testing.T) {
 	}
 }
 
-// drawThrough asks through the door of the chart analyst, and draws what it is told to.
+// drawThrough asks through the chart analyst's endpoint, and draws as instructed.
 func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -122,15 +121,15 @@ func drawThrough(t *testing.T, server *httptest.Server) (conversation string) {
 	return res.Header.Get("X-Conversation-Id")
 }
 
-// TestAChartWithoutAMarket holds that the chat answers while the market is away, with
-// what is not available said, and draws nothing that cannot be checked.
+// TestAChartWithoutAMarket checks that the chat answers while the market is unavailable, reports what is missing, and
+// draws nothing that cannot be checked.
 func TestAChartWithoutAMarket(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("draw_horizontal_line", `{"price":1.1}`), modeltest.Say("The market is away."), modeltest.Say("Away"),
 	}})
 	base := fake.Start(t)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
-		c.Market.Store = config.Secret(t.TempDir()) // a folder is no database
+		c.Market.Store = config.Secret(t.TempDir()) // a folder is not a database
 		c.Upstream, c.BaseURL, c.APIKey, c.Model = config.Anthropic, base, "test", "claude-sonnet-5"
 	})
 	w := g.do(g.request("POST", "/api/chat", map[string]any{"message": "Draw support", "symbol": "EURUSD", "timeframe": "1h"}))

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	configuredChildren = 8 // of configured sources
-	uploadChildren     = 4 // of uploads: these never wait for the configured ones, nor those for them
-	loadChildren       = 2 // that read files, of both
-	// uploadWait is how long an upload waits to be read. Somebody waits for it; whoever
-	// starts a server waits as long as it takes.
+	configuredChildren = 8 // for configured sources
+	uploadChildren     = 4 // for uploads: separate, so that neither group waits for the other
+	loadChildren       = 2 // that load files, for both groups
+	// uploadWait limits how long an upload waits for a loader. An upload has a person waiting; loads at server start
+	// wait as long as needed.
 	uploadWait = time.Minute
 )
 
-// children are the child processes of this one: databases, loaders, the parser of
-// Postgres and the coder's commands. They share one budget of memory.
+// children manages the child processes: databases, loaders, the Postgres parser and the coder's commands. They share
+// one memory budget.
 type children struct {
 	budget  *child.Budget
 	loads   *child.Pool
-	grammar *postgres.Grammar // of all Postgres sources; it starts with the first statement
+	grammar *postgres.Grammar // shared by all Postgres sources; starts with the first statement
 }
 
-// processes are where the engines of a source run.
+// processes holds the pools in which the engines of a source run.
 type processes struct {
 	serve, load *child.Pool
-	loadWait    time.Duration // 0: as long as loading may take
+	loadWait    time.Duration // 0: up to the load timeout
 	grammar     *postgres.Grammar
 }
 
@@ -50,11 +50,11 @@ func (c children) uploads() processes {
 	return processes{serve: c.budget.Pool(uploadChildren), load: c.loads, loadWait: uploadWait, grammar: c.grammar}
 }
 
-// close ends what belongs to no source.
+// close closes what belongs to no single source.
 func (c children) close() error { return c.grammar.Close() }
 
-// childMemory returns what all child processes may use together: what is configured, or
-// half of the machine's memory, but enough for one. 0 is no limit.
+// childMemory returns the memory limit for all child processes together: the configured limit, or half of the
+// machine's memory, but always enough for one child. 0 is no limit.
 func childMemory(c config.Config, machine int64) int64 {
 	if c.Limits.ChildMemory > 0 || machine == 0 {
 		return c.Limits.ChildMemory
@@ -62,7 +62,7 @@ func childMemory(c config.Config, machine int64) int64 {
 	return max(machine/2, largestChild(c))
 }
 
-// largestChild returns what the largest of the child processes reserves.
+// largestChild returns the largest reservation of any child process.
 func largestChild(c config.Config) int64 {
 	most := child.Need(max(c.Limits.QueryMemory, c.Limits.LoadMemory, postgres.GrammarMemory))
 	if c.Workspace != "" {
@@ -71,8 +71,8 @@ func largestChild(c config.Config) int64 {
 	return most
 }
 
-// commandPlaces returns how many commands of the coder may run at a time, so that a
-// child that answers queries fits beside them; at least one.
+// commandPlaces returns how many coder commands may run at a time, so that a child for queries still fits. It is at
+// least one.
 func commandPlaces(c config.Config, machine int64) int {
 	const most = 4
 	budget := childMemory(c, machine)
@@ -83,8 +83,8 @@ func commandPlaces(c config.Config, machine int64) int {
 	return int(max(1, min(most, rest/workspace.Need(c.Coder.CommandMemory, c.Coder.Size))))
 }
 
-// machineMemory is what the process and its children may use of the machine: the limit
-// of its control group, or all there is; 0 when neither is known.
+// machineMemory returns the memory available to the process and its children: the limit of its control group, or all
+// memory of the machine; 0 when neither is known.
 func machineMemory() int64 {
 	least := uint64(math.MaxInt64)
 	for _, of := range []func() (uint64, error){memlimit.FromCgroup, memlimit.FromSystem} {

@@ -8,14 +8,14 @@ import (
 	"github.com/footnotehq/footnote/source/postgres"
 )
 
-// TestMemoryOfChildren holds what all child processes may use together.
+// TestMemoryOfChildren checks the shared memory limit of all child processes.
 func TestMemoryOfChildren(t *testing.T) {
 	const mb = 1 << 20
 	c := config.Default()
 	for _, test := range []struct{ configured, machine, want int64 }{
 		{0, 16 << 30, 8 << 30},
-		{0, 1 << 30, child.Need(max(1<<30, postgres.GrammarMemory))}, // one child must start
-		{0, 0, 0}, // not known: no limit
+		{0, 1 << 30, child.Need(max(1<<30, postgres.GrammarMemory))}, // one child must be able to start
+		{0, 0, 0}, // memory unknown: no limit
 		{3 << 30, 16 << 30, 3 << 30},
 	} {
 		c.Limits.ChildMemory = test.configured

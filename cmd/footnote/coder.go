@@ -23,8 +23,8 @@ import (
 // coderName is the assistant that works with files.
 const coderName = "coder"
 
-// coder is the assistant that works in a folder of its conversation. Without a
-// folder for workspaces it says what is missing.
+// coder returns the assistant that works in a folder of its conversation. Without a folder for workspaces, the
+// assistant reports what is missing.
 func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 	as := &agent.Assistant{
 		Name: coderName, Title: "Coder", Description: "Reads, writes and runs files in a workspace of its own.",
@@ -50,7 +50,7 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 		return nil, err
 	}
 	a.workspaces = spaces
-	a.later(spaces.Close)
+	a.onClose(spaces.Close)
 	as.Tools = spaces.Tools()
 	if as.Policy, err = coderPolicy(a.cfg.Coder, as.Tools); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (a *app) coder(ctx context.Context) (*agent.Assistant, error) {
 	return as, nil
 }
 
-// private are the files and folders of the server that no command may see.
+// private returns the files and folders of the server that no command may see.
 func (a *app) private() []string {
 	paths := []string{a.cfg.Data, a.cfg.Workspace, a.cfg.AuditFile()}
 	for _, address := range a.cfg.Sources {
@@ -88,8 +88,8 @@ func (a *app) private() []string {
 	return paths
 }
 
-// coderPolicy is the policy over the coder's tools. An entry that names none of them
-// is an error: it would be believed to hold.
+// coderPolicy returns the policy for the coder's tools. It rejects an entry that matches none of them, because the
+// operator would believe it to be in force.
 func coderPolicy(c config.Coder, tools []agent.Tool) (agent.Policy, error) {
 	known := []string{"Read", "Write", "Edit", "Bash", "Glob", "Grep"}
 	names := func(list []string, s string) bool {
@@ -119,13 +119,12 @@ func coderPolicy(c config.Coder, tools []agent.Tool) (agent.Policy, error) {
 		}
 	}
 	if len(p.Approve) == 0 {
-		p.Approve = []string{"-"} // none: an empty list would approve what only reads
+		p.Approve = []string{"-"} // matches none: an empty list would approve all read-only tools
 	}
 	return p, nil
 }
 
-// printCoder says at the start what the coder may do, and why it may not run
-// commands where it may not.
+// printCoder prints at startup what the coder may do and, if it may not run commands, why.
 func (a *app) printCoder(w io.Writer) {
 	for _, as := range a.assistants {
 		if as.Name == coderName && as.Unavailable == "" {
@@ -137,7 +136,7 @@ func (a *app) printCoder(w io.Writer) {
 	}
 }
 
-// checkCoder says whether commands can be confined, and what bounds them.
+// checkCoder checks that commands can be confined, and reports their limits.
 func checkCoder(ctx context.Context, c config.Config) []check {
 	if c.Workspace == "" {
 		return nil
@@ -151,19 +150,17 @@ func checkCoder(ctx context.Context, c config.Config) []check {
 		commandPlaces(c, machineMemory()), c.Coder.Size>>20)}}
 }
 
-// withWorkspaces is the log, in which a conversation that is deleted takes its
-// workspace with it.
+// withWorkspaces is a log that also deletes a conversation's workspace when it deletes the conversation.
 type withWorkspaces struct {
 	store.Store
 	spaces *workspace.Workspaces
 }
 
-// Delete removes the workspace first: should that fail, the conversation is still
-// there to be deleted again.
+// Delete removes the workspace first: if that fails, the conversation still exists and can be deleted again.
 func (s withWorkspaces) Delete(ctx context.Context, id string) error {
 	if s.spaces != nil {
 		if err := s.spaces.Remove(ctx, id); footnote.CodeOf(err) == footnote.StorageUnavailable {
-			return err // another server has it, or the store is away
+			return err // another server has it, or the store is unavailable
 		} else if err != nil {
 			return &footnote.Error{Code: footnote.StorageUnavailable, Message: "The workspace of the conversation cannot be deleted.", Err: err}
 		}
@@ -171,7 +168,7 @@ func (s withWorkspaces) Delete(ctx context.Context, id string) error {
 	return s.Store.Delete(ctx, id)
 }
 
-// shown are the workspaces as people see them: an httpapi.Workspaces.
+// shown implements httpapi.Workspaces: the workspaces as people see them.
 type shown struct{ *workspace.Workspaces }
 
 // Files lists the files of a conversation's workspace.
@@ -184,8 +181,7 @@ func (s shown) Files(ctx context.Context, conversation string) ([]httpapi.Worksp
 	return list, err
 }
 
-// samples is the demo's folder for workspaces in a data folder, with files that new
-// ones begin with.
+// samples creates the demo's folder for workspaces in a data folder, and the files that new workspaces start with.
 func samples(data string) (string, error) {
 	folder := filepath.Join(data, "workspaces")
 	return folder, demo.WriteWorkspace(filepath.Join(folder, workspace.Template))

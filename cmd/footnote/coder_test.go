@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/tool/workspace"
 )
 
-// The addresses of a workspace answer as they are described, to its owner alone.
+// TestWorkspaceAddresses checks that the endpoints of a workspace match their description, for its owner only.
 func TestWorkspaceAddresses(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.Workspace, c.Coder.Allow = filepath.Join(c.Data, "workspaces"), []string{"Write"}

@@ -22,16 +22,16 @@ import (
 	"github.com/footnotehq/footnote/tool/query"
 )
 
-// data is what people can look at through the API: an httpapi.Data.
+// data implements httpapi.Data: the data that people can look at through the API.
 type data struct{ *app }
 
-// openCatalog makes the catalogue of the configured sources and of uploads.
+// openCatalog opens the catalogue of the configured sources and of uploads.
 func openCatalog(c config.Config, rules *access.Rules, configured sources, p processes, folder string, log *slog.Logger) (*catalog.Catalog, error) {
 	o := catalog.Options{Fixed: configured, Shared: c.NeedsKey(), Allows: rules.Source, MaxBytes: c.UploadLimit, Logger: log}
 	if c.UploadLimit > 0 {
 		o.Folder = folder
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
-			src, err := openSource(ctx, c, name, path, nil, scratch, p, log, nil) // an upload is its owner's
+			src, err := openSource(ctx, c, name, path, nil, scratch, p, log, nil) // uploads have one owner
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +44,7 @@ func openCatalog(c config.Config, rules *access.Rules, configured sources, p pro
 	return catalog.New(o)
 }
 
-// find returns a source of a principal, and its schema.
+// find returns a principal's source and its schema.
 func (d data) find(ctx context.Context, p footnote.Principal, name string) (source.Source, source.Schema, error) {
 	src, err := d.catalog.Find(p, name)
 	if err != nil {
@@ -57,8 +57,7 @@ func (d data) find(ctx context.Context, p footnote.Principal, name string) (sour
 	return src, s, err
 }
 
-// personal is the error of a statement as a person is told it. To a model the same
-// is the result of a tool.
+// personal converts the error of a statement for a person. A model gets the same error as the result of a tool.
 func personal(err error) error {
 	if bad, ok := errors.AsType[*source.Error](err); ok {
 		begin := map[string]string{source.Refused: "The statement was refused: ", source.Limited: "The statement ran into a limit: "}[bad.Kind]
@@ -70,11 +69,11 @@ func personal(err error) error {
 	return err
 }
 
-// listTime is how long a source may take to say what it has.
+// listTime limits how long a source may take to list its tables.
 const listTime = 10 * time.Second
 
-// List implements httpapi.Data. An upload is not opened for it, and a source that
-// does not answer does not hold up the others.
+// List implements httpapi.Data. It does not open uploads, and a source that does not respond does not delay the
+// others.
 func (d data) List(ctx context.Context, p footnote.Principal) ([]httpapi.SourceInfo, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	entries := d.catalog.List(p)
@@ -129,7 +128,7 @@ func (d data) Remove(_ context.Context, p footnote.Principal, name string) error
 // Uploads implements httpapi.Data.
 func (d data) Uploads() (maxBytes int64, ok bool) { return d.catalog.Uploads() }
 
-// describe is a source as a list shows it: one that is away says why.
+// describe returns the list entry of a source; for an unavailable source it includes the reason.
 func describe(name string, src source.Source, s source.Schema, err error) httpapi.SourceInfo {
 	info := httpapi.SourceInfo{Name: name, Engine: src.Dialect(), Tables: len(s.Tables), OK: err == nil}
 	if err != nil {
@@ -174,7 +173,7 @@ func (d data) Schema(ctx context.Context, p footnote.Principal, name string) (ht
 	return out, nil
 }
 
-// reference is where a column's foreign key points, or nil.
+// reference returns the target of a column's foreign key, or nil.
 func reference(t source.Table, column string) *httpapi.Reference {
 	for _, k := range t.ForeignKeys {
 		i := slices.Index(k.Columns, column)
@@ -190,7 +189,7 @@ func reference(t source.Table, column string) *httpapi.Reference {
 	return nil
 }
 
-// table returns a table of a source of the principal.
+// table returns a table of the principal's source.
 func (d data) table(ctx context.Context, p footnote.Principal, name, table string) (source.Source, source.Table, error) {
 	src, s, err := d.find(ctx, p, name)
 	if err != nil {
@@ -242,7 +241,7 @@ func (d data) Distribution(ctx context.Context, p footnote.Principal, name, tabl
 	return out, nil
 }
 
-// valueOf is one row of a distribution.
+// valueOf converts one row of a distribution.
 func valueOf(columns []footnote.Column, row []any) (v httpapi.DistributionValue) {
 	for i, c := range columns {
 		switch c.Name {
@@ -259,7 +258,7 @@ func valueOf(columns []footnote.Column, row []any) (v httpapi.DistributionValue)
 	return v
 }
 
-// cell is the JSON of a value, or nothing when there is none.
+// cell returns the JSON of a value, or nil if there is none.
 func cell(v any) json.RawMessage {
 	if v == nil {
 		return nil
@@ -290,8 +289,8 @@ func (d data) Query(ctx context.Context, p footnote.Principal, name, sql string)
 
 var errQueryTime = errors.New("the time for the statement is over")
 
-// Suggest implements httpapi.Data. Without a name it is about all sources of the principal
-// that can be read now; one that is away does not keep the others from being asked about.
+// Suggest implements httpapi.Data. Without a name it covers all sources of the principal that can be read now, and
+// skips the others.
 func (d data) Suggest(ctx context.Context, p footnote.Principal, name string, n int) ([]string, error) {
 	ctx = footnote.WithPrincipal(ctx, p)
 	if name != "" {

@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// freeSpace is how many bytes this user may still write in a folder.
+// freeSpace returns how many bytes this user may still write in a folder.
 func freeSpace(string) (int64, error) {
 	return 0, errors.ErrUnsupported
 }

@@ -4,7 +4,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is how many bytes this user may still write in a folder.
+// freeSpace returns how many bytes this user may still write in a folder.
 func freeSpace(folder string) (int64, error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(folder, &disk); err != nil {

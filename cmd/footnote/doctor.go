@@ -45,10 +45,10 @@ const (
 	stateOK   = "ok"
 	stateWarn = "warn"
 	stateFail = "FAIL"
-	stateSkip = "skip" // it takes --online
+	stateSkip = "skip" // it needs --online
 )
 
-// notAsked says that a server was left out.
+// notAsked is the note for a server that was not contacted.
 const notAsked = ": not asked; doctor --online asks"
 
 // Run executes the command.
@@ -87,10 +87,10 @@ func printChecks(w io.Writer, checks []check) {
 	for _, k := range checks {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", k.what, k.state, visible(k.words))
 	}
-	_ = t.Flush() // a broken standard output cannot be told
+	_ = t.Flush() // standard output is broken, so the error has nowhere to go
 }
 
-// checkData writes to the data folder and looks at its free space.
+// checkData writes to the data folder and checks its free space.
 func checkData(folder string) check {
 	_, err := os.Stat(folder)
 	is := "is"
@@ -119,8 +119,8 @@ func checkData(folder string) check {
 	return check{"data folder", state, fmt.Sprintf("%s %s writable, %d MB free", folder, is, free)}
 }
 
-// checkKeys says who can call. A store that is not there yet has no keys; what is wrong
-// with one is said by another check.
+// checkKeys reports whether callers need a key, and how many keys there are. A store that does not exist yet has no
+// keys; another check reports its errors.
 func checkKeys(ctx context.Context, c config.Config) check {
 	standing, ended, _ := checkStoredKeys(ctx, c)
 	words := fmt.Sprintf("%d in the configuration, %d made by footnote keys", len(c.APIKeys), standing)
@@ -136,8 +136,8 @@ func checkKeys(ctx context.Context, c config.Config) check {
 	return check{"api keys", stateOK, words}
 }
 
-// checkModel asks the model's server whether it is there, where that is wanted. One on
-// this machine is no exception: it may well pass on what it is asked.
+// checkModel asks the model's server for a sign of life if online is set. A server on this machine is no exception:
+// it may forward requests.
 func checkModel(ctx context.Context, c config.Config, std streams, online bool) []check {
 	if c.Upstream == config.Offline {
 		return []check{{"model", stateWarn, "none: the offline planner answers. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL and FOOTNOTE_MODEL"}}
@@ -161,7 +161,7 @@ func checkModel(ctx context.Context, c config.Config, std streams, online bool) 
 	return []check{key, {"model", stateOK, a.describe()}}
 }
 
-// checkTraces says where runs are followed. A collector has nothing to be asked for.
+// checkTraces reports where traces go. It does not contact the collector, which has nothing to ask for.
 func checkTraces(c config.Config) []check {
 	if c.Traces.Endpoint == "" {
 		return nil
@@ -228,11 +228,11 @@ func checkSource(ctx context.Context, c config.Config, name string, p processes,
 	return checks
 }
 
-// notedTables is of how many tables of a source the notes are told.
-const notedTables = 20
+// maxNotedTables limits how many tables of a source get notes.
+const maxNotedTables = 20
 
-// checkSchema reads the tables, and tells how each was read from its file: what was
-// left out or renamed there is not to be seen in the data.
+// checkSchema reads the tables and reports how each was read from its file: the data does not show what was left out
+// or renamed.
 func checkSchema(ctx context.Context, what string, src source.Source) []check {
 	s, err := src.Schema(ctx)
 	switch {
@@ -242,17 +242,17 @@ func checkSchema(ctx context.Context, what string, src source.Source) []check {
 		return []check{{what, stateWarn, "has no tables"}}
 	}
 	checks := []check{{what, stateOK, counted(len(s.Tables), "table")}}
-	told := 0
+	noted := 0
 	for _, t := range s.Tables {
 		if t.Comment == "" {
 			continue
 		}
-		if told++; told > notedTables {
+		if noted++; noted > maxNotedTables {
 			continue
 		}
 		checks = append(checks, check{what, stateOK, "table " + t.FullName() + ": " + t.Comment})
 	}
-	if more := told - notedTables; more > 0 {
+	if more := noted - maxNotedTables; more > 0 {
 		checks = append(checks, check{what, stateOK, "notes on " + counted(more, "more table") + " in list_tables"})
 	}
 	return checks

@@ -10,8 +10,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestDoctorAsksNobodyUnlessOnline holds that doctor sends nothing to the model's server, to
-// the issuer of tokens or to a collector of traces unless it is told to, and says so.
+// TestDoctorAsksNobodyUnlessOnline checks that doctor, without --online, sends nothing to the model's server, the
+// token issuer or a trace collector, and reports that.
 func TestDoctorAsksNobodyUnlessOnline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var asked atomic.Int64
@@ -45,8 +45,8 @@ func TestDoctorAsksNobodyUnlessOnline(t *testing.T) {
 	}
 }
 
-// TestDoctorNamesTheVendor holds that a key without an address, which leads to the vendor, is
-// reported with the vendor's address, and not used.
+// TestDoctorNamesTheVendor checks that doctor reports a key without an address with the vendor's address, which is
+// the default, and does not use the key.
 func TestDoctorNamesTheVendor(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := command(t, 0, "doctor", "--set", "model_key=k")

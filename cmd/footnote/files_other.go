@@ -2,5 +2,5 @@
 
 package main
 
-// openFiles is how many files and connections the process may have open.
+// openFiles returns how many files and connections the process may have open.
 func openFiles() uint64 { return assumedFiles }

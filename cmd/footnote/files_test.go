@@ -6,7 +6,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestLimitsOfFiles holds that streams and connections leave files for the rest.
+// TestLimitsOfFiles checks that streams and connections leave files for the rest.
 func TestLimitsOfFiles(t *testing.T) {
 	for _, test := range []struct {
 		files uint64

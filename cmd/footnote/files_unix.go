@@ -4,7 +4,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// openFiles is how many files and connections the process may have open.
+// openFiles returns how many files and connections the process may have open.
 func openFiles() uint64 {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {

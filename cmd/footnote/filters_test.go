@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// sales are the rows of tenants, for engines that have no policies.
+// sales returns the statements for the tenants' rows, for engines without policies.
 func sales(engine string) []string {
 	series := "(WITH RECURSIVE s(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM s WHERE i < %d) SELECT i FROM s)"
 	day := "date('2024-01-01', '+' || (i * 20) || ' days')"
@@ -34,7 +34,7 @@ func sales(engine string) []string {
 	}
 }
 
-// salesFile makes a database of an engine.
+// salesFile creates a database for an engine.
 func salesFile(t *testing.T, engine string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sales."+map[string]string{"sqlite": "db", "duckdb": "duckdb"}[engine])
@@ -79,7 +79,7 @@ func TestFilteredSources(t *testing.T) {
 	}
 }
 
-// ranAgain has people of two orgs edit the statement of an answer and run it again.
+// ranAgain lets people of two orgs edit the statement of an answer and run it again.
 func ranAgain(t *testing.T, g *rig) {
 	for _, o := range []struct{ key, own, foreign, other string }{{adasKey, "rocket", "zeppelin quartz lunar globex", bobsKey}, {bobsKey, "quartz", "anvil rocket north acme", adasKey}} {
 		var opened taken
@@ -114,7 +114,7 @@ func ranAgain(t *testing.T, g *rig) {
 	}
 }
 
-// unzipped is a file, or all that is in it when it is an archive.
+// unzipped returns a file, or all contents if it is an archive.
 func unzipped(t *testing.T, file string) string {
 	if !strings.HasPrefix(file, "PK") {
 		return file
@@ -137,8 +137,7 @@ func unzipped(t *testing.T, file string) string {
 	return b.String()
 }
 
-// TestFiltersOfCommands: at the terminal the filters hold, for a principal of this
-// machine.
+// TestFiltersOfCommands checks that filters apply at the terminal too, to the principal of this machine.
 func TestFiltersOfCommands(t *testing.T) {
 	file := salesFile(t, "sqlite")
 	t.Chdir(t.TempDir())

@@ -45,10 +45,10 @@ func (cmd *forgetCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	return err
 }
 
-// forgotten is how much of somebody was deleted.
+// forgotten counts a person's deleted data.
 type forgotten struct {
 	conversations, boards, uploads, trades int
-	market                                 bool // there can be trades
+	market                                 bool // a market is configured, so there can be trades
 }
 
 func (f forgotten) String() string {
@@ -59,11 +59,10 @@ func (f forgotten) String() string {
 	return words
 }
 
-// forgetPerson deletes what a person has left. A run that goes on is stopped; should it, or
-// a second device, add something meanwhile, that goes, too. What cannot be deleted keeps
-// nothing else from it.
+// forgetPerson deletes a person's data. It stops an active run, and also deletes anything the run or a second device
+// adds meanwhile. It continues after something cannot be deleted.
 func (a *app) forgetPerson(ctx context.Context, p footnote.Principal) (gone forgotten, err error) {
-	if err := a.usage.Settle(ctx); err != nil { // what it cost stays known
+	if err := a.usage.Settle(ctx); err != nil { // keep the usage numbers
 		return gone, err
 	}
 	for {
@@ -80,7 +79,7 @@ func (a *app) forgetPerson(ctx context.Context, p footnote.Principal) (gone forg
 	return gone, errors.Join(err, failed, failedToo)
 }
 
-// forgetTrades empties the journal of a person; there is none where no market is.
+// forgetTrades deletes a person's trade journal; there is none without a market.
 func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n int, there bool, err error) {
 	if where == "" {
 		return 0, false, nil
@@ -99,8 +98,7 @@ func forgetTrades(ctx context.Context, where string, p footnote.Principal) (n in
 	return n, true, err
 }
 
-// forgetConversations deletes all that can be: a workspace may be in another server's
-// folder.
+// forgetConversations deletes all conversations it can: a workspace may be in another server's folder.
 func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n int, err error) {
 	log := a.deleting()
 	var failed error
@@ -110,16 +108,16 @@ func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 			return n, err
 		}
 		for _, head := range heads {
-			if err := a.quieten(ctx, head); err != nil {
+			if err := a.stopRun(ctx, head); err != nil {
 				return n, err
 			}
 			switch err := log.Delete(ctx, head.ID); footnote.CodeOf(err) {
 			case "":
 				n++
-			case footnote.NotFound: // its user deletes it, too
+			case footnote.NotFound: // its user deletes it at the same time
 			default:
 				if left++; a.store.Ping(ctx) != nil {
-					return n, err // the next ones would fail, too
+					return n, err // the next ones would fail as well
 				}
 				failed = fmt.Errorf("%s cannot be deleted, the last of them %s: %w", counted(left, "conversation"), head.ID, err)
 			}
@@ -130,16 +128,16 @@ func (a *app) forgetConversations(ctx context.Context, p footnote.Principal) (n 
 	}
 }
 
-// How long a run of another server may take to end after it was asked to, and how often
-// it is looked at.
+// stopWait limits how long a run on another server may take to end after a stop request, and stopPoll is the
+// polling interval.
 const (
-	quietTime  = 10 * time.Second
-	quietEvery = 50 * time.Millisecond
+	stopWait = 10 * time.Second
+	stopPoll = 50 * time.Millisecond
 )
 
-// quieten has the server that drives the run of a conversation stop it, and waits a moment
-// for its end, so that what it cost is known. Beside a data folder there is no server.
-func (a *app) quieten(ctx context.Context, head store.Stream) error {
+// stopRun asks the server that drives the conversation's run to stop it, and waits a moment for its end, so that its
+// usage is recorded. With a data folder there is no other server.
+func (a *app) stopRun(ctx context.Context, head store.Stream) error {
 	servers := shared(a.store)
 	if servers == nil || head.RunState != "running" {
 		return nil
@@ -147,15 +145,15 @@ func (a *app) quieten(ctx context.Context, head store.Stream) error {
 	if err := servers.AskStop(ctx, head.ID, head.Run, "user"); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, quietTime)
+	wait, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	tick := time.NewTicker(quietEvery)
+	tick := time.NewTicker(stopPoll)
 	defer tick.Stop()
 	for run := head.Run; head.Run == run && head.RunState == "running"; {
 		select {
 		case <-tick.C:
 		case <-wait.Done():
-			return ctx.Err() // nobody drives it; what it has stored is all that there is
+			return ctx.Err() // no server drives it; the store has all its data
 		}
 		var err error
 		if head, err = a.store.Get(ctx, head.ID); footnote.CodeOf(err) == footnote.NotFound {
@@ -167,6 +165,5 @@ func (a *app) quieten(ctx context.Context, head store.Stream) error {
 	return a.usage.Settle(ctx)
 }
 
-// deleting is the log, in which a conversation that is deleted takes with it what belongs
-// to it elsewhere.
-func (a *app) deleting() store.Store { return withWorkspaces{forgetful{a.store, a}, a.workspaces} }
+// deleting returns the log that deletes a conversation together with its data outside the log.
+func (a *app) deleting() store.Store { return withWorkspaces{cacheForgetter{a.store, a}, a.workspaces} }

@@ -18,10 +18,10 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// notForgotten is the end of what the command says.
+// notForgotten is the end of the command's output.
 const notForgotten = "not deleted: what was used, in numbers; keys, which are ended with footnote keys revoke; the audit; backups\n"
 
-// TestForget deletes what one user has left, by the command, and nothing of another's.
+// TestForget checks that the command deletes one user's data and nothing of anybody else's.
 func TestForget(t *testing.T) {
 	folder := t.TempDir()
 	workspaces := filepath.Join(folder, "workspaces")
@@ -106,10 +106,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestForgetBesideAServer deletes what a user has left in a Postgres that a server uses: a
-// conversation that it is answering, and the journal of trades, too; but not the one whose
-// workspace is in the server's folder. The server goes on for the others, and its books
-// are right.
+// TestForgetBesideAServer deletes a user's data in a Postgres that a server uses. That includes a
+// conversation being answered and the trade journal, but not the conversation whose workspace is in the
+// server's folder. The server keeps working for the others, and its accounting is right.
 func TestForgetBesideAServer(t *testing.T) {
 	url, workspaces := pgtest.Database(t), filepath.Join(t.TempDir(), "workspaces")
 	asked, once := make(chan struct{}), sync.Once{} // for the slow answer
@@ -164,7 +163,7 @@ func TestForgetBesideAServer(t *testing.T) {
 		g.call("GET", "/api/conversations/"+id, nil, 404, nil)
 	}
 	g.call("GET", "/api/conversations/"+wrote.Conversation, nil, 200, nil)
-	// The model hears a moment later that nobody listens any more, and would say 60 s more.
+	// The model notices a moment later that its client disconnected; otherwise it would stream for 60 s more.
 	for end := time.Now().Add(30 * time.Second); fake.Metrics().Open != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the server goes on with %d model calls", fake.Metrics().Open)
@@ -175,7 +174,7 @@ func TestForgetBesideAServer(t *testing.T) {
 			t.Errorf("%s has %+v, %v", user, trades, err)
 		}
 		heads, _, err := g.app.store.List(t.Context(), footnote.Page{Org: "acme", User: user, Kind: "conversation", Limit: 50})
-		if err != nil || len(heads) != 1 { // hers is the one that was left
+		if err != nil || len(heads) != 1 { // the one left is hers
 			t.Errorf("%s has %+v, %v", user, heads, err)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// generator writes statements: an httpapi.Generator.
+// generator implements httpapi.Generator: it writes SQL statements.
 type generator struct {
 	*app
 
@@ -30,7 +30,7 @@ type generator struct {
 
 const (
 	checkTime = 5 * time.Second
-	attempts  = 2 // of a model
+	attempts  = 2 // calls of a model
 )
 
 // GenerateSQL implements httpapi.Generator.
@@ -79,7 +79,7 @@ func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema 
 	if err != nil {
 		return "", err
 	}
-	check := func(sql string) error { return passes(ctx, blank, over(schema, sql)) }
+	check := func(sql string) error { return passes(ctx, blank, withEmptyTables(schema, sql)) }
 	if g.cfg.Upstream == config.Offline {
 		sql, err := offline.Local{}.SQL(schema, question)
 		if err == nil {
@@ -90,7 +90,7 @@ func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema 
 	return g.ask(ctx, p, "duckdb", schema.Statements(), question, check)
 }
 
-// ask lets the model write the statement. It is told once what is wrong with it.
+// ask lets the model write the statement. If the statement is wrong, the model gets the error and one retry.
 func (g *generator) ask(ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error) (string, error) {
 	prompt := fmt.Sprintf("Write one %s SELECT statement that answers the question. Answer with the statement alone, without any other words.\n\n<schema>\n%s\n</schema>\n\n<question>\n%s\n</question>", dialect, schema, question)
 	for n := 1; ; n++ {
@@ -111,7 +111,7 @@ func (g *generator) ask(ctx context.Context, p footnote.Principal, dialect, sche
 
 var fence = regexp.MustCompile("(?s)```[a-zA-Z]*\\s*\\n(.*?)```")
 
-// bareSQL is the statement in a model's answer.
+// bareSQL extracts the statement from a model's answer.
 func bareSQL(text string) string {
 	if m := fence.FindStringSubmatch(text); m != nil {
 		text = m[1]
@@ -119,8 +119,7 @@ func bareSQL(text string) string {
 	return strings.TrimRight(strings.TrimSpace(text), "; \n\t")
 }
 
-// passes lets the engine's gate and its binder see a statement. One that would only
-// take long is good.
+// passes checks a statement with the engine's gate and its binder. A statement that is only slow passes.
 func passes(ctx context.Context, src source.Source, sql string) error {
 	_, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: checkTime, Rows: 1}})
 	if bad, ok := errors.AsType[*source.Error](err); ok && bad.Kind == source.Limited {
@@ -129,7 +128,7 @@ func passes(ctx context.Context, src source.Source, sql string) error {
 	return err
 }
 
-// tablesOf is what a schema says of names and types.
+// tablesOf returns the names and types in a schema.
 func tablesOf(s source.Schema) localschema.Schema {
 	var out localschema.Schema
 	for _, t := range s.Tables {
@@ -142,7 +141,7 @@ func tablesOf(s source.Schema) localschema.Schema {
 	return out
 }
 
-// empty is DuckDB without data, opened when it is first needed.
+// empty returns a DuckDB without data, opened on first use.
 func (g *generator) empty(ctx context.Context) (source.Source, error) {
 	if !duckdb.Available {
 		return nil, footnote.Errorf(footnote.ModelUnavailable, "This program was built without DuckDB, so statements for it cannot be checked here.")
@@ -182,8 +181,8 @@ var (
 	with      = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*with\s+(recursive\s)?`)
 )
 
-// over puts empty tables of a schema in front of a statement.
-func over(s localschema.Schema, sql string) string {
+// withEmptyTables prefixes a statement with empty tables of a schema.
+func withEmptyTables(s localschema.Schema, sql string) string {
 	name := func(n string) string { return `"` + strings.ReplaceAll(n, `"`, `""`) + `"` }
 	var tables []string
 	for _, t := range s.Tables {

@@ -41,7 +41,7 @@ func TestGenerateSQL(t *testing.T) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
-	for _, typ := range []string{"DOUBLE", "STRUCT(a INTEGER)) FROM x; --"} { // a type that is no plain one counts as text
+	for _, typ := range []string{"DOUBLE", "STRUCT(a INTEGER)) FROM x; --"} { // the second counts as text
 		w := g.do(g.request("POST", "/api/generate-sql", map[string]any{"question": "How many sales by region?", "schema": fileSchema(typ)}))
 		if duckdb.Available && (w.Code != 200 || !strings.Contains(w.Body.String(), `\"sales 1\"`) || !strings.Contains(w.Body.String(), `"dialect":"duckdb"`)) {
 			t.Errorf("%s: %d %s", typ, w.Code, w.Body)
@@ -52,8 +52,8 @@ func TestGenerateSQL(t *testing.T) {
 	}
 }
 
-// TestGenerateSQLWithAModel holds that a statement which its engine does not accept is
-// not returned: the model is told once, and then it is an error.
+// TestGenerateSQLWithAModel checks that a statement its engine rejects is not returned: the model gets one retry,
+// then the request fails.
 func TestGenerateSQLWithAModel(t *testing.T) {
 	say := func(texts ...string) (replies []modeltest.Reply) {
 		for _, s := range texts {
@@ -91,7 +91,7 @@ func TestOver(t *testing.T) {
 		"with y AS (SELECT 1) FROM y": head + ", y AS (SELECT 1) FROM y",
 		"-- why\nWITH RECURSIVE y AS (SELECT 1) SELECT 2": strings.Replace(head, "WITH", "WITH RECURSIVE", 1) + ", y AS (SELECT 1) SELECT 2",
 	} {
-		if got := over(s, sql); got != want {
+		if got := withEmptyTables(s, sql); got != want {
 			t.Errorf("over(%q) = %s, want %s", sql, got, want)
 		}
 	}

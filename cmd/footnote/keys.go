@@ -67,7 +67,7 @@ func (cmd *createKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 	return err
 }
 
-// ending reads when a key ends: a date, or a duration from now on.
+// ending parses when a key expires: a date, or a duration from now.
 func ending(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -149,7 +149,7 @@ func listed(words []string) string {
 	return strings.Join(words, ",")
 }
 
-// stateOf says in words whether a key lets anybody in.
+// stateOf describes whether a key is still accepted.
 func stateOf(k store.Key, now time.Time) string {
 	switch {
 	case !k.Revoked.IsZero():
@@ -183,11 +183,10 @@ func (cmd *revokeKeyCmd) Run(ctx context.Context, s *settings, e env, std stream
 	return err
 }
 
-// keysTime is how long a command about keys may take.
+// keysTime limits how long a command about keys may take.
 const keysTime = time.Minute
 
-// withKeys runs f on the keys of the configured store, beside the servers that use
-// it.
+// withKeys runs f on the keys of the configured store. Servers may use the store at the same time.
 func withKeys(ctx context.Context, s *settings, e env, f func(store.Keys) error) error {
 	c, err := s.load(e, nil)
 	if err != nil {
@@ -202,8 +201,8 @@ func withKeys(ctx context.Context, s *settings, e env, f func(store.Keys) error)
 	return errors.Join(f(keys), keys.Close())
 }
 
-// openKeys opens the store for its keys. A data file is shared with the process that
-// has it, if there is one; one that is not there, or is older, is made ready first.
+// openKeys opens the store for its keys. It shares a data file with the process that has it open, if any. It first
+// creates a missing data file and migrates an older one.
 func openKeys(ctx context.Context, c config.Config) (store.Store, error) {
 	if c.Store != "" {
 		return openStore(ctx, c, "", sqlite.Options{}, slog.New(slog.DiscardHandler))
@@ -217,8 +216,8 @@ func openKeys(ctx context.Context, c config.Config) (store.Store, error) {
 	return openStore(ctx, c, "", sqlite.Options{}, nil)
 }
 
-// needsKey reports whether callers of a server over a store need a key. Whoever has
-// made keys means them, also when the configuration does not say so.
+// needsKey reports whether callers of a server with this store need a key. Once keys exist in the store, they are
+// required even if the configuration does not ask for them.
 func needsKey(ctx context.Context, c config.Config, folder string, keys store.Keys) (bool, error) {
 	if c.Auth.Required || folder != "" {
 		return c.Auth.Required, nil
@@ -227,7 +226,7 @@ func needsKey(ctx context.Context, c config.Config, folder string, keys store.Ke
 	return len(any) > 0, err
 }
 
-// verifier makes what the configuration says of tokens; nil when it says nothing.
+// verifier returns the verifier for the configured tokens, or nil when none are configured.
 func verifier(c config.Config, log *slog.Logger) (*token.Verifier, error) {
 	j := c.Auth.JWT
 	if j.Issuer == "" {
@@ -239,17 +238,17 @@ func verifier(c config.Config, log *slog.Logger) (*token.Verifier, error) {
 	})
 }
 
-// tokens are the tokens of the doors; nil when there are none.
+// tokens returns the token verifier of the endpoints, or nil when there is none.
 func (a *app) tokens() (httpapi.Tokens, error) {
 	v, err := verifier(a.cfg, a.log)
 	if v == nil {
 		return nil, err
 	}
-	a.later(func() error { v.Close(); return nil })
+	a.onClose(func() error { v.Close(); return nil })
 	return v, nil
 }
 
-// checkTokens reads the issuer's keys: from a file, or where that is wanted from the issuer.
+// checkTokens reads the issuer's keys: from a file or, if online is set, from the issuer.
 func checkTokens(ctx context.Context, c config.Config, online bool) []check {
 	v, err := verifier(c, nil)
 	if v == nil && err == nil {
@@ -273,7 +272,7 @@ func checkTokens(ctx context.Context, c config.Config, online bool) []check {
 	return []check{{"tokens", stateOK, "of " + c.Auth.JWT.Issuer + " for " + c.Auth.JWT.Audience}}
 }
 
-// checkStoredKeys counts the keys of the store, without changing it.
+// checkStoredKeys counts the keys in the store without changing it.
 func checkStoredKeys(ctx context.Context, c config.Config) (standing, ended int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()

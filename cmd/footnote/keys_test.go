@@ -28,8 +28,8 @@ func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// TestKeysFromCreateToRevoke holds that a key which was made beside a running server
-// lets its user in, as whom it says, and nobody any more once it is revoked.
+// TestKeysFromCreateToRevoke checks that a key made beside a running server admits its user under the key's identity,
+// and nobody once it is revoked.
 func TestKeysFromCreateToRevoke(t *testing.T) {
 	folder := t.TempDir()
 	g := newRig(t, folder, func(c *config.Config) { c.APIKeys, c.Auth.Required = nil, true })
@@ -80,8 +80,7 @@ func TestKeysFromCreateToRevoke(t *testing.T) {
 	}
 }
 
-// TestKeysAskForKeys holds that a store with a key, even one that is revoked, is not
-// served to callers without one.
+// TestKeysAskForKeys checks that a store with a key, even a revoked one, is not served to callers without one.
 func TestKeysAskForKeys(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new")
 	if _, words, code := program(t, "--data", folder, "keys", "create", "--org", "acme", "--user", "ada"); code != 0 {
@@ -120,7 +119,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestTokens holds that a signed token lets its user in, as whom it says, beside keys.
+// TestTokens checks that a signed token admits its user under the token's identity, alongside keys.
 func TestTokens(t *testing.T) {
 	folder := t.TempDir()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/ledger/redisrate"
 )
 
-// allowances says what the configuration lets people use.
+// allowances returns the function that gives each principal its configured limits.
 func allowances(c config.Config) func(footnote.Principal) ledger.Allowance {
 	return func(p footnote.Principal) ledger.Allowance {
 		a := c.Limits.Of(p)
@@ -25,7 +25,7 @@ func allowances(c config.Config) func(footnote.Principal) ledger.Allowance {
 	}
 }
 
-// micro is an amount of dollars in millionths. One that is not zero stays so.
+// micro converts dollars to millionths. A positive amount never becomes zero.
 func micro(usd float64) int64 {
 	n := int64(math.Round(min(usd, 1e12) * 1e6))
 	if n == 0 && usd > 0 {
@@ -34,7 +34,7 @@ func micro(usd float64) int64 {
 	return n
 }
 
-// toolPrices are what calls of tools cost, in millionths of a dollar.
+// toolPrices returns the prices of tool calls, in millionths of a dollar.
 func toolPrices(c config.Config) map[string]int64 {
 	prices := map[string]int64{}
 	for tool, usd := range c.Limits.ToolPrices {
@@ -43,7 +43,7 @@ func toolPrices(c config.Config) map[string]int64 {
 	return prices
 }
 
-// openCounter makes the counter of requests: in Redis where servers share one.
+// openCounter opens the request counter: in Redis if several servers share one.
 func (a *app) openCounter() (ledger.Counter, error) {
 	own := ledger.NewShare(a.cfg.Limits.Replicas)
 	if a.cfg.Redis == "" {
@@ -53,31 +53,31 @@ func (a *app) openCounter() (ledger.Counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.later(counter.Close)
+	a.onClose(counter.Close)
 	return counter, nil
 }
 
-// checkLimits says which limits hold.
+// checkLimits reports the limits in force.
 func checkLimits(c config.Config) check {
-	var said []string
+	var parts []string
 	if c.Limits.Default != (config.Allowance{}) || c.TokensPerDay > 0 {
-		said = append(said, "for everybody")
+		parts = append(parts, "for everybody")
 	}
 	for _, group := range []struct {
 		what string
 		n    int
 	}{{"org", len(c.Limits.Orgs)}, {"role", len(c.Limits.Roles)}, {"user", len(c.Limits.Users)}} {
 		if group.n > 0 {
-			said = append(said, "for "+counted(group.n, group.what))
+			parts = append(parts, "for "+counted(group.n, group.what))
 		}
 	}
 	switch {
-	case len(said) == 0 && c.Listen != "" && len(c.APIKeys) > 0:
+	case len(parts) == 0 && c.Listen != "" && len(c.APIKeys) > 0:
 		return check{"limits", stateWarn, fmt.Sprintf("none but %.2f USD for one question (max_budget_usd): nothing bounds what a key may cost in a day. See limits.default", c.MaxBudgetUSD)}
-	case len(said) == 0:
+	case len(parts) == 0:
 		return check{"limits", stateOK, fmt.Sprintf("%.2f USD for one question", c.MaxBudgetUSD)}
 	case c.Store != "" && c.Redis == "" && c.Limits.Replicas == 1 && c.Limits.Default.Requests > 0:
 		return check{"limits", stateWarn, "without redis each server counts requests by itself: set limits.replicas to the number of servers"}
 	}
-	return check{"limits", stateOK, strings.Join(said, ", ")}
+	return check{"limits", stateOK, strings.Join(parts, ", ")}
 }

@@ -32,8 +32,7 @@ const (
 	exitLimit   = 4
 )
 
-// exit is an error that says with which code the command ends. An empty message
-// prints nothing.
+// exit is an error that carries the exit code of the command. An empty message prints nothing.
 type exit struct {
 	code int
 	err  error
@@ -49,11 +48,11 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	child.Main(engines()) // never returns in the child that runs a database
-	sandbox.Main()        // nor in the one that runs a command
-	logging.Disable()     // what the Redis client says is said by whoever uses it, in our words
-	// Who reads our output may end before us, as head does: what is open is closed all the
-	// same. Not ignored, which the commands that we start would inherit.
+	child.Main(engines()) // never returns in a child that runs a database
+	sandbox.Main()        // never returns in a child that runs a command
+	logging.Disable()     // callers of the Redis client report its errors
+	// The reader of our output may exit first, as head does; open resources must still be closed. Do not ignore the
+	// signal: the commands that we start would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -62,7 +61,7 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are what a command reads and writes.
+// streams are the input and outputs of a command.
 type streams struct {
 	in  io.Reader
 	out io.Writer
@@ -118,7 +117,7 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.Bind(env(environ)),
 	)
 	if err != nil {
-		panic(err) // the command line of this file is wrong
+		panic(err) // a bug in the command line declared in this file
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -132,7 +131,7 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 		return exitUsage
 	}
 	err = parsed.Run(&c.settings)
-	if err == nil || errors.Is(err, syscall.EPIPE) { // the reader has what it wanted
+	if err == nil || errors.Is(err, syscall.EPIPE) { // the reader closed the pipe early
 		return exitDone
 	}
 	code := exitFailed
@@ -145,13 +144,12 @@ func run(ctx context.Context, args []string, std streams, environ []string) int 
 	return code
 }
 
-// oneLine is the text of an error for people. The message of a classified error
-// says it all, but for why the store cannot be used; an engine's cause may go on with
-// a picture of the statement.
+// oneLine returns the text of an error for people. The message of a classified error is enough, except for the reason
+// why the store cannot be used. The cause from an engine may continue with an excerpt of the statement.
 func oneLine(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*footnote.Error](err); ok && e.Err != nil {
-		// What it was said with, and the message for people. The cause is the log's.
+		// Replace the error text with the message for people. The cause goes to the log only.
 		text = strings.Replace(text, e.Error(), e.Message, 1)
 		if why := postgres.Reason(e.Err); e.Code == footnote.StorageUnavailable && why != "" {
 			text += " " + why
@@ -164,8 +162,7 @@ func oneLine(err error) string {
 // env is the environment of the process.
 type env []string
 
-// load reads the configuration for a command. Flags of the command itself are
-// settings by name.
+// load reads the configuration for a command. flags holds the command's own flags by setting name.
 func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 	all := map[string]string{}
 	for name, value := range s.Setting {
@@ -185,7 +182,7 @@ func (s *settings) load(e env, flags map[string]string) (config.Config, error) {
 	}
 	configured := c.Sources
 	if len(s.Source) > 0 {
-		// Sources that a command names stand alone: the configured ones are for the server.
+		// Sources named on the command line replace the configured ones, which are for the server.
 		named, err := namedSources(s.Source, c.Sources)
 		if err == nil {
 			err = sameFiltered(named, c)

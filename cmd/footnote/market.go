@@ -19,13 +19,11 @@ import (
 	"github.com/footnotehq/footnote/market/sqlite"
 )
 
-// demoMarket is the file of the demo's market in the data folder. One of this name that
-// is missing is invented.
+// demoMarket is the file of the demo's market in the data folder. If a file of this name is missing, it is generated.
 const demoMarket = "demo-market.db"
 
-// openMarket makes the market of the configuration. It is opened on its own, and again
-// while it cannot be: neither a database that is away nor the time it takes to invent
-// one keeps the server from starting.
+// openMarket opens the configured market in the background, and retries while that fails: neither an unavailable
+// database nor the time to generate one delays the start of the server.
 func (a *app) openMarket() error {
 	where := string(a.cfg.Market.Store)
 	if where == "" {
@@ -40,7 +38,7 @@ func (a *app) openMarket() error {
 		return openMarketStore(ctx, where)
 	})
 	data.start()
-	a.later(data.close)
+	a.onClose(data.close)
 	prices, err := a.openFeed(data)
 	if err != nil {
 		return err
@@ -49,7 +47,7 @@ func (a *app) openMarket() error {
 	return nil
 }
 
-// openFeed makes the price feed of the configuration, which connects on its own.
+// openFeed opens the configured price feed, which connects in the background.
 func (a *app) openFeed(data market.Data) (market.Feed, error) {
 	where := string(a.cfg.Market.Feed)
 	if where == "" || where == config.Replay {
@@ -59,7 +57,7 @@ func (a *app) openFeed(data market.Data) (market.Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.later(f.Close)
+	a.onClose(f.Close)
 	return f, nil
 }
 
@@ -73,13 +71,12 @@ func openMarketStore(ctx context.Context, where string) (market.Store, error) {
 		store, err = sqlite.Open(ctx, where)
 	}
 	if err != nil {
-		return nil, err // and not a Store that is a nil pointer
+		return nil, err // not a Store that holds a nil pointer
 	}
 	return store, nil
 }
 
-// checkMarket opens the market's database as the server would; a file that is missing is
-// not made.
+// checkMarket opens the market's database as the server would, but does not create a missing file.
 func checkMarket(ctx context.Context, c config.Config) []check {
 	where := string(c.Market.Store)
 	if where == "" {
@@ -112,8 +109,8 @@ func checkMarket(ctx context.Context, c config.Config) []check {
 	return []check{{"market", stateOK, words}}
 }
 
-// inventMarket writes the demo's market where it is missing. It is written beside its
-// place, so that one that is not complete is never opened.
+// inventMarket generates the demo's market if it is missing. It writes a temporary file first, so that nobody opens
+// an incomplete one.
 func inventMarket(ctx context.Context, path string, log *slog.Logger) (err error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -151,23 +148,22 @@ func writeMarket(ctx context.Context, path string) (err error) {
 	return l.Commit(ctx)
 }
 
-// lazyMarket is a database of a market that is opened on its own. Calls wait for it as
-// long as they may.
+// lazyMarket is a market database that opens in the background. Calls wait for it up to their deadline.
 type lazyMarket struct {
 	open   func(context.Context) (market.Store, error)
-	ctx    context.Context // ended by close
+	ctx    context.Context // canceled by close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex // guards below
 	store   market.Store
 	err     error
-	opening chan struct{} // closed when an attempt has ended; nil: none goes on
-	next    time.Time     // before which there is no other attempt
+	opening chan struct{} // closed when the current attempt ends; nil: no attempt is active
+	next    time.Time     // time of the next attempt at the earliest
 }
 
-// reopen is how long a market that could not be opened is left alone.
-const reopen = 3 * time.Second
+// reopenPause is the pause after a failed attempt to open a market.
+const reopenPause = 3 * time.Second
 
 var _ market.Data = (*lazyMarket)(nil)
 
@@ -177,8 +173,8 @@ func newLazyMarket(open func(context.Context) (market.Store, error)) *lazyMarket
 	return l
 }
 
-// start begins to open it, unless it is open or an attempt goes on or has just failed.
-// The result is closed when the attempt has ended.
+// start begins an attempt to open the database, unless it is open, an attempt is active, or one has just failed. It
+// returns a channel that is closed when the attempt ends.
 func (l *lazyMarket) start() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,13 +187,13 @@ func (l *lazyMarket) start() chan struct{} {
 		store, err := l.open(l.ctx)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.store, l.err, l.opening, l.next = store, err, nil, time.Now().Add(reopen)
+		l.store, l.err, l.opening, l.next = store, err, nil, time.Now().Add(reopenPause)
 		close(done)
 	})
 	return done
 }
 
-// get waits for the database.
+// get waits until the database is open.
 func (l *lazyMarket) get(ctx context.Context) (market.Store, error) {
 	if done := l.start(); done != nil {
 		select {
@@ -219,7 +215,7 @@ func (l *lazyMarket) get(ctx context.Context) (market.Store, error) {
 
 func (l *lazyMarket) close() error {
 	l.mu.Lock()
-	l.cancel() // no attempt begins from here on
+	l.cancel() // no attempt begins after this
 	l.mu.Unlock()
 	l.wg.Wait()
 	l.mu.Lock()
@@ -232,7 +228,7 @@ func (l *lazyMarket) close() error {
 	return s.Close()
 }
 
-// askMarket asks the database once it is open.
+// askMarket queries the database once it is open.
 func askMarket[Q, T any](ctx context.Context, l *lazyMarket, q Q, f func(market.Store) func(context.Context, Q) ([]T, error)) ([]T, error) {
 	s, err := l.get(ctx)
 	if err != nil {

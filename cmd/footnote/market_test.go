@@ -25,12 +25,11 @@ func withMarket(t *testing.T) func(*config.Config) {
 	return func(c *config.Config) { c.Market.Store = config.Secret(path) }
 }
 
-// TestStreamOfPrices reads two prices of the replay, and none without a key or of a
-// symbol that is not there.
+// TestStreamOfPrices reads two prices of the replay. It gets none without a key or for an unknown symbol.
 func TestStreamOfPrices(t *testing.T) {
 	g := newRig(t, t.TempDir(), withMarket(t))
 	server := httptest.NewServer(g.api)
-	t.Cleanup(server.Close) // after the bodies below: it waits for its streams
+	t.Cleanup(server.Close) // runs after the bodies below are closed: it waits for its streams
 	get := func(symbol, key string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/market/price?symbol="+symbol, nil)
@@ -67,7 +66,7 @@ func TestStreamOfPrices(t *testing.T) {
 	}
 }
 
-// TestChartAnalyst is there with market data, and says what is missing without.
+// TestChartAnalyst checks that the assistant exists with market data, and names what is missing without it.
 func TestChartAnalyst(t *testing.T) {
 	for available, change := range map[bool]func(*config.Config){true: withMarket(t), false: func(*config.Config) {}} {
 		g := newRig(t, t.TempDir(), change)
@@ -85,9 +84,8 @@ func TestChartAnalyst(t *testing.T) {
 	}
 }
 
-// TestNumbersOfTheMarketHaveFootnotes asks the chart analyst, whose model is imitated,
-// for candles: a number of its answer leads into the stored table, and one that is in no
-// table does not.
+// TestNumbersOfTheMarketHaveFootnotes asks the chart analyst for candles, with a scripted model. A number of its
+// answer links to the stored table; a number that is in no table does not.
 func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
 	fake := modeltest.New(modeltest.Options{Key: "test", Replies: []modeltest.Reply{
 		modeltest.Use("get_candles", `{"symbol":"EURUSD","timeframe":"5m","limit":2}`), modeltest.Say("The last high is 1.111, the target 1.2345."), modeltest.Say("Close"),
@@ -112,7 +110,7 @@ func TestNumbersOfTheMarketHaveFootnotes(t *testing.T) {
 	}
 }
 
-// TestMarketImport loads files by the command, and refuses some.
+// TestMarketImport imports good and bad files with the command.
 func TestMarketImport(t *testing.T) {
 	folder := t.TempDir()
 	good, bad := filepath.Join(folder, "good.csv"), filepath.Join(folder, "bad.csv")
@@ -125,9 +123,9 @@ func TestMarketImport(t *testing.T) {
 	}
 	set := []string{"--set", "market.store=" + filepath.Join(folder, "market.db"), "--data", folder}
 	for _, c := range []struct {
-		args         []string
-		code         int
-		stdout, told string
+		args               []string
+		code               int
+		stdout, stderrPart string
 	}{
 		{[]string{"candles", good, "--symbol", "EURUSD", "--timeframe", "1m"}, 0, "1 rows loaded, 0 bad rows left out\n", ""},
 		{[]string{"candles", bad, "--symbol", "EURUSD", "--timeframe", "1m"}, 1, "", "line 3: time is \"x\", which is no time such as 2026-11-19 15:00\nfootnote: 1 of 2 rows cannot be loaded; nothing was loaded\n"},
@@ -138,7 +136,7 @@ func TestMarketImport(t *testing.T) {
 	} {
 		var stdout, stderr strings.Builder
 		code := run(t.Context(), append(append([]string{"market", "import"}, c.args...), set...), streams{strings.NewReader(""), &stdout, &stderr}, nil)
-		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.told) {
+		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderrPart) {
 			t.Errorf("%v: %d\n%s\n%s", c.args, code, stdout.String(), stderr.String())
 		}
 	}
@@ -148,7 +146,7 @@ func TestMarketImport(t *testing.T) {
 	}
 }
 
-// TestDoctorLooksAtTheMarket that is loaded, missing, and no database.
+// TestDoctorLooksAtTheMarket checks a loaded market, a missing one, and a file that is not a database.
 func TestDoctorLooksAtTheMarket(t *testing.T) {
 	var c config.Config
 	withMarket(t)(&c)
@@ -171,8 +169,8 @@ func TestDoctorLooksAtTheMarket(t *testing.T) {
 	}
 }
 
-// TestMarketIsOpenedAgain has a database that is away at first: it is said to be, and
-// is read once it is there.
+// TestMarketIsOpenedAgain checks that a database that is unavailable at first is reported, and is read once it is
+// there.
 func TestMarketIsOpenedAgain(t *testing.T) {
 	folder := t.TempDir()
 	there := false

@@ -45,8 +45,8 @@ What is there already is replaced. A server may run meanwhile.
 docs/market.md lists the columns of each kind.`
 }
 
-// mostBad is how many bad rows are listed.
-const mostBad = 100
+// maxBadRows limits how many bad rows are listed.
+const maxBadRows = 100
 
 // Run executes the command.
 func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std streams) (err error) {
@@ -81,9 +81,9 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		Waiting:  func() { fmt.Fprintln(std.err, "waiting for the market database: another import is running") },
 		Progress: func(rows int) { fmt.Fprintf(std.err, "%d rows%s\n", rows, in.share()) },
 		Bad: func(line int, reason string) {
-			if bad++; bad <= mostBad {
+			if bad++; bad <= maxBadRows {
 				fmt.Fprintf(std.err, "line %d: %s\n", line, reason)
-			} else if bad == mostBad+1 {
+			} else if bad == maxBadRows+1 {
 				fmt.Fprintln(std.err, "more bad rows are counted only")
 			}
 		},
@@ -94,11 +94,11 @@ func (cmd *marketImportCmd) Run(ctx context.Context, s *settings, e env, std str
 		}
 		return err
 	}
-	return cmd.tell(std, rep)
+	return cmd.report(std, rep)
 }
 
-// tell says what became of the file.
-func (cmd *marketImportCmd) tell(std streams, rep importer.Report) error {
+// report reports the result of the import.
+func (cmd *marketImportCmd) report(std streams, rep importer.Report) error {
 	switch {
 	case rep.Rows == 0:
 		return &exit{exitFailed, errors.New("the file has no rows; nothing was loaded")}
@@ -109,7 +109,7 @@ func (cmd *marketImportCmd) tell(std streams, rep importer.Report) error {
 	return err
 }
 
-// measured is a file of which it is known how much has been read.
+// measured is a file that counts how much of it has been read.
 type measured struct {
 	io.Reader
 	read, size int64
@@ -121,7 +121,7 @@ func (c *measured) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// share is how much of the file that is, in words; nothing when its size is not known.
+// share describes which part of the file has been read; it is empty when the size is unknown.
 func (c *measured) share() string {
 	if c.size <= 0 {
 		return ""

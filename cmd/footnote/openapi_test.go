@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// spec is the description as the server serves it.
+// spec is the OpenAPI description as the server serves it.
 type spec struct {
 	paths   map[string]map[string]operation
 	schemas map[string]any
@@ -74,7 +74,7 @@ func readSpec(t *testing.T, g *rig) spec {
 	return spec{doc.Paths, doc.Components.Schemas}
 }
 
-// check wants an answer to be one that its operation may give.
+// check returns an error if the operation's description does not allow the answer.
 func (s spec) check(r *http.Request, w *httptest.ResponseRecorder) error {
 	for path, methods := range s.paths {
 		if _, literal := s.paths[r.URL.Path]; !matches(path, r.URL.Path) || literal && path != r.URL.Path {
@@ -153,7 +153,7 @@ func (s spec) validate(schema any, body []byte) error {
 	return resolved.Validate(value)
 }
 
-// TestDescriptionIsComplete holds that each route is described, and nothing else.
+// TestDescriptionIsComplete checks that the description covers every route and nothing else.
 func TestDescriptionIsComplete(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	described := map[string]string{}
@@ -177,8 +177,7 @@ var aDrawing = map[string]any{"symbol": "EURUSD", "reason": "It held twice.", "d
 	"type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1h", "price": 1.1, "label": "Support", "tags": []string{"support"}, "visibility": "all",
 }}
 
-// TestAnswersAreAsDescribed sends each request of the app's own API, and compares
-// what comes back with its schema.
+// TestAnswersAreAsDescribed sends each request of the app's own API and compares the answer with its schema.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	g := newRig(t, t.TempDir(), withMarket(t), func(c *config.Config) { c.APIKeys[0].Roles = []string{footnote.Admin} })
 	s := readSpec(t, g)
@@ -236,7 +235,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		{"GET", "/api/drawings/history?symbol=EURUSD", nil, 200},
 		{"DELETE", "/api/sources/" + source.Name, nil, 204}, {"DELETE", "/api/conversations/" + id, nil, 204},
 	}
-	for _, word := range []string{"undo", "redo", "history", "export", "import"} { // which may be ids, too
+	for _, word := range []string{"undo", "redo", "history", "export", "import"} { // these could also be ids
 		calls = append(calls, call{"POST", "/api/drawings/import", map[string]any{"format": "footnote-drawings-1", "symbol": "EURUSD", "drawings": []any{
 			map[string]any{"id": word, "type": "horizontal_line", "symbol": "EURUSD", "timeframe": "1D", "price": 1.2},
 		}}, 200}, call{"DELETE", "/api/drawings/" + word + "?symbol=EURUSD", nil, 200})
@@ -259,7 +258,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	}
 	for path, methods := range s.paths {
 		if strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/api/a") && path != "/api/assistants" || path == "/api/generate-sql" || strings.Contains(path, "/workspace") || path == "/api/drawings/stream" || path == "/api/market/price" || path == "/api/chat" || strings.HasPrefix(path, "/api/chat/") {
-			continue // the doors, the workspaces and two streams, which have tests of their own
+			continue // the chat protocols, the workspaces and two streams have their own tests
 		}
 		for method := range methods {
 			if name := strings.ToUpper(method) + " " + path; !seen[name] {
@@ -269,7 +268,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	}
 }
 
-// TestTheCheckCanFail holds that an answer which is not as described is noticed.
+// TestTheCheckCanFail checks that an answer that contradicts its description is noticed.
 func TestTheCheckCanFail(t *testing.T) {
 	g := newRig(t, t.TempDir())
 	s := readSpec(t, g)

@@ -15,8 +15,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestFromTheRequestToTheSQL follows one id: the client's request, the run, the calls of
-// the model, and what Postgres itself has written down.
+// TestFromTheRequestToTheSQL follows one id from the client's request through the run and the model calls to
+// Postgres's own log.
 func TestFromTheRequestToTheSQL(t *testing.T) {
 	server := pgtest.New(t, "log_statement=all")
 	owner := server.Database(t)
@@ -69,7 +69,7 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 	if err := g.app.traces.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	followed := map[string]string{} // spans, by name; their ids, by what the model's server was told
+	followed := map[string]string{} // span names to ids, as received by the model's server
 	for _, s := range collector.Spans() {
 		followed[s.Name] = s.ID
 		if s.Trace != "0af7651916cd43dd8448eb211c80319c" {
@@ -92,7 +92,7 @@ func TestFromTheRequestToTheSQL(t *testing.T) {
 	if t.Failed() {
 		t.Log(regexp.MustCompile(`(?m)^.*footnote.*$`).FindAllString(log, 40))
 	}
-	// What people read is the statement as it was written.
+	// People see the statement as it was written.
 	if text := w.Body.String(); strings.Contains(text, "/* footnote") {
 		t.Error(text)
 	}

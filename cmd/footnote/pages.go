@@ -5,8 +5,7 @@ import (
 	"github.com/footnotehq/footnote/web"
 )
 
-// pages adds the web app to the HTTP edge. Its files need no key: they hold nothing
-// but the program.
+// pages adds the web app to the HTTP server. Its files need no key: they contain only the program.
 func (a *app) pages(api *httpapi.Server) error {
 	h, err := web.Handler()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestWhatPeopleHaveUsed has users of two organisations ask; the administrator of one
-// sees what its own people did, and nobody else sees anything.
+// TestWhatPeopleHaveUsed lets users of two organisations ask. The administrator of one sees what its own people did;
+// nobody else sees anything.
 func TestWhatPeopleHaveUsed(t *testing.T) {
 	const cemsKey, dansKey = "key-of-cem-0123456789", "key-of-dan-0123456789"
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
@@ -29,7 +29,7 @@ func TestWhatPeopleHaveUsed(t *testing.T) {
 	}
 	ask(adasKey, "How many orders are there?")
 	bobs := ask(bobsKey, "revenue by category")
-	ask(bobsKey, "revenue by category") // the cache knows it
+	ask(bobsKey, "revenue by category") // served from the cache
 	ask(cemsKey, "How many customers are there?")
 
 	for _, path := range []string{"/api/usage/people", "/api/usage/people?format=csv", "/api/usage/questions"} {
@@ -84,7 +84,7 @@ func TestWhatPeopleHaveUsed(t *testing.T) {
 		asked.Questions[2].Question != "How many orders are there?" || asked.Next != "" {
 		t.Errorf("%+v", asked)
 	}
-	// What is deleted has no words any more; what it took is still known.
+	// A deleted conversation loses its text; its usage stays known.
 	g.as(bobsKey, "DELETE", "/api/conversations/"+bobs, nil, http.StatusNoContent)
 	asked.Questions = nil
 	g.call("GET", "/api/usage/questions?user=bob", nil, 200, &asked)

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// tenants is a table of two orgs with a policy for each to see its own rows.
+// tenants creates a table of two orgs, with a policy that shows each its own rows.
 var tenants = []string{
 	`CREATE TABLE sales (id integer PRIMARY KEY, org text NOT NULL, product text NOT NULL, region text NOT NULL, amount numeric(10,2) NOT NULL, sold date NOT NULL)`,
 	`INSERT INTO sales SELECT i, 'acme', (ARRAY['anvil', 'rocket'])[1 + i % 2], (ARRAY['north', 'south'])[1 + i % 2], 10 + i, DATE '2024-01-01' + i * 20 FROM generate_series(1, 12) i`,
@@ -25,7 +25,7 @@ var tenants = []string{
 	`CREATE VIEW totals WITH (security_invoker) AS SELECT product, sum(amount) AS total FROM sales GROUP BY product`,
 }
 
-// orders are tables that are the same for everybody.
+// orders creates tables that are the same for everybody.
 var orders = []string{
 	`CREATE TABLE customers (id integer PRIMARY KEY, name text NOT NULL, country text NOT NULL)`,
 	`CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers, status text NOT NULL, total numeric(10,2) NOT NULL, ordered_at timestamptz NOT NULL)`,
@@ -33,7 +33,7 @@ var orders = []string{
 	`INSERT INTO orders SELECT i, 1 + i % 9, (ARRAY['open', 'shipped'])[1 + i % 2], i * 1.5, TIMESTAMPTZ '2024-01-01 12:00:00+00' + i * INTERVAL '5 days' FROM generate_series(1, 60) i`,
 }
 
-// reader makes a database and gives the URL of a role that may read it.
+// reader creates a database and returns the URL of a role that may read it.
 func reader(t *testing.T, statements ...string) string {
 	t.Helper()
 	owner := pgtest.Database(t)
@@ -56,7 +56,7 @@ func reader(t *testing.T, statements ...string) string {
 	return u.String()
 }
 
-// as sends a request with the key of somebody and returns the answer's text.
+// as sends a request with a key and returns the answer's text.
 func (g *rig) as(key, method, target string, body any, status int) string {
 	g.t.Helper()
 	r := g.request(method, target, body)
@@ -68,8 +68,8 @@ func (g *rig) as(key, method, target string, body any, status int) string {
 	return w.Body.String()
 }
 
-// answerAs asks as the owner of a key, and gives all that can be read of the answer: its
-// events, messages, exports and first result.
+// answerAs asks as the owner of a key, and returns everything readable about the answer: its events, messages,
+// exports and first result.
 func (g *rig) answerAs(key, question string) (conversation, all string) {
 	g.t.Helper()
 	var opened taken
@@ -85,10 +85,10 @@ func (g *rig) answerAs(key, question string) (conversation, all string) {
 	return opened.Conversation, all
 }
 
-// twoOrgs are the users of both, each with a key.
+// twoOrgs lists a user of each org, with a key.
 var twoOrgs = []config.Key{{Key: adasKey, Org: "acme", User: "ada"}, {Key: bobsKey, Org: "globex", User: "bob"}}
 
-// TestPostgresSource has one server, since the parser takes seconds to start.
+// TestPostgresSource shares one server, because the parser takes seconds to start.
 func TestPostgresSource(t *testing.T) {
 	address := reader(t, append(tenants, orders...)...)
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
@@ -101,11 +101,10 @@ func TestPostgresSource(t *testing.T) {
 	t.Run("Commands", func(t *testing.T) { postgresCommands(t, address) })
 }
 
-// rowLevelSecurity has users of two orgs ask the same things of one source, in
-// turns: each sees the rows of its org, whichever way it asks. Schema is what names
-// of tables may have before them.
+// rowLevelSecurity lets users of two orgs ask the same questions of one source, in turns: each sees only
+// the rows of its org, whichever way it asks. schema is the prefix that table names may have.
 func rowLevelSecurity(t *testing.T, g *rig, schema string) {
-	orgs := []struct{ key, rows, own, foreign string }{ // the last of foreign is a word that a refusal may repeat
+	orgs := []struct{ key, rows, own, foreign string }{ // the last word of foreign may be repeated by a refusal
 		{adasKey, "12", "anvil", "zeppelin quartz lunar martian globex 7010"},
 		{bobsKey, "7", "zeppelin", "anvil rocket north south acme"},
 	}
@@ -118,7 +117,7 @@ func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 		}
 	}
 	query := func(sql string) map[string]any { return map[string]any{"sql": sql} }
-	for range 2 { // in the second pass whatever is kept is there
+	for range 2 { // the second pass runs with warm caches
 		for _, o := range orgs {
 			for _, q := range []struct {
 				method, target string
@@ -155,7 +154,7 @@ func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 			}
 		}
 	}
-	// The planner's own knowledge of the data, its answers, and what is kept of them.
+	// The planner's own knowledge of the data, its answers, and what is cached of them.
 	for _, o := range orgs {
 		id, all := g.answerAs(o.key, "How many sales are there by product?")
 		if !strings.Contains(all, o.own) {
@@ -170,7 +169,7 @@ func rowLevelSecurity(t *testing.T, g *rig, schema string) {
 	}
 }
 
-// postgresQuestions asks the offline planner, whose SQL is Postgres's here.
+// postgresQuestions asks the offline planner, which writes Postgres SQL here.
 func postgresQuestions(t *testing.T, g *rig) {
 	for question, want := range map[string]string{
 		"How many orders are there?":       "60",
@@ -192,7 +191,7 @@ func postgresQuestions(t *testing.T, g *rig) {
 	}
 }
 
-// postgresCommands looks at what an operator is told.
+// postgresCommands checks what an operator sees.
 func postgresCommands(t *testing.T, address string) {
 	t.Chdir(t.TempDir())
 	text := command(t, 0, "doctor", "--source", "shop="+address)

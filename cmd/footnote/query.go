@@ -61,7 +61,7 @@ func (q *queryCmd) Run(ctx context.Context, s *settings, e env, std streams) err
 	return q.one(ctx, src, std)
 }
 
-// one runs the statement and prints what it gave.
+// one runs the statement and prints its result.
 func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) error {
 	res, sum, err := source.Collect(ctx, src, source.Query{SQL: q.SQL})
 	err = orStopped(ctx, err)
@@ -83,10 +83,10 @@ func (q *queryCmd) one(ctx context.Context, src source.Source, std streams) erro
 	return nil
 }
 
-// errStopped is the end of a command that was told to end.
+// errStopped is returned by a command that was told to stop.
 var errStopped = errors.New("stopped")
 
-// orStopped is err, or errStopped where it came of the end of ctx.
+// orStopped returns errStopped if ctx ended, and err otherwise.
 func orStopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errStopped
@@ -94,12 +94,12 @@ func orStopped(ctx context.Context, err error) error {
 	return err
 }
 
-// cutShort says that a result has more rows than were read.
+// cutShort describes a result that has more rows than were read.
 func cutShort(sum source.Summary) string {
 	return fmt.Sprintf("the result was cut after %d rows, at the limit of %s", sum.Rows, sum.Limit)
 }
 
-// queryError gives an error its exit code.
+// queryError attaches the exit code to an error.
 func queryError(err error) error {
 	e, ok := errors.AsType[*source.Error](err)
 	switch {
@@ -125,8 +125,8 @@ type queryJSON struct {
 	Reason    string            `json:"reason"`
 }
 
-// executed is the outcome of a statement that gave all its rows. The others are the
-// kinds of a source.Error.
+// executed is the outcome of a statement that returned all its rows. The other outcomes are the kinds of a
+// source.Error.
 const executed = "executed"
 
 func tableJSON(res footnote.Result, sum source.Summary, err error) queryJSON {
@@ -136,7 +136,7 @@ func tableJSON(res footnote.Result, sum source.Summary, err error) queryJSON {
 	return out
 }
 
-// outcomeOf says what came of a statement, and why where it is not all its rows.
+// outcomeOf returns the outcome of a statement, and the reason if it did not return all its rows.
 func outcomeOf(sum source.Summary, err error) (outcome, reason string) {
 	bad, ok := errors.AsType[*source.Error](err)
 	switch {
@@ -171,7 +171,7 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// batchIn and batchOut are the lines of query --batch.
+// batchIn and batchOut are the input and output lines of query --batch.
 type batchIn struct {
 	ID  json.RawMessage `json:"id"`
 	SQL *string         `json:"sql"`
@@ -185,11 +185,10 @@ type batchOut struct {
 	Millis  int64           `json:"ms"`
 }
 
-// maxLine bounds a line of a batch.
+// maxLine is the largest length of a batch line, in bytes.
 const maxLine = 16 << 20
 
-// batch runs one statement for each line, over one pool of connections. Only a
-// line that cannot be read is an error.
+// batch runs one statement per line over one pool of connections. It returns an error only for a line it cannot read.
 func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -227,14 +226,14 @@ func batch(ctx context.Context, src source.Source, in io.Reader, out io.Writer) 
 	}
 }
 
-// scanned is a line of the input, or the error that ended it.
+// scanned is one input line, or the error that ended the input.
 type scanned struct {
 	text string
 	err  error // io.EOF at the end
 }
 
-// scanLines reads lines beside the statements: a read of standard input cannot be
-// called off, and one that nobody answers ends with the process alone.
+// scanLines reads lines in a goroutine: a blocked read of standard input cannot be cancelled, and lasts until the
+// process exits.
 func scanLines(ctx context.Context, in io.Reader) <-chan scanned {
 	out := make(chan scanned)
 	send := func(s scanned) (sent bool) {

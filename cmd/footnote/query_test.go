@@ -12,14 +12,14 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// TestBatchStopsWhileItWaits: a batch that waits for a line ends when it is told to.
+// TestBatchStopsWhileItWaits checks that a batch waiting for a line stops on request.
 func TestBatchStopsWhileItWaits(t *testing.T) {
 	in, writer := io.Pipe()
 	defer writer.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- batch(ctx, nil, in, io.Discard) }()
-	if _, err := io.WriteString(writer, "\n"); err != nil { // it reads
+	if _, err := io.WriteString(writer, "\n"); err != nil { // the batch reads
 		t.Fatal(err)
 	}
 	cancel()
@@ -33,7 +33,7 @@ func TestBatchStopsWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestVerdictsSayOneThing: a footnote that does not hold is not called ok as well.
+// TestVerdictsSayOneThing checks that a wrong footnote is not also reported as ok.
 func TestVerdictsSayOneThing(t *testing.T) {
 	row := 0
 	cite := func(start int, text string) footnote.Cite {

@@ -7,8 +7,8 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestSecretsWithinSecrets holds that of a key which begins as another does nothing is
-// left in a log, nor of one that a text quotes as JSON.
+// TestSecretsWithinSecrets checks that no part remains in a log of a key that starts with another key, or of a key
+// that a text quotes as JSON.
 func TestSecretsWithinSecrets(t *testing.T) {
 	scan := redactor(config.Config{
 		Redis:   "redis://cache/0?password=of-the-cache",

@@ -16,10 +16,10 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// shownRows is how many rows of a table the terminal shows.
+// shownRows is the largest number of table rows that the terminal shows.
 const shownRows = 20
 
-// terminal reports whether a stream is one a person looks at.
+// terminal reports whether a stream is a terminal.
 func terminal(w any) (fd int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile {
@@ -28,7 +28,7 @@ func terminal(w any) (fd int, ok bool) {
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth is the number of columns to fill: those of the terminal, or 100.
+// terminalWidth returns the number of columns to fill: the terminal's width, or 100.
 func terminalWidth(w io.Writer) int {
 	fd, ok := terminal(w)
 	if !ok {
@@ -41,14 +41,14 @@ func terminalWidth(w io.Writer) int {
 	return columns
 }
 
-// logger is the server's own log. Its level has been checked.
+// logger creates the server's log. The level must be valid.
 func logger(w io.Writer, c config.Config, level string) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level))
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: redacting(c)}))
 }
 
-// loading shows how the loading of files goes, when a person is watching.
+// loading returns a function that shows the progress of loading files on a terminal.
 func loading(w io.Writer) func(source, table string, rows int64) {
 	if _, ok := terminal(w); !ok {
 		return nil
@@ -58,8 +58,7 @@ func loading(w io.Writer) func(source, table string, rows int64) {
 	}
 }
 
-// printTable writes rows as a table for people: numbers to the right, long cells
-// cut, at most shownRows rows.
+// printTable prints rows as a table for people: numbers right-aligned, long cells truncated, at most shownRows rows.
 func printTable(w io.Writer, res footnote.Result, most int) {
 	if len(res.Columns) == 0 {
 		return
@@ -114,8 +113,7 @@ func cellText(cell any) string {
 	}
 }
 
-// floatText writes a number with the 15 digits that a sum of decimals keeps, and
-// not with the noise behind them.
+// floatText formats a number with the 15 digits that a sum of decimals keeps, without the rounding noise after them.
 func floatText(v float64) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {
@@ -124,7 +122,7 @@ func floatText(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// shortNumber is floatText for a number in text form; other text stays as it is.
+// shortNumber applies floatText to a number in text form; it returns other text unchanged.
 func shortNumber(s string) string {
 	if len(s) < 17 {
 		return s
@@ -136,8 +134,8 @@ func shortNumber(s string) string {
 	return floatText(v)
 }
 
-// visible makes a cell one line of printable text: rows come from outside, and a
-// terminal obeys what it is sent.
+// visible turns a cell into one line of printable text: rows come from outside, and a terminal executes the control
+// sequences it receives.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -150,7 +148,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// safeText is visible for prose: lines and tabs stay.
+// safeText does the same for prose, but keeps line breaks and tabs.
 func safeText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {

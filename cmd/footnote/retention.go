@@ -19,15 +19,15 @@ import (
 	"github.com/footnotehq/footnote/store/postgres"
 )
 
-// retention is the job that deletes old conversations, and notes each.
+// retention returns the job that deletes old conversations and records each deletion.
 func (a *app) retention(note func(retention.Deleted) error, now func() time.Time) (*retention.Job, error) {
 	rules, err := a.cfg.RetentionRules()
 	if err != nil {
 		return nil, err
 	}
 	o := retention.Options{
-		Log:   a.store.(store.Movable),                      // as all stores of servers are
-		Rules: rules, Logger: a.log, Before: a.usage.Settle, // what they cost stays known
+		Log:   a.store.(store.Movable),                      // every store of a server is Movable
+		Rules: rules, Logger: a.log, Before: a.usage.Settle, // keep the usage numbers
 		Note: note, Now: now, Document: board.IsBoard,
 		Files: func(_ context.Context, rules retention.Rules, active map[retention.Person]bool) error {
 			return a.expireUploads(rules, active, now())
@@ -46,7 +46,7 @@ func (a *app) retention(note func(retention.Deleted) error, now func() time.Time
 	return retention.New(o), nil
 }
 
-// checkRetention says how long conversations are kept.
+// checkRetention reports how long conversations are kept.
 func checkRetention(c config.Config) check {
 	rules, err := c.RetentionRules()
 	switch {
@@ -55,22 +55,22 @@ func checkRetention(c config.Config) check {
 	case len(rules) == 0:
 		return check{"retention", stateOK, "none: conversations are kept for ever"}
 	}
-	var said []string
+	var parts []string
 	for _, org := range slices.Sorted(maps.Keys(rules)) {
-		whose := org
+		owner := org
 		if org == "*" {
-			whose = "all others"
+			owner = "all others"
 		}
-		said = append(said, fmt.Sprintf("%s %d days", whose, int(rules[org].Hours()/24)))
+		parts = append(parts, fmt.Sprintf("%s %d days", owner, int(rules[org].Hours()/24)))
 	}
 	if _, all := rules["*"]; !all {
-		said = append(said, "all others for ever")
+		parts = append(parts, "all others for ever")
 	}
-	return check{"retention", stateOK, "conversations are kept after their last event: " + strings.Join(said, ", ")}
+	return check{"retention", stateOK, "conversations are kept after their last event: " + strings.Join(parts, ", ")}
 }
 
-// running runs jobs until stop is called, which waits for their end.
-func running(ctx context.Context, jobs ...func(context.Context)) (stop func()) {
+// runJobs runs jobs until stop is called. stop waits for their end.
+func runJobs(ctx context.Context, jobs ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	for _, job := range jobs {
@@ -79,8 +79,7 @@ func running(ctx context.Context, jobs ...func(context.Context)) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// expireUploads deletes the uploads of people who have no conversation any more, when
-// they are as old as a conversation may be.
+// expireUploads deletes uploads that are older than the retention period and whose owners have no conversations left.
 func (a *app) expireUploads(rules retention.Rules, active map[retention.Person]bool, now time.Time) error {
 	busy := map[retention.Person]bool{}
 	for p := range active {
@@ -105,8 +104,7 @@ func (a *app) expireUploads(rules retention.Rules, active map[retention.Person]b
 	})
 }
 
-// redacting keeps secrets of the configuration, and what its patterns match, out of a
-// log.
+// redacting returns a log filter that removes secrets of the configuration and matches of its patterns.
 func redacting(c config.Config) func([]string, slog.Attr) slog.Attr {
 	scan := redactor(c)
 	return func(_ []string, at slog.Attr) slog.Attr {
@@ -122,7 +120,7 @@ func redacting(c config.Config) func([]string, slog.Attr) slog.Attr {
 	}
 }
 
-// secretsOf are the secrets of a configuration.
+// secretsOf returns the secrets of a configuration.
 func secretsOf(c config.Config) []string {
 	secrets := []string{string(c.APIKey)}
 	for _, value := range c.Traces.Header() {
@@ -134,11 +132,11 @@ func secretsOf(c config.Config) []string {
 	return secrets
 }
 
-// redactor takes secrets, passwords within addresses, and what the configured patterns
-// match out of a text.
+// redactor returns a function that removes secrets, passwords in addresses, and matches of the configured patterns
+// from a text.
 func redactor(c config.Config) func(string) string {
 	secrets := audit.Replacer(append(secretsOf(c), string(c.Store), string(c.Redis)))
-	patterns, _ := c.RedactPatterns() // Check has read them
+	patterns, _ := c.RedactPatterns() // Check has validated them
 	return func(text string) string {
 		text = config.Redact(secrets(text))
 		for _, p := range patterns {

@@ -15,8 +15,7 @@ import (
 	"github.com/footnotehq/footnote/retention"
 )
 
-// TestRetention deletes a conversation by rule, with what it left on the disk: the
-// uploads of its owner, and what it cost stays known.
+// TestRetention deletes a conversation by rule, together with its owner's uploads on disk. Its cost stays known.
 func TestRetention(t *testing.T) {
 	for name, change := range map[string]func(*config.Config){
 		"file":     func(*config.Config) {},
@@ -61,8 +60,7 @@ func pass(t *testing.T, g *rig, note func(retention.Deleted) error, days, want i
 	}
 }
 
-// TestTheLogHasNoSecrets holds that nothing of the configuration that is secret, and
-// nothing that a pattern matches, stands in the log.
+// TestTheLogHasNoSecrets checks that the log contains no secrets of the configuration and no matches of its patterns.
 func TestTheLogHasNoSecrets(t *testing.T) {
 	c := config.Default()
 	c.APIKey, c.Store, c.LogRedact = "sk-ant-verysecret", "postgres://me:hush@db/x", []string{`[\w.]+@[\w.]+`}

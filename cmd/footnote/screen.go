@@ -13,18 +13,18 @@ import (
 	"github.com/footnotehq/footnote/tool/chart"
 )
 
-// screen shows a run in a terminal: its queries, its text as it comes, at the end
-// a table, a chart and the footnotes.
+// screen shows a run in a terminal: its queries, its text as it arrives, and at the end a table, a chart and the
+// footnotes.
 type screen struct {
 	out, err io.Writer
-	live     bool // somebody looks at standard error
-	bold     bool // standard output understands bold
+	live     bool // standard error is a terminal
+	bold     bool // standard output supports bold
 	quiet    bool
-	seen     map[[2]int]bool // text blocks shown while they grew
-	line     string          // the line that is being said
-	shown    int             // bytes of it that are on the screen
-	table    [][]string      // rows of a Markdown table that is being said
-	blank    bool            // the last line on the screen is empty
+	seen     map[[2]int]bool // text blocks already shown as they grew
+	line     string          // the current line
+	shown    int             // bytes of the line already printed
+	table    [][]string      // rows of the current Markdown table
+	blank    bool            // the last printed line is empty
 }
 
 func newScreen(quiet bool, std streams) *screen {
@@ -33,8 +33,8 @@ func newScreen(quiet bool, std streams) *screen {
 	return &screen{out: std.out, err: std.err, live: live, bold: bold, quiet: quiet, seen: map[[2]int]bool{}, blank: true}
 }
 
-// say takes a piece of Markdown. Lines are shown as they come, except tables,
-// whose columns are lined up when they are complete.
+// say processes a piece of Markdown. It prints lines as they arrive, except for tables, whose columns are aligned
+// once they are complete.
 func (s *screen) say(text string) {
 	if s.quiet {
 		return
@@ -48,7 +48,7 @@ func (s *screen) say(text string) {
 		s.endLine(line)
 		s.line, s.shown = rest, 0
 	}
-	// The beginning of a line can be shown when nothing in it needs its end.
+	// Print the beginning of a line early if no markup in it waits for its end.
 	if len(s.table) == 0 && !strings.ContainsAny(s.line, "*_|") && s.line != "" {
 		fmt.Fprint(s.out, s.line[s.shown:])
 		s.shown = len(s.line)
@@ -69,7 +69,7 @@ func (s *screen) endLine(line string) {
 	s.blank = line == ""
 }
 
-// endTable shows the table that has been said.
+// endTable prints the current table.
 func (s *screen) endTable() {
 	if len(s.table) == 0 {
 		return
@@ -108,8 +108,7 @@ func looksNumeric(s string) bool {
 	return err == nil
 }
 
-// plain takes the marks of Markdown out of a line, or turns them into the
-// terminal's own.
+// plain removes Markdown markup from a line, or converts it to terminal sequences.
 func (s *screen) plain(line string) string {
 	on, off := "", ""
 	if s.bold {
@@ -131,7 +130,7 @@ func (s *screen) plain(line string) string {
 	return line
 }
 
-// newline ends what is being said.
+// newline ends the current line or table.
 func (s *screen) newline() {
 	if s.quiet {
 		return
@@ -161,7 +160,7 @@ func (s *screen) delta(d footnote.Delta) {
 	}
 }
 
-// progress is a line on standard error, when a person is watching.
+// progress prints a line on standard error if it is a terminal.
 func (s *screen) progress(words string) {
 	if s.live && !s.quiet {
 		fmt.Fprintln(s.err, "… "+words)
@@ -192,8 +191,7 @@ func (s *screen) event(ev footnote.Event) {
 	}
 }
 
-// query shows a statement and why it is run. The planner's reason is its reading,
-// which stands in its answer too.
+// query prints a statement and why it runs. It skips the planner's reading of the question, which the answer repeats.
 func (s *screen) query(sql, thought string) {
 	if thought != "" && !strings.HasPrefix(thought, "Reading:") {
 		fmt.Fprintln(s.out, "-- "+visible(thought))
@@ -202,8 +200,7 @@ func (s *screen) query(sql, thought string) {
 	s.blank = true
 }
 
-// wrapSQL breaks a long statement before its clauses, but never inside quotes or
-// parentheses.
+// wrapSQL breaks a long statement before its clauses, but never inside quotes or parentheses.
 func wrapSQL(sql string, width int) string {
 	if len(sql) <= width || strings.Contains(sql, "\n") {
 		return sql
@@ -240,8 +237,7 @@ func beginsClause(rest string) bool {
 	return false
 }
 
-// result shows what an answer rests on. A table the answer has itself is not shown
-// a second time.
+// result prints the rows behind an answer, unless the answer itself contains a table.
 func (s *screen) result(a *answerJSON, res footnote.Result) {
 	if s.quiet {
 		return
@@ -264,8 +260,7 @@ func hasTable(text string) bool {
 	return strings.HasPrefix(text, "|") || strings.Contains(text, "\n|")
 }
 
-// footnotes lists where the numbers of an answer come from, each place once. The
-// numbers in a table of the answer are counted.
+// footnotes lists the sources of the numbers in an answer, without duplicates. It only counts the numbers in a table.
 func (s *screen) footnotes(a *answerJSON) {
 	fmt.Fprintln(s.out)
 	listed := map[string]bool{}
@@ -302,7 +297,7 @@ func (s *screen) footnotes(a *answerJSON) {
 	fmt.Fprintf(s.out, "%s · footnote verify %s\n", a.Usage.Model, a.Conversation)
 }
 
-// inTableLine reports whether a place of a text is in a line of a table.
+// inTableLine reports whether an offset in a text is on a table line.
 func inTableLine(text string, at int) bool {
 	if at > len(text) {
 		return false

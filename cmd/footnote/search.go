@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/tool/search"
 )
 
-// searchTool adds search_database where the configuration names tables.
+// searchTool adds search_database if the configuration names tables for it.
 func (a *app) searchTool(ctx context.Context, tools []agent.Tool) ([]agent.Tool, error) {
 	if len(a.cfg.Tools.Search) == 0 {
 		return tools, nil
@@ -34,12 +34,12 @@ func (a *app) searchTool(ctx context.Context, tools []agent.Tool) ([]agent.Tool,
 	}
 	rule := cache.Rule{TTL: a.cfg.Cache.Of(search.Name), Config: fmt.Sprintf("%s %+v", a.cacheConfig(), a.cfg.Tools.Search), Remarks: []string{search.Thought}}
 	if first := a.cfg.Tools.Search[0].Source; !slices.ContainsFunc(a.cfg.Tools.Search, func(t config.SearchTable) bool { return t.Source != first }) {
-		rule.Source = first // else any of the conversation's may be meant
+		rule.Source = first // otherwise any source of the conversation could be meant
 	}
 	return append(tools, a.cache.Tool(t, rule)), nil
 }
 
-// searchTables are the tables that are searched, of one source or of all.
+// searchTables returns the configured search tables of one source, or of all.
 func searchTables(c config.Config, source string) []search.Table {
 	var list []search.Table
 	for _, t := range c.Tools.Search {
@@ -58,7 +58,7 @@ func searchTables(c config.Config, source string) []search.Table {
 	return list
 }
 
-// checkSearch asks a source whether its tables can be searched as configured.
+// checkSearch checks that the tables of a source can be searched as configured.
 func checkSearch(ctx context.Context, c config.Config, name string, src source.Source) []check {
 	tables := searchTables(c, name)
 	if len(tables) == 0 {

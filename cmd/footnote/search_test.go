@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/tool/search"
 )
 
-// searched is a configuration with a table of two organisations to search.
+// searched configures a search over a table of two organisations.
 func searched(t *testing.T) func(*config.Config) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "crm.db")
@@ -37,22 +37,22 @@ func searched(t *testing.T) func(*config.Config) {
 	}
 }
 
-// TestSearchOfTwoOrgs has both ask the same, of one table and one cache: each sees,
-// in whatever is kept of it, its own rows.
+// TestSearchOfTwoOrgs lets both orgs ask the same question of one table with one cache: each sees its own rows,
+// cached or not.
 func TestSearchOfTwoOrgs(t *testing.T) {
 	g := newRig(t, t.TempDir(), searched(t))
 	for pass, hit := range []bool{false, true} {
-		for _, who := range []struct{ key, count, own, foreign string }{
+		for _, caller := range []struct{ key, count, own, foreign string }{
 			{adasKey, "**2**", "rocket", "zeppelin Zeppelin 70123 globex"}, {bobsKey, "**1**", "zeppelin", "anvil Anvil rocket Rocket acme"},
 		} {
-			_, all := g.answerAs(who.key, "search for boiler in notes")
+			_, all := g.answerAs(caller.key, "search for boiler in notes")
 			if strings.Contains(all, `"cache_hit":true`) != hit {
 				t.Errorf("pass %d: a hit is %v", pass, !hit)
 			}
-			if !strings.Contains(all, who.own) || !strings.Contains(all, "I found "+strings.Trim(who.count, "*")) {
-				t.Errorf("no %s, or not %s rows: %.3000s", who.own, who.count, all)
+			if !strings.Contains(all, caller.own) || !strings.Contains(all, "I found "+strings.Trim(caller.count, "*")) {
+				t.Errorf("no %s, or not %s rows: %.3000s", caller.own, caller.count, all)
 			}
-			for word := range strings.FieldsSeq(who.foreign) {
+			for word := range strings.FieldsSeq(caller.foreign) {
 				if strings.Contains(all, word) {
 					t.Errorf("%q of another org: %.3000s", word, all)
 				}
@@ -62,7 +62,7 @@ func TestSearchOfTwoOrgs(t *testing.T) {
 	searchedAs(t, g)
 }
 
-// search calls search_database for somebody.
+// search calls search_database for a principal.
 func (g *rig) search(source string, p footnote.Principal, input string) agent.Output {
 	g.t.Helper()
 	tools := g.app.assistant.Tools
@@ -74,7 +74,7 @@ func (g *rig) search(source string, p footnote.Principal, input string) agent.Ou
 	return out
 }
 
-// searchedAs looks at who gets whose kept results: only those who see the same rows.
+// searchedAs checks who shares cached results: only principals who see the same rows.
 func searchedAs(t *testing.T, g *rig) {
 	call := func(p footnote.Principal, input string) agent.Output {
 		t.Helper()
@@ -105,7 +105,7 @@ func searchedAs(t *testing.T, g *rig) {
 	}
 }
 
-// TestSearchThatStopsTheStart names what is not there.
+// TestSearchThatStopsTheStart checks that the error names what does not exist.
 func TestSearchThatStopsTheStart(t *testing.T) {
 	good := searched(t)
 	for want, change := range map[string]func(*config.SearchTable){
@@ -133,7 +133,7 @@ func TestSearchThatStopsTheStart(t *testing.T) {
 
 var fenced = regexp.MustCompile("(?s)```(sql|yaml)\n(.*?)```")
 
-// TestPageOfSearch does on Postgres what docs/search.md says.
+// TestPageOfSearch runs the steps of docs/search.md on Postgres.
 func TestPageOfSearch(t *testing.T) {
 	page, err := os.ReadFile("../../docs/search.md")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestPageOfSearch(t *testing.T) {
 	}
 }
 
-// TestSearchOfFilteredRows has the filters of the source decide, with no org column.
+// TestSearchOfFilteredRows checks that the source's filters apply, without an org column.
 func TestSearchOfFilteredRows(t *testing.T) {
 	for _, engine := range []string{"sqlite", "duckdb"} {
 		t.Run(engine, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// auditGrace is how long the audit may take to catch up when the server ends.
+// auditGrace limits how long the audit may take to catch up at shutdown.
 const auditGrace = 5 * time.Second
 
 type serveCmd struct {
@@ -50,7 +50,7 @@ func (cmd *serveCmd) Run(ctx context.Context, s *settings, e env, std streams) e
 	return serve(ctx, c, std, nil)
 }
 
-// flag is a setting given by a flag, or none.
+// flag returns the setting given by a flag, or nothing for an empty value.
 func flag(name, value string) map[string]string {
 	if value == "" {
 		return nil
@@ -58,8 +58,8 @@ func flag(name, value string) map[string]string {
 	return map[string]string{name: value}
 }
 
-// serve runs the server until ctx ends, then lets the running answers end. Ready
-// is called with the address once it answers; it may be nil.
+// serve runs the server until ctx ends, then waits for the running answers. It calls ready with the address once the
+// server accepts requests; ready may be nil.
 func serve(ctx context.Context, c config.Config, std streams, ready func(address string)) error {
 	log := logger(std.err, c, c.LogLevel)
 	listener, err := listen(ctx, c.Listen)
@@ -67,7 +67,7 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 		return err
 	}
 	defer listener.Close()
-	var follow *audit.Audit // no run ends before it is set
+	var follow *audit.Audit // set before any run can end
 	a, err := newApp(ctx, c, "", sqlite.Options{}, log, loading(std.err), func() { follow.Wake() })
 	if err != nil {
 		return err
@@ -83,8 +83,7 @@ func serve(ctx context.Context, c config.Config, std streams, ready func(address
 	return errors.Join(err, a.close(ctx))
 }
 
-// serve serves what has been opened, until ctx ends and all that was running has
-// ended, too. The audit is followed for as long.
+// serve serves what has been opened until ctx ends and all running work has ended. The audit follows until then.
 func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr io.Writer, follow *audit.Audit, ready func(address string)) error {
 	api, err := a.doors()
 	if err != nil {
@@ -101,17 +100,17 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 		if footnote.CodeOf(err) != footnote.StorageUnavailable {
 			return err
 		}
-		// The engine looks again by itself. Until then conversations can be read.
+		// The engine retries by itself. Conversations are readable in the meantime.
 		a.log.Warn("unfinished runs do not go on yet", "err", err)
 	}
 	fmt.Fprint(stderr, a.assistant.Policy.Table(a.assistant.Tools))
 	a.printCoder(stderr)
 	server := api.HTTPServer(a.cfg.Listen)
-	var unused unused
+	var unused unusedConns
 	bounded := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) { unused.note(c, state); bounded(c, state) }
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }() // ended by shutdown
+	go func() { failed <- server.Serve(listener) }() // returns after shutdown
 	a.announce(stdout, listener.Addr().String())
 	if ready != nil {
 		ready(listener.Addr().String())
@@ -122,9 +121,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	followed := make(chan struct{})
 	go func() { defer close(followed); follow.Run(following, auditGrace) }()
 
-	defer running(ctx, job.Run)()
-	// Until the last answer has ended: the file then has what that cost, too.
-	defer running(context.WithoutCancel(ctx), func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
+	defer runJobs(ctx, job.Run)()
+	// Runs until the last answer has ended, so that the file includes its cost.
+	defer runJobs(context.WithoutCancel(ctx), func(ctx context.Context) { a.usage.Follow(ctx, a.log) })()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -136,7 +135,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener, stdout, stderr i
 	return err
 }
 
-// announce tells scripts and people where the server answers.
+// announce prints the server's address for scripts and people.
 func (a *app) announce(stdout io.Writer, address string) {
 	if err := printJSON(stdout, struct {
 		Ready  bool   `json:"ready"`
@@ -145,8 +144,8 @@ func (a *app) announce(stdout io.Writer, address string) {
 		a.log.Warn("standard output is closed", "err", err)
 	}
 	a.log.Info("serving", "listen", address, "model", a.describe(), "sources", a.sources.names(), "data", a.cfg.Data)
-	if elsewhere := a.elsewhere(); len(elsewhere) > 0 {
-		a.log.Info("data is sent to", elsewhere...)
+	if services := a.externalServices(); len(services) > 0 {
+		a.log.Info("data is sent to", services...)
 	}
 	if a.cfg.Auth.Required {
 		a.log.Info("callers need a key: of footnote keys, or of api_keys")
@@ -156,9 +155,9 @@ func (a *app) announce(stdout io.Writer, address string) {
 	}
 }
 
-// elsewhere are the programs that are sent data, by what they are, as attributes of a log
-// entry. Most settings that name one may stand in the environment for other programs.
-func (a *app) elsewhere() []any {
+// externalServices returns the external programs that receive data, by role, as log attributes. Most settings that name one
+// can come from environment variables meant for other programs.
+func (a *app) externalServices() []any {
 	var out []any
 	add := func(what, address string) {
 		if address != "" {
@@ -175,29 +174,29 @@ func (a *app) elsewhere() []any {
 }
 
 const (
-	lastWords  = 5 * time.Second        // for readers to see the end, and for requests to be served
-	firstWords = 500 * time.Millisecond // for a request on a new connection to arrive
+	readerGrace  = 5 * time.Second        // for readers to receive the end, and for open requests
+	requestGrace = 500 * time.Millisecond // for the request on a new connection to arrive
 )
 
-// shutdown refuses new work, lets the running answers end, and then the streams. Clients
-// that are still not done after that are cut off, which is no failure of the server.
-func (a *app) shutdown(server *http.Server, conns *unused, api *httpapi.Server, drain time.Duration) error {
+// shutdown rejects new work, waits for the running answers, and then ends the streams. It disconnects clients that
+// are still not done after that, which does not count as a server failure.
+func (a *app) shutdown(server *http.Server, conns *unusedConns, api *httpapi.Server, drain time.Duration) error {
 	a.log.Info("shutting down", "drain", drain.String())
 	api.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	a.engine.Drain(ctx)
-	// The runs have ended; what is left is that readers see it. New connections
-	// are still taken until here, so that they are told instead of refused.
-	last, stop := context.WithTimeout(context.Background(), lastWords)
+	// The runs have ended; readers still have to receive the last events. Until this point new connections are
+	// accepted, so that their requests get an error response instead of a refused connection.
+	last, stop := context.WithTimeout(context.Background(), readerGrace)
 	defer stop()
-	defer time.AfterFunc(firstWords, conns.close).Stop()
+	defer time.AfterFunc(requestGrace, conns.close).Stop()
 	closed := make(chan error, 1)
 	go func() { closed <- server.Shutdown(last) }()
 	a.hub.Close()
 	switch err := <-closed; {
 	case errors.Is(err, context.DeadlineExceeded):
-		a.log.Warn("clients were cut off that took too long", "after", lastWords.String())
+		a.log.Warn("clients were cut off that took too long", "after", readerGrace.String())
 		return server.Close()
 	case err != nil:
 		return errors.Join(fmt.Errorf("end the connections: %w", err), server.Close())
@@ -205,24 +204,23 @@ func (a *app) shutdown(server *http.Server, conns *unused, api *httpapi.Server, 
 	return nil
 }
 
-// unused are the connections that have not brought a whole request yet, such as those
-// that browsers open before they need them. Shutdown of net/http takes them for idle
-// only after 5 s.
-type unused struct {
+// unusedConns tracks connections that have not sent a complete request yet, such as those that browsers open in advance.
+// Shutdown of net/http treats them as idle only after 5 s.
+type unusedConns struct {
 	mu     sync.Mutex // guards below
 	conns  map[net.Conn]struct{}
 	closed bool
 }
 
-// note is an http.Server's ConnState.
-func (u *unused) note(c net.Conn, state http.ConnState) {
+// note implements http.Server's ConnState.
+func (u *unusedConns) note(c net.Conn, state http.ConnState) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
 	case state != http.StateNew:
 		delete(u.conns, c)
 	case u.closed:
-		_ = c.Close() // nobody waits for anything on it
+		_ = c.Close() // no request is waiting on it
 	default:
 		if u.conns == nil {
 			u.conns = map[net.Conn]struct{}{}
@@ -231,13 +229,13 @@ func (u *unused) note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// close ends them, and those that still come.
-func (u *unused) close() {
+// close closes these connections, and any that arrive later.
+func (u *unusedConns) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true
 	for c := range u.conns {
-		_ = c.Close() // as above
+		_ = c.Close() // no request is waiting on it
 	}
 }
 
@@ -255,7 +253,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 }
 
-// doors makes the HTTP edge.
+// doors creates the HTTP server.
 func (a *app) doors() (*httpapi.Server, error) {
 	sessions, err := a.sessions()
 	if err != nil {
@@ -270,7 +268,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 		return nil, err
 	}
 	statements := &generator{app: a}
-	a.later(statements.close)
+	a.onClose(statements.close)
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	return httpapi.New(httpapi.Options{
 		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
@@ -284,7 +282,7 @@ func (a *app) doors() (*httpapi.Server, error) {
 	})
 }
 
-// sessions are kept where all servers find them, or else in the data folder.
+// sessions returns the session store: the database if servers share one, otherwise the data folder.
 func (a *app) sessions() (httpapi.Sessions, error) {
 	if p, ok := a.store.(*postgres.Store); ok {
 		return session.Share(p), nil
@@ -292,7 +290,7 @@ func (a *app) sessions() (httpapi.Sessions, error) {
 	return session.Open(a.cfg.Data)
 }
 
-// about is what the page is told of this server.
+// about returns the information that the page shows about this server.
 func (a *app) about() httpapi.About {
 	about := httpapi.About{Version: version, Offline: a.cfg.Upstream == config.Offline}
 	about.Features.DuckDB = duckdb.Available
@@ -304,7 +302,7 @@ func (a *app) about() httpapi.About {
 	return about
 }
 
-// audit makes the audit of what is configured.
+// audit creates the configured audit.
 func (a *app) audit(stdout io.Writer) (*audit.Audit, error) {
 	sinks := map[string]audit.Sink{}
 	if a.cfg.LogOutput == "stdout" || a.cfg.LogOutput == "both" {
@@ -316,8 +314,7 @@ func (a *app) audit(stdout io.Writer) (*audit.Audit, error) {
 	return a.auditTo(sinks)
 }
 
-// auditTo makes the audit of this log into sinks. No key of the configuration
-// stands in it.
+// auditTo creates the audit of this log with the given sinks. It redacts the keys of the configuration.
 func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 	patterns, err := a.cfg.RedactPatterns()
 	if err != nil {
@@ -337,7 +334,7 @@ func (a *app) gauges(follow *audit.Audit) error {
 	)
 }
 
-// lines lets several writers share a stream line by line.
+// lines lets several writers share a stream, one line at a time.
 type lines struct {
 	mu sync.Mutex // guards w
 	w  io.Writer

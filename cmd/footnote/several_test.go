@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/internal/access"
 )
 
-// salesBytes is a SQLite file with one table, as somebody uploads it.
+// salesBytes returns a SQLite file with one table, as an upload.
 func salesBytes(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sales.db")
@@ -40,9 +40,9 @@ func salesBytes(t *testing.T) []byte {
 	return data
 }
 
-// TestSeveralSourcesThroughEachDoor holds that a question without named sources goes to the one
-// that explains it, an upload included, that it is asked back where two do, and that a source
-// which the user may not use is not mentioned.
+// TestSeveralSourcesThroughEachDoor checks that a question without named sources goes to the one that explains it,
+// including uploads; that two matching sources lead to a question back; and that a source the user may not use is not
+// mentioned.
 func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 	all := []string{"*"}
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
@@ -53,7 +53,7 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 	if w := g.do(g.upload("sales.db", salesBytes(t))); w.Code != 201 || json.Unmarshal(w.Body.Bytes(), &up) != nil {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	said := func(role, text string) []map[string]any {
+	message := func(role, text string) []map[string]any {
 		return []map[string]any{{"role": role, "content": text, "id": "m1", "parts": []map[string]any{{"type": "text", "text": text}}}}
 	}
 	posted := func(target string, body map[string]any) string {
@@ -75,7 +75,7 @@ func TestSeveralSourcesThroughEachDoor(t *testing.T) {
 			return posted("/api/chat-v2", map[string]any{"message": q, "assistant": "analyst"})
 		},
 		"aisdk": func(q string) string {
-			return posted("/api/ai", map[string]any{"messages": said("user", q), "assistant": "analyst"})
+			return posted("/api/ai", map[string]any{"messages": message("user", q), "assistant": "analyst"})
 		},
 		"native": func(q string) string {
 			var run taken

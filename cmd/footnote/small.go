@@ -105,7 +105,7 @@ or: bin/footnote ask --data %s %q        (stop the server with Ctrl+C)
 	})
 }
 
-// shop is the demo database in a data folder, written where it is missing.
+// shop returns the demo database in a data folder, and writes it if it is missing.
 func shop(ctx context.Context, data string) (map[string]string, error) {
 	path := filepath.Join(data, "shop.db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -119,7 +119,7 @@ func shop(ctx context.Context, data string) (map[string]string, error) {
 	return map[string]string{"shop": path}, nil
 }
 
-// sortCites puts footnotes in the order of the text.
+// sortCites sorts footnotes by their position in the text.
 func sortCites(cites []footnote.Cite) {
 	slices.SortFunc(cites, func(a, b footnote.Cite) int { return a.Start - b.Start })
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestSmallFilesAreBounded holds that files of prices and of a scenario are not read
-// without end.
+// TestSmallFilesAreBounded checks that oversized price and scenario files are not read to the end.
 func TestSmallFilesAreBounded(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large.json")
 	if err := os.WriteFile(large, nil, 0o600); err != nil {

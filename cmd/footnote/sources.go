@@ -24,17 +24,16 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// engines are what runs in child processes: databases, and the parser of one that is
-// elsewhere.
+// engines returns what can run in child processes: the embedded databases, and the parser for Postgres.
 func engines() map[string]child.OpenFunc {
 	return map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, duckdb.Kind: duckdb.OpenEngine, postgres.Kind: postgres.OpenEngine}
 }
 
-// notName matches what the name of a source must not hold.
+// notName matches the characters that a source name must not contain.
 var notName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// namedSources reads the --source flags: the name of a configured source,
-// name=url-or-path, or an address alone, which gets its file's name.
+// namedSources parses the --source flags: the name of a configured source, name=url-or-path, or an address alone,
+// which is named after its file.
 func namedSources(flags []string, configured map[string]string) (map[string]string, error) {
 	named := map[string]string{}
 	for _, f := range flags {
@@ -59,7 +58,7 @@ func namedSources(flags []string, configured map[string]string) (map[string]stri
 	return named, nil
 }
 
-// sameFiltered refuses a configured source with filters under a name that has none.
+// sameFiltered rejects a source that is configured with filters but given under a name without them.
 func sameFiltered(named map[string]string, c config.Config) error {
 	for name, where := range named {
 		for configured, address := range c.Sources {
@@ -71,7 +70,7 @@ func sameFiltered(named map[string]string, c config.Config) error {
 	return nil
 }
 
-// sameAddress reports whether two addresses of files lead to one file.
+// sameAddress reports whether two file addresses refer to the same file.
 func sameAddress(a, b string) bool {
 	if a == b {
 		return true
@@ -87,7 +86,7 @@ func sameAddress(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// nameOf is a name for the source at an address: what its file is called.
+// nameOf returns a name for the source at an address, based on its file name.
 func nameOf(where string) string {
 	if isPostgres(where) {
 		where, _, _ = strings.Cut(where, "?")
@@ -101,7 +100,7 @@ func nameOf(where string) string {
 		where, _, _ = strings.Cut(rest, "?")
 	}
 	if abs, err := filepath.Abs(where); err == nil {
-		where = abs // "." has a name, too
+		where = abs // "." has a base name, too
 	}
 	base := filepath.Base(where)
 	name := notName.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "_")
@@ -111,10 +110,10 @@ func nameOf(where string) string {
 	return name
 }
 
-// sources are the opened databases by name.
+// sources holds the open databases by name.
 type sources map[string]source.Source
 
-// Source returns one of them.
+// Source returns the source with a name.
 func (s sources) Source(name string) (source.Source, error) {
 	if src, ok := s[name]; ok {
 		return src, nil
@@ -132,8 +131,8 @@ func (s sources) close() error {
 	return errors.Join(errs...)
 }
 
-// openSources opens the configured sources, side by side, and proves each of them
-// read-only. Progress tells how the loading of files goes; it may be nil.
+// openSources opens the configured sources concurrently and proves each one read-only. It calls progress while files
+// load; progress may be nil.
 func openSources(ctx context.Context, c config.Config, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (sources, error) {
 	opened := make([]source.Source, len(c.Sources))
 	names := slices.Sorted(maps.Keys(c.Sources))
@@ -143,7 +142,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 		group.Go(func() error {
 			src, err := openSource(ctx, c, name, c.Sources[name], c.Filters[name], filepath.Join(c.Data, "loaded"), p, log, progress)
 			if err != nil {
-				return err // it names the source
+				return err // the error names the source
 			}
 			opened[i] = src
 			return prove(ctx, name, src)
@@ -162,7 +161,7 @@ func openSources(ctx context.Context, c config.Config, p processes, log *slog.Lo
 	return all, nil
 }
 
-// prove makes sure that a source refuses every write.
+// prove checks that a source rejects every write.
 func prove(ctx context.Context, name string, src source.Source) error {
 	if err := src.Probe(ctx); err != nil {
 		return fmt.Errorf("source %s: %w", name, err)
@@ -170,9 +169,8 @@ func prove(ctx context.Context, name string, src source.Source) error {
 	return nil
 }
 
-// openSource opens one database by its URL, or by what its path looks like. What is
-// loaded of files goes into the folder loaded. An engine that cannot hold the filters
-// does not open.
+// openSource opens one database by its URL scheme, or by the type of the file at its path. It stores data loaded
+// from files in the folder loaded. It returns an error if the engine cannot enforce the filters.
 func openSource(ctx context.Context, c config.Config, name, where string, filters map[string]string, loaded string, p processes, log *slog.Logger, progress func(source, table string, rows int64)) (source.Source, error) {
 	limits := source.Limits{Time: c.Limits.QueryTime, Rows: c.Limits.QueryRows, Bytes: c.Limits.QueryBytes, Memory: c.Limits.QueryMemory}
 	if isPostgres(where) {
@@ -200,8 +198,7 @@ func isPostgres(where string) bool {
 	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
 }
 
-// isSQLite decides which engine opens an address: by its scheme, by what the file
-// begins with, or by how it is called.
+// isSQLite reports whether SQLite opens an address: by its scheme, by the first bytes of the file, or by its name.
 func isSQLite(where string) bool {
 	scheme, _, ok := strings.Cut(where, ":")
 	if ok && (scheme == "sqlite" || scheme == "file") {
@@ -225,8 +222,7 @@ func isSQLite(where string) bool {
 	return false
 }
 
-// beginsLikeDuckDB reports whether a file is a DuckDB database, which has its mark
-// after eight bytes of checksum.
+// beginsLikeDuckDB reports whether a file is a DuckDB database. Its magic bytes follow eight bytes of checksum.
 func beginsLikeDuckDB(path string) bool {
 	file, err := plainfile.Open(path)
 	if err != nil {

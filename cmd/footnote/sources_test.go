@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// writable is a source in which a write succeeded.
+// writable is a source that accepted a write.
 type writable struct{ source.Source }
 
 func (writable) Probe(context.Context) error {

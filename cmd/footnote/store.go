@@ -22,14 +22,13 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// dataFile is the path of the conversations in a folder of the data folder.
+// dataFile returns the path of the conversations in a folder of the data folder.
 func dataFile(c config.Config, folder string) string {
 	return filepath.Join(c.Data, folder, "footnote.db")
 }
 
-// openStore opens the conversations: in the database that is configured, or in a
-// file. Those of the terminal, which have a folder, are in a file in any case: they
-// are nobody else's, and their sources are on this machine.
+// openStore opens the conversations: in the configured database, or in a file. The terminal passes a folder, and its
+// conversations are always in a file: nobody else uses them, and their sources are on this machine.
 func openStore(ctx context.Context, c config.Config, folder string, how sqlite.Options, log *slog.Logger) (store.Store, error) {
 	if c.Store != "" && folder == "" {
 		s, err := postgres.Open(ctx, string(c.Store), postgres.Options{Logger: log, Damaged: how.Damaged})
@@ -48,7 +47,7 @@ func openStore(ctx context.Context, c config.Config, folder string, how sqlite.O
 	return s, nil
 }
 
-// shared is what a store can do when several servers use it; nil when none can.
+// shared returns the part of a store that several servers use together, or nil if only one can use it.
 func shared(s store.Store) agent.Shared {
 	if p, ok := s.(*postgres.Store); ok {
 		return p
@@ -56,7 +55,7 @@ func shared(s store.Store) agent.Shared {
 	return nil
 }
 
-// clock is the time that all servers of a store agree on; nil is this machine's.
+// clock returns the clock that all servers of a store share; nil means the machine's own.
 func clock(s store.Store) func() time.Time {
 	if p, ok := s.(*postgres.Store); ok {
 		return p.Now
@@ -64,8 +63,7 @@ func clock(s store.Store) func() time.Time {
 	return nil
 }
 
-// openRelay connects the readers here with the runs of other servers, where there can
-// be others.
+// openRelay connects local readers with runs on other servers, if other servers can exist.
 func (a *app) openRelay() error {
 	if shared(a.store) == nil {
 		return nil
@@ -76,15 +74,15 @@ func (a *app) openRelay() error {
 		if err != nil {
 			return fmt.Errorf("redis: %w", err)
 		}
-		a.later(pipe.Close)
+		a.onClose(pipe.Close)
 		opts.Pipe = pipe
 	}
 	a.relay = relay.New(opts)
-	a.later(func() error { a.relay.Close(); return nil })
+	a.onClose(func() error { a.relay.Close(); return nil })
 	return nil
 }
 
-// watch shows what other servers do; nil when there can be none.
+// watch returns the function that follows runs of other servers, or nil if there can be none.
 func (a *app) watch() func(conversation string, last int64) (leave func()) {
 	if a.relay == nil {
 		return nil
@@ -92,16 +90,15 @@ func (a *app) watch() func(conversation string, last int64) (leave func()) {
 	return a.relay.Watch
 }
 
-// tell tells other servers what is done here; nil when nobody would hear it.
-func (a *app) tell() func(ctx context.Context, run string, attempt int, rd *hub.Reader) {
+// publish returns the function that sends local progress to other servers, or nil if none can receive it.
+func (a *app) publish() func(ctx context.Context, run string, attempt int, rd *hub.Reader) {
 	if a.relay == nil || a.cfg.Redis == "" {
 		return nil
 	}
 	return a.relay.Send
 }
 
-// openToRead opens the conversations beside the process that writes them, if there
-// is one.
+// openToRead opens the conversations for reading. Another process may be writing them.
 func openToRead(ctx context.Context, c config.Config, folder string) (store.Store, error) {
 	if c.Store != "" && folder == "" {
 		return postgres.OpenReader(ctx, string(c.Store))
@@ -149,7 +146,7 @@ func (cmd migrateCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	return nil
 }
 
-// checkStore looks at the database for conversations, without changing it.
+// checkStore inspects the database for conversations without changing it.
 func checkStore(ctx context.Context, c config.Config) []check {
 	if c.Store == "" {
 		return []check{checkFile(ctx, dataFile(c, ""))}
@@ -173,8 +170,7 @@ func checkStore(ctx context.Context, c config.Config) []check {
 	return checks
 }
 
-// checkFile says whether a data file gives space back when something in it is deleted.
-// One that is not there yet will.
+// checkFile reports whether a data file returns disk space after deletions. A new file will.
 func checkFile(ctx context.Context, path string) check {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -187,7 +183,7 @@ func checkFile(ctx context.Context, path string) check {
 	return check{"store", stateOK, "in " + path}
 }
 
-// checkLog reads all conversations. It may do so beside a server.
+// checkLog reads all conversations. It is safe while a server runs.
 func checkLog(ctx context.Context, c config.Config) []check {
 	var checks []check
 	for _, where := range [][2]string{{"log", ""}, {"log of ask", askFolder}} {
@@ -195,7 +191,7 @@ func checkLog(ctx context.Context, c config.Config) []check {
 		log, err := openToRead(ctx, c, folder)
 		inFile := c.Store == "" || folder != ""
 		switch {
-		case err != nil && inFile && footnote.CodeOf(err) == footnote.NotFound: // nobody has asked there yet
+		case err != nil && inFile && footnote.CodeOf(err) == footnote.NotFound: // terminal never used
 		case err != nil:
 			checks = append(checks, check{what, stateFail, oneLine(err)})
 		default:
@@ -208,7 +204,7 @@ func checkLog(ctx context.Context, c config.Config) []check {
 	return checks
 }
 
-// readLog checks one store, and closes it.
+// readLog checks one store and closes it.
 func readLog(ctx context.Context, c config.Config, what string, log store.Store) []check {
 	defer log.Close()
 	report, err := inspect.Read(ctx, log, multipliers(c))

@@ -23,7 +23,7 @@ func command(t *testing.T, want int, args ...string) string {
 	return out.String() + errs.String()
 }
 
-// TestPostgresStore has two servers on one database: what one wrote the other shows.
+// TestPostgresStore runs two servers on one database: each shows what the other wrote.
 func TestPostgresStore(t *testing.T) {
 	url := pgtest.Database(t)
 	t.Chdir(t.TempDir())
@@ -52,7 +52,7 @@ func TestPostgresStore(t *testing.T) {
 	one.call("GET", "/api/conversations/"+id, nil, 404, nil)
 }
 
-// TestSessionsOfServers has a page sign in at one of two servers of a database.
+// TestSessionsOfServers signs a page in at one of two servers that share a database.
 func TestSessionsOfServers(t *testing.T) {
 	url := pgtest.Database(t)
 	here := func(c *config.Config) { c.Store = config.Secret(url) }
@@ -91,8 +91,7 @@ func TestSessionsOfServers(t *testing.T) {
 	page(two, "GET", "/api/sources", nil, 401)
 }
 
-// TestStoreSecret looks for the password of a database that is not there, or is not
-// named as it must be.
+// TestStoreSecret looks for the password in the errors of a database that is missing or has a malformed address.
 func TestStoreSecret(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, url := range []string{"postgres://me:hush@127.0.0.1:1/db", "postgres://me:hu%sh@127.0.0.1/db", "mysql://me:hush@127.0.0.1/db", "hush"} {
@@ -110,8 +109,7 @@ func TestStoreSecret(t *testing.T) {
 	}
 }
 
-// TestDoctorReadsAllLogs: also those of a folder in which only the terminal has asked, and
-// of one in which nobody has.
+// TestDoctorReadsAllLogs checks folders that only the terminal has used, and folders that nobody has used.
 func TestDoctorReadsAllLogs(t *testing.T) {
 	data := t.TempDir()
 	if out := command(t, 0, "doctor", "--log", "--data", data); !strings.Contains(out, "no conversations yet") {

@@ -21,7 +21,7 @@ import (
 
 const cemsKey = "key-of-cem"
 
-// counting counts what the doors ask of a store.
+// counting counts the store calls of the endpoints.
 type counting struct {
 	store.Store
 	calls *atomic.Int64
@@ -52,7 +52,7 @@ func (c counting) Delete(ctx context.Context, id string) error {
 	return c.Store.Delete(ctx, id)
 }
 
-// The things that belong to somebody, as ids stand for them in the table below.
+// Placeholders for the ids of somebody's data in the table below.
 const (
 	aConversation = "CONVERSATION"
 	anUpload      = "UPLOAD"
@@ -62,7 +62,7 @@ const (
 type probe struct {
 	target string
 	body   any
-	opens  bool // an id that is not known begins a conversation of one's own
+	opens  bool // an unknown id begins a conversation of the caller's own
 }
 
 func in(fields ...any) map[string]any {
@@ -73,7 +73,7 @@ func in(fields ...any) map[string]any {
 	return m
 }
 
-// probes are requests about somebody's things, for every operation that takes an id.
+// probes lists a request for somebody's data for every operation that takes an id.
 var probes = map[string]probe{
 	"GET /api/conversations/{id}":                      {target: "/api/conversations/" + aConversation},
 	"PATCH /api/conversations/{id}":                    {target: "/api/conversations/" + aConversation, body: in("title", "mine")},
@@ -115,7 +115,7 @@ var probes = map[string]probe{
 	"POST /api/ai":                                     {target: "/api/ai", body: in("id", aConversation, "messages", []any{in("id", "m1", "role", "user", "parts", []any{in("type", "text", "text", "How many orders are there?")})}), opens: true},
 }
 
-// without are the operations that take no id.
+// without lists the operations that take no id.
 var without = map[string]bool{
 	"GET /api/session": true, "POST /api/session": true, "DELETE /api/session": true, "GET /api/conversations": true, "GET /api/assistants": true, "GET /api/sources": true,
 	"POST /api/sources": true, "GET /api/usage": true, "GET /api/openapi.yaml": true, "GET /healthz": true, "GET /readyz": true, "GET /metrics": true, "GET /v1/models": true,
@@ -123,14 +123,13 @@ var without = map[string]bool{
 	"GET /api/drawings/stream": true, "GET /api/drawings/export": true, "POST /api/drawings/import": true,
 	"GET /api/market/symbols": true, "GET /api/market/candles": true, "GET /api/market/events": true, "GET /api/market/price": true,
 	"POST /api/analyze/schema": true, "GET /api/usage/people": true, "GET /api/usage/questions": true,
-	// One drawing each, of the caller's own: its id is a word of the address.
+	// One drawing each, of the caller's own: the id is a word in the path.
 	"DELETE /api/drawings/undo": true, "DELETE /api/drawings/redo": true, "DELETE /api/drawings/history": true,
 	"DELETE /api/drawings/stream": true, "DELETE /api/drawings/export": true, "DELETE /api/drawings/import": true,
 }
 
-// TestForeignIdsDoNotExist holds that for every address which is described, and an id of
-// somebody else, of the same organisation or another, the answer is byte for byte that
-// for an id which nobody has, and that it takes as many questions to the store.
+// TestForeignIdsDoNotExist sends ids of somebody else, of the same organisation or another, to every described
+// endpoint. It checks that the answer equals that for an unknown id byte for byte, and needs as many store calls.
 func TestForeignIdsDoNotExist(t *testing.T) {
 	g := newRig(t, t.TempDir(), func(c *config.Config) {
 		c.APIKeys = append(c.APIKeys, config.Key{Key: cemsKey, Org: "other", User: "cem"})
@@ -156,7 +155,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 		return head.Last
 	}
 	before := last()
-	// Of the same length, so that errors which quote them are, too.
+	// Same length, so that errors quoting the ids have the same length, too.
 	nobodys := map[string]string{aConversation: conversation[:len(conversation)-8] + "AAAAAAAA", anUpload: up.Name[:len(up.Name)-4] + "zzzz", aLine: drawn.Drawing.ID[:len(drawn.Drawing.ID)-4] + "zzzz"}
 	foreign := map[string]string{aConversation: conversation, anUpload: up.Name, aLine: drawn.Drawing.ID}
 
@@ -169,7 +168,7 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 			}
 		}
 	}
-	// Those that open a conversation of one's own under the id come last.
+	// Operations that open a conversation of the caller's own under the id come last.
 	names := slices.SortedFunc(maps.Keys(probes), func(a, b string) int {
 		if probes[a].opens != probes[b].opens {
 			return map[bool]int{true: 1, false: -1}[probes[a].opens]
@@ -207,9 +206,9 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 				t.Errorf("%s: %d for an id of somebody else, %d for one of nobody: %.200s", name, status2, status, body2)
 			}
 			if p.opens {
-				continue // what follows is a conversation of one's own, with ids of its own
+				continue // the rest is the caller's own conversation, with its own ids
 			}
-			if status < 400 && status != http.StatusNoContent && body != "[]" { // a chat that is not there is empty
+			if status < 400 && status != http.StatusNoContent && body != "[]" { // a missing chat is empty
 				t.Errorf("%s: %d %.200s", name, status, body)
 			}
 			if body != body2 || n != n2 {
@@ -230,9 +229,8 @@ func TestForeignIdsDoNotExist(t *testing.T) {
 
 var ids = regexp.MustCompile(`(conv|run|req)_[A-Za-z0-9]+`)
 
-// TestAccessRules holds that what the rules do not name for somebody is to them as if it
-// were not there: for asking, listing, running statements, suggestions, results and
-// exports.
+// TestAccessRules checks that what the rules do not grant a user behaves as if it did not exist: when asking,
+// listing, running statements, and for suggestions, results and exports.
 func TestAccessRules(t *testing.T) {
 	folder := t.TempDir()
 	rules := []access.Rule{
@@ -316,7 +314,7 @@ func TestAccessRules(t *testing.T) {
 		t.Errorf("bob's assistants: %s", assistants)
 	}
 
-	// A conversation over what may no longer be used is no longer there, until it may be.
+	// A conversation over a source disappears while its user may not use the source.
 	_, body := ask(adasKey, "sources", []string{"shop"})
 	id := ids.FindString(body)
 	rules[0].Sources = []string{"open"}

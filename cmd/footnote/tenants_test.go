@@ -29,14 +29,13 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// TestTenants has six people of three organisations do whatever the API offers, at
-// random and all at once, over sources that hold the rows of all three. Each text of
-// a row has a word that only its organisation's rows have, each row a number, and
-// each person a word that is in all they type: none of them may ever be in what
-// somebody else is sent, nor in what the model reads for them; and no id of theirs.
+// TestTenants has six people of three organisations use the whole API at random and concurrently, over sources with
+// the rows of all three. Every text in a row contains a word unique to its organisation, every row a number, and
+// everything a person types a word unique to that person. None of these, and no id, may ever reach another tenant, or
+// the model working for one.
 //
-// FOOTNOTE_TENANTS is the number of operations, FOOTNOTE_TENANTS_SEED repeats those
-// of a run, of which only the interleaving is chance.
+// FOOTNOTE_TENANTS is the number of operations. FOOTNOTE_TENANTS_SEED repeats the operations of a run, except for
+// their interleaving.
 func TestTenants(t *testing.T) {
 	operations, seed := 600, uint64(time.Now().UnixNano())
 	if text := os.Getenv("FOOTNOTE_TENANTS"); text != "" {
@@ -67,7 +66,7 @@ func TestTenants(t *testing.T) {
 	w.report()
 }
 
-// tenantWorld is a server, and what is known of who may see what.
+// tenantWorld is a server, and the expected visibility of its data.
 type tenantWorld struct {
 	t       *testing.T
 	server  *httptest.Server
@@ -76,21 +75,21 @@ type tenantWorld struct {
 	people  []*tenant
 
 	mu      sync.Mutex           // guards below
-	owner   map[string]*tenant   // of conversations
-	done    map[string]int       // operations, by name
-	status  map[int]int          // of answers
-	seen    map[string]int       // answers with words of the organisation's own rows
+	owner   map[string]*tenant   // by conversation
+	done    map[string]int       // operations by name
+	status  map[int]int          // answers by status
+	seen    map[string]int       // answers that contained words of the organisation's own rows
 	hits    int                  // results from the cache
-	asked   int                  // requests of the model
-	bytes   int64                // that were searched
-	opened  map[*tenant][]string // conversations that are there
+	asked   int                  // requests to the model
+	bytes   int64                // bytes searched
+	opened  map[*tenant][]string // existing conversations
 	results map[*tenant][]string // stored results
 }
 
-// tenantOrg is an organisation: word is in the texts of its rows, number begins their ids.
+// tenantOrg is an organisation: its rows contain word in their texts, and their ids begin with number.
 type tenantOrg struct{ name, word, number string }
 
-// tenant is a person; word is in all that they type.
+// tenant is a person; everything they type contains word.
 type tenant struct {
 	org       tenantOrg
 	user      string
@@ -150,7 +149,7 @@ func newTenantWorld(t *testing.T, seed uint64, large bool) *tenantWorld {
 	return w
 }
 
-// rows make the tables of a source in the SQL of its engine.
+// rows returns the statements that create the tables of a source, in the SQL of its engine.
 func (w *tenantWorld) rows(engine string) []string {
 	list := []string{
 		`CREATE TABLE products (id integer PRIMARY KEY, name text NOT NULL)`, `INSERT INTO products VALUES (1, 'lamp'), (2, 'pen'), (3, 'desk')`,
@@ -161,7 +160,7 @@ func (w *tenantWorld) rows(engine string) []string {
 		for k, o := range w.orgs {
 			list = append(list, fmt.Sprintf(`INSERT INTO deals VALUES (%s%03d, '%s', '%s', '%s-customer-%d', %d, %d.25, 'note of %s %d', '2024-%02d-%02d')`,
 				o.number, i, o.name, []string{"north", "south"}[i%2], o.word, i%7, 1+i%3, (k+1)*100+i, o.word, i, 1+i%12, 1+i%28))
-			if i < 3 { // a site that nobody here may see
+			if i < 3 { // a site that no tenant may see
 				list = append(list, fmt.Sprintf(`INSERT INTO deals VALUES (999%03d, '%s', 'hidden', 'hiddenrow', 1, 1, 'hiddenrow', '2024-01-01')`, i*10+k, o.name))
 			}
 			list = append(list, fmt.Sprintf(`INSERT INTO secrets VALUES (%d, 'hiddenrow')`, i))
@@ -193,8 +192,7 @@ func (w *tenantWorld) file(engine string) string {
 
 var wanted = regexp.MustCompile(`call (\w+) (\{.*\})`)
 
-// model does what the question says, tells what came of it, and looks at what it was
-// given to read.
+// model executes the question's instructions, reports the result, and checks what it was given to read.
 func (w *tenantWorld) model(r modeltest.Request) modeltest.Reply {
 	body := string(r.Body)
 	var of *tenant
@@ -224,7 +222,7 @@ func (w *tenantWorld) model(r modeltest.Request) modeltest.Reply {
 
 var conversationID = regexp.MustCompile(`conv_[A-Za-z0-9]+`)
 
-// clean reports what of others is in a text that somebody gets.
+// clean reports data of other tenants in a text that a person receives.
 func (w *tenantWorld) clean(p *tenant, what, text string) {
 	found := func(kind, word string) {
 		at := strings.Index(text, word)
@@ -241,9 +239,9 @@ func (w *tenantWorld) clean(p *tenant, what, text string) {
 	if strings.Contains(text, "hiddenrow") {
 		found("rows of nobody", "hiddenrow")
 	}
-	told := strings.HasPrefix(what, "GET /api/usage/") // administrators are told of their own people
+	isUsage := strings.HasPrefix(what, "GET /api/usage/") // administrators see their own people
 	for _, other := range w.people {
-		if told && other.org == p.org && p.user == "user1" {
+		if isUsage && other.org == p.org && p.user == "user1" {
 			continue
 		}
 		if other != p && strings.Contains(text, other.word) {
@@ -261,14 +259,13 @@ func (w *tenantWorld) clean(p *tenant, what, text string) {
 	}
 	w.hits += strings.Count(text, `"cache_hit":true`)
 	for _, id := range conversationID.FindAllString(text, -1) {
-		if owner := w.owner[id]; owner != nil && owner != p && !(told && owner.org == p.org && p.user == "user1") {
+		if owner := w.owner[id]; owner != nil && owner != p && !(isUsage && owner.org == p.org && p.user == "user1") {
 			w.t.Errorf("%s of %s/%s has the conversation %s of %s/%s", what, p.org.name, p.user, id, owner.org.name, owner.user)
 		}
 	}
 }
 
-// send makes a request as somebody and looks at all that comes back. Body is JSON,
-// or a form that is sent as it is.
+// send makes a request as a person and checks everything in the response. body is JSON, or a form to send unchanged.
 func (w *tenantWorld) send(p *tenant, method, target string, body any, header ...string) (int, string) {
 	var data []byte
 	var err error
@@ -303,12 +300,12 @@ func (w *tenantWorld) send(p *tenant, method, target string, body any, header ..
 		w.t.Errorf("%s %s: %v", method, target, err)
 	}
 	text := string(answer)
-	told := fmt.Sprint(res.Header) + unzipped(w.t, text)
+	received := fmt.Sprint(res.Header) + unzipped(w.t, text)
 	if rest, ok := strings.CutPrefix(target, "/api/sources/"); ok && res.StatusCode == http.StatusNotFound {
 		name, _, _ := strings.Cut(rest, "/")
-		told = strings.ReplaceAll(told, name, "") // an error repeats the name that was asked for
+		received = strings.ReplaceAll(received, name, "") // an error repeats the requested name
 	}
-	w.clean(p, method+" "+target, told)
+	w.clean(p, method+" "+target, received)
 	w.mu.Lock()
 	w.status[res.StatusCode]++
 	w.mu.Unlock()
@@ -318,10 +315,10 @@ func (w *tenantWorld) send(p *tenant, method, target string, body any, header ..
 	return res.StatusCode, text
 }
 
-// pick is one of a list.
+// pick returns a random element.
 func pick[T any](p *tenant, list ...T) T { return list[p.rng.IntN(len(list))] }
 
-// live does a number of things.
+// live runs a number of random operations.
 func (w *tenantWorld) live(p *tenant, operations int) {
 	names := slices.Sorted(maps.Keys(tenantOps))
 	var weighted []string
@@ -342,7 +339,7 @@ func (w *tenantWorld) live(p *tenant, operations int) {
 	}
 }
 
-// own is a conversation of a person's own; one is begun where there is none.
+// own returns one of the person's conversations, and begins one if there is none.
 func (w *tenantWorld) own(p *tenant) string {
 	w.mu.Lock()
 	list := slices.Clone(w.opened[p])
@@ -353,7 +350,7 @@ func (w *tenantWorld) own(p *tenant) string {
 	return pick(p, list...)
 }
 
-// foreign is a conversation of somebody else; empty when there is none yet.
+// foreign returns another person's conversation, or "" if there is none yet.
 func (w *tenantWorld) foreign(p *tenant) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -385,7 +382,7 @@ func (w *tenantWorld) begin(p *tenant, source string) string {
 
 var resultName = regexp.MustCompile(`"id":"(r[0-9]+)"`)
 
-// settle follows a run to its end and notes its results.
+// settle follows a run to its end and records its results.
 func (w *tenantWorld) settle(p *tenant, id string) {
 	w.send(p, "GET", "/api/conversations/"+id+"/events", nil, "Accept", "text/event-stream")
 	_, log := w.send(p, "GET", "/api/conversations/"+id+"/events", nil)
@@ -398,8 +395,8 @@ func (w *tenantWorld) settle(p *tenant, id string) {
 	}
 }
 
-// someResult is a result of a person's own or of somebody else.
-func (w *tenantWorld) someResult(p *tenant) (id string, own bool) {
+// anyResult returns a result of the person or of somebody else.
+func (w *tenantWorld) anyResult(p *tenant) (id string, own bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.results[p]) > 0 && p.rng.IntN(4) > 0 {
@@ -413,7 +410,7 @@ func (w *tenantWorld) someResult(p *tenant) (id string, own bool) {
 	return "conv_none.r1", false
 }
 
-// question is a text that makes the model call a tool.
+// question returns a text that makes the model call a tool.
 func (p *tenant) question(source string) string {
 	tool, input := "run_query", in("sql", p.statement(), "source", source)
 	switch p.rng.IntN(8) {
@@ -435,7 +432,7 @@ func (p *tenant) question(source string) string {
 	return fmt.Sprintf("%s wants: call %s %s", p.word, tool, data)
 }
 
-// statements ask for rows, in honest ways and in others.
+// tenantStatements request rows, both legitimately and otherwise.
 var tenantStatements = []string{
 	"SELECT * FROM deals ORDER BY id", "SELECT count(*), min(customer), max(customer), min(id), max(id) FROM deals", "SELECT customer, total FROM totals ORDER BY total DESC",
 	"SELECT p.name, count(*), sum(d.amount) FROM deals d JOIN products p ON p.id = d.product_id GROUP BY p.name ORDER BY 1", "SELECT DISTINCT org FROM deals",
@@ -458,7 +455,7 @@ func (p *tenant) statement() string {
 	return s
 }
 
-// tenantOp is something that people do, and how often.
+// tenantOp is an operation of the test, with its relative frequency.
 type tenantOp struct {
 	weight int
 	do     func(w *tenantWorld, p *tenant)
@@ -501,11 +498,11 @@ var tenantOps = map[string]tenantOp{
 		}
 	}},
 	"page of a result": {10, func(w *tenantWorld, p *tenant) {
-		id, own := w.someResult(p)
+		id, own := w.anyResult(p)
 		w.expect(p, own, "GET", fmt.Sprintf("/api/results/%s?offset=%d&limit=%d", id, p.rng.IntN(40), 1+p.rng.IntN(50)), nil)
 	}},
 	"export a result": {8, func(w *tenantWorld, p *tenant) {
-		id, own := w.someResult(p)
+		id, own := w.anyResult(p)
 		w.expect(p, own, "GET", "/api/results/"+id+"?format="+pick(p, "csv", "xlsx", "json", "arrow"), nil)
 	}},
 	"list": {4, func(w *tenantWorld, p *tenant) {
@@ -589,7 +586,7 @@ var tenantOps = map[string]tenantOp{
 	"upload": {1, func(w *tenantWorld, p *tenant) { w.upload(p) }},
 }
 
-// expect sends a request about a thing that is there for who asks, or is not.
+// expect sends a request about something, and checks that it exists for the caller or does not.
 func (w *tenantWorld) expect(p *tenant, there bool, method, target string, body any) {
 	status, text := w.send(p, method, target, body)
 	if (status == http.StatusNotFound) == there || !there && !strings.Contains(text, "There is no such") {
@@ -597,7 +594,7 @@ func (w *tenantWorld) expect(p *tenant, there bool, method, target string, body 
 	}
 }
 
-// upload brings a file, asks it, has others ask it, and takes it away.
+// upload uploads a file, asks about it, lets others ask about it, and removes it.
 func (w *tenantWorld) upload(p *tenant) {
 	if !duckdb.Available {
 		return
@@ -636,7 +633,7 @@ func (w *tenantWorld) upload(p *tenant) {
 	}
 }
 
-// report says what happened, and that enough did.
+// report prints what happened, and fails if too little did.
 func (w *tenantWorld) report() {
 	total := 0
 	for _, n := range w.done {

@@ -46,7 +46,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	if err != nil {
 		return err
 	}
-	n, err := transfer.Export(ctx, log.(store.Movable), out, cmd.Org, progress(std.err)) // as all stores on disk are
+	n, err := transfer.Export(ctx, log.(store.Movable), out, cmd.Org, progress(std.err)) // stores on disk are Movable
 	if err = errors.Join(err, finish(err == nil)); err != nil {
 		return err
 	}
@@ -65,8 +65,7 @@ func (cmd *exportCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	return nil
 }
 
-// target opens the file of an export under another name; finish gives it its own when
-// all went well.
+// target opens the file of an export under a temporary name. finish renames it if the export succeeded.
 func target(path string, stdout io.Writer) (out io.Writer, finish func(ok bool) error, err error) {
 	if path == "" || path == "-" {
 		return stdout, func(bool) error { return nil }, nil
@@ -84,15 +83,15 @@ func target(path string, stdout io.Writer) (out io.Writer, finish func(ok bool) 
 	}, nil
 }
 
-// were is how many of something were, in words.
-func were(n int) string {
+// countWere returns a count with the verb, such as "1 was".
+func countWere(n int) string {
 	if n == 1 {
 		return "1 was"
 	}
 	return fmt.Sprintf("%d were", n)
 }
 
-// progress tells after every hundred streams how far it is.
+// progress prints the progress after every hundred streams.
 func progress(w io.Writer) transfer.Progress {
 	return func(streams int, bytes int64) {
 		if streams > 0 && streams%100 == 0 {
@@ -146,11 +145,11 @@ func (cmd *importCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	n, err := transfer.Import(ctx, log.(store.Movable), in, progress(std.err))
-	fmt.Fprintf(std.err, "imported %s; %s there already\n", counted(n.Streams, "stream"), were(n.There))
+	fmt.Fprintf(std.err, "imported %s; %s there already\n", counted(n.Streams, "stream"), countWere(n.There))
 	return err
 }
 
-// messages takes conversations of elsewhere, which go on with an assistant of ours.
+// messages imports conversations from elsewhere, which continue with one of our assistants.
 func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std streams, in io.Reader) (err error) {
 	c, err := s.load(e, nil)
 	if err != nil {
@@ -173,14 +172,14 @@ func (cmd *importCmd) messages(ctx context.Context, s *settings, e env, std stre
 		bad++
 		fmt.Fprintf(std.err, "line %d: %s\n", line, oneLine(why))
 	})
-	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"), were(n.There), counted(bad, "line"))
+	fmt.Fprintf(std.err, "imported %s; %s there already; %s could not be read\n", counted(n.Streams, "conversation"), countWere(n.There), counted(bad, "line"))
 	if err == nil && bad > 0 {
 		return &exit{code: exitFailed}
 	}
 	return err
 }
 
-// frame is what a new conversation of p with an assistant begins with.
+// frame returns the initial content of a new conversation of p with an assistant.
 func (a *app) frame(ctx context.Context, name string, p footnote.Principal) (transfer.Frame, error) {
 	for _, as := range a.assistants {
 		if as.Name != cmp.Or(name, a.assistant.Name) {

@@ -27,7 +27,7 @@ func (verifyCmd) Help() string {
 Exit code 1 when a footnote does not hold.`
 }
 
-// verdict is what verify says of one answer.
+// verdict is the result of verify for one answer.
 type verdict struct {
 	Seq        int64                 `json:"seq"`
 	Answer     string                `json:"answer"`
@@ -77,8 +77,8 @@ func (cmd *verifyCmd) Run(ctx context.Context, s *settings, e env, std streams) 
 	return err
 }
 
-// findConversation opens the log that has a conversation: the server's or the
-// terminal's. An empty id is the terminal's last one.
+// findConversation opens the log that contains a conversation: the server's or the terminal's. An empty id selects
+// the terminal's last one.
 func findConversation(ctx context.Context, c config.Config, id string) (store.Store, string, error) {
 	folders := []string{"", askFolder}
 	if id == "" {
@@ -150,7 +150,7 @@ func verify(ctx context.Context, log store.Store, id string) (verdicts, error) {
 		}
 		res, err := readResult(ctx, log, id, *stored)
 		if footnote.CodeOf(err) == footnote.StorageDamaged {
-			continue // what refers to it is told as a problem
+			continue // footnotes that refer to it are reported as problems
 		}
 		if err != nil {
 			return out, err
@@ -172,7 +172,7 @@ func printVerdicts(std streams, found verdicts) {
 		}
 		for _, c := range v.Footnotes {
 			if wrong[[2]int{c.Start, c.End}] {
-				continue // it is told below
+				continue // reported below
 			}
 			where := c.Formula
 			if where == "" && c.Row != nil {
