@@ -15,8 +15,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// withoutSigned is a log without the thinking whose signature the server would
-// have had to make itself.
+// withoutSigned returns a log without signed thinking, because only the real server could make valid signatures.
 func withoutSigned(events []footnote.Event) []footnote.Event {
 	kept := slices.Clone(events)
 	for i, ev := range kept {
@@ -33,7 +32,7 @@ func withoutSigned(events []footnote.Event) []footnote.Event {
 	return kept
 }
 
-// post sends a history to a server as the Messages API would be sent it.
+// post sends a history to a server like a client of the Messages API.
 func post(server http.Handler, messages []history.Message) *httptest.ResponseRecorder {
 	type message struct {
 		Role    string          `json:"role"`
@@ -51,7 +50,7 @@ func post(server http.Handler, messages []history.Message) *httptest.ResponseRec
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(request); err != nil {
-		panic(err) // the histories are JSON
+		panic(err) // histories are valid JSON
 	}
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", &body)
 	r.Header.Set("Content-Type", "application/json")
@@ -62,7 +61,8 @@ func post(server http.Handler, messages []history.Message) *httptest.ResponseRec
 	return w
 }
 
-// The strict server, which knows nothing of this package, refuses no history.
+// TestAStrictServerTakesTheHistoryOfAnyLog checks that a strict server, which shares no code with this package,
+// accepts every history.
 func TestAStrictServerTakesTheHistoryOfAnyLog(t *testing.T) {
 	server := modeltest.New(modeltest.Options{Rule: func(modeltest.Request) modeltest.Reply { return modeltest.Say("ok") }})
 	defer server.Close() //nolint:errcheck // nothing is open
@@ -71,7 +71,7 @@ func TestAStrictServerTakesTheHistoryOfAnyLog(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		events := withoutSigned(anyLog(t))
-		for n := range len(events) + 1 { // and of any log that was cut short
+		for n := range len(events) + 1 { // including logs cut short at any point
 			if n != len(events) && n%5 != 0 {
 				continue
 			}

@@ -16,7 +16,7 @@ func imported() []footnote.Event {
 	return []footnote.Event{{Seq: 1, Body: footnote.Imported{Turns: turns}}, {Seq: 2, Body: footnote.UserMessage{Text: "And this month?"}}}
 }
 
-// What was said before is encoded without being decoded again.
+// TestImportedAllocations checks that imported text is encoded without being decoded again.
 func TestImportedAllocations(t *testing.T) {
 	events := imported()
 	turns := float64(len(events[0].Body.(footnote.Imported).Turns))
@@ -25,8 +25,7 @@ func TestImportedAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkImported makes the messages of a conversation that began with 200 KB of
-// somebody else's.
+// BenchmarkImported builds the messages of a conversation that began with 200 KB of imported text.
 func BenchmarkImported(b *testing.B) {
 	events := imported()
 	b.ReportAllocs()

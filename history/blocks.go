@@ -2,14 +2,14 @@ package history
 
 import "encoding/json"
 
-// Block is what a person would read of one block of a message.
+// Block is the readable content of one block of a message.
 type Block struct {
-	Text   string // of text; the input of a call; what a result says
+	Text   string // of text; the input of a call; the content of a result
 	Name   string // of a call's tool
 	Result bool   // the answer to a call
 }
 
-// Blocks lists the blocks of a message that can be read. Thinking is left out.
+// Blocks returns the readable blocks of a message, without thinking.
 func Blocks(m Message) []Block {
 	var raw []struct {
 		Type    string          `json:"type"`
@@ -30,7 +30,7 @@ func Blocks(m Message) []Block {
 			blocks = append(blocks, Block{Text: string(b.Input), Name: b.Name})
 		case "tool_result":
 			text := string(b.Content)
-			_ = json.Unmarshal(b.Content, &text) // what is no string stays JSON
+			_ = json.Unmarshal(b.Content, &text) // a value that is not a string stays JSON
 			blocks = append(blocks, Block{Text: text, Result: true})
 		}
 	}

@@ -1,12 +1,10 @@
-// Package history turns the log of a conversation into the messages a model is
-// sent. It is a pure function, and whatever the log holds — torn by a crash,
-// imported, hostile — the messages are ones the Messages API accepts: a user
-// speaks first and last, roles alternate, every tool call is answered once,
-// directly after, in the order of the calls, and thinking keeps its bytes.
+// Package history converts the log of a conversation to the messages for a model. It is a pure function. Whatever the
+// log contains (a crash, an import, hostile text), the Messages API accepts the result: a user message comes first
+// and last, roles alternate, every tool call is answered once, directly after it, in the order of the calls, and
+// thinking keeps its bytes.
 //
-// The messages only ever grow at the end as the log grows, except at a recorded
-// Segmented or Rewound event. That keeps the model's thinking and its prompt
-// cache valid.
+// As the log grows, the messages only grow at the end, except at a recorded Segmented or Rewound event. That keeps
+// the model's thinking and its prompt cache valid.
 package history
 
 import (
@@ -23,13 +21,13 @@ import (
 	"github.com/footnotehq/footnote/internal/visible"
 )
 
-// Message is one turn in the shape of the Messages API.
+// Message is one turn in the format of the Messages API.
 type Message struct {
 	Role    string // "user" or "assistant"
 	Content json.RawMessage
 }
 
-// Words that stand in for what the log does not have.
+// Texts that replace what the log does not have.
 const (
 	Unanswered  = "This call was not answered by the user."
 	Interrupted = "This call was interrupted; there is no result."
@@ -37,15 +35,14 @@ const (
 	goOn        = "Please go on."
 )
 
-// Messages is the history of a conversation with these events, oldest first.
+// Messages returns the history of a conversation with these events, oldest first.
 func Messages(events []footnote.Event) []Message {
 	messages, _ := Repaired(events)
 	return messages
 }
 
-// Repaired is Messages, with how many things had to be made good that no log has which
-// was written as it should be: calls without a result, blocks that cannot be read, an
-// answer to nobody.
+// Repaired returns Messages, and the number of repairs. Each repair is a defect that no correctly
+// written log has: a call without a result, an unreadable block, or an answer without a call.
 func Repaired(events []footnote.Event) (messages []Message, repairs int) {
 	var b builder
 	live := effective(events)
@@ -59,24 +56,23 @@ func Repaired(events []footnote.Event) (messages []Message, repairs int) {
 	for _, ev := range live.events {
 		if u, ok := ev.Body.(footnote.Unreadable); ok {
 			b.unreadable(ev.Seq, u.Kind)
-			b.torn = true
+			b.damaged = true
 			continue
 		}
-		b.thoughtless = b.torn && ev.Run != newest
+		b.dropThinking = b.damaged && ev.Run != newest
 		b.add(ev.Body)
 	}
 	return b.finish(), b.repairs
 }
 
-// part is what of a log counts: without what was rewound, and from the newest
-// segment on.
-type part struct {
+// effectiveLog is the effective part of a log: without rewound events, and from the newest segment on.
+type effectiveLog struct {
 	events  []footnote.Event
 	summary string
 }
 
-func effective(events []footnote.Event) part {
-	p := part{events: Standing(events)}
+func effective(events []footnote.Event) effectiveLog {
+	p := effectiveLog{events: Standing(events)}
 	for i := 0; i < len(p.events); i++ {
 		if b, ok := p.events[i].Body.(footnote.Segmented); ok {
 			kept := slices.Clone(from(p.events[:i], b.FromSeq))
@@ -87,10 +83,9 @@ func effective(events []footnote.Event) part {
 	return p
 }
 
-// Standing is the events that count: without those that were taken back, and
-// without the Rewound events themselves. Every view of a conversation as it stands
-// is made of them. The slice is not changed; it is returned as it is when nothing
-// was taken back.
+// Standing returns the events that are still in effect: it omits rewound events, and the Rewound events themselves.
+// Every view of a conversation builds on it. It does not modify the slice, and returns the slice itself if nothing
+// was rewound.
 func Standing(events []footnote.Event) []footnote.Event {
 	first := slices.IndexFunc(events, func(ev footnote.Event) bool {
 		_, ok := ev.Body.(footnote.Rewound)
@@ -128,16 +123,16 @@ func from(events []footnote.Event, seq int64) []footnote.Event {
 
 // builder folds events into messages.
 type builder struct {
-	out  []Message
-	open []call            // calls of the last assistant message, in order
-	used map[string]int    // tool call ids given out so far
-	said []json.RawMessage // blocks of the user message that is being gathered
+	out        []Message
+	open       []call            // calls of the last assistant message, in order
+	used       map[string]int    // tool call ids assigned so far
+	userBlocks []json.RawMessage // blocks of the user message under construction
 
-	repairs int // of what a log should not have
+	repairs int // number of defects in the log
 
-	// Thinking is signed together with all that came before it, so what comes after an event
-	// that cannot be read is sent without it. The newest run had its own after that.
-	torn, thoughtless bool
+	// Thinking is signed together with everything before it. After an unreadable event it is therefore dropped,
+	// except in the newest run, whose thinking was signed after that event.
+	damaged, dropThinking bool
 }
 
 // call is one open call of the last assistant message.
@@ -164,8 +159,8 @@ func (b *builder) add(body footnote.Body) {
 	}
 }
 
-// unreadable stands in for an event that cannot be read, if it may have been part of what
-// was said. The result of a call is stood in for where the call is closed.
+// unreadable adds a placeholder for an unreadable event that may have been part of the conversation. A missing call
+// result gets its placeholder when the call is closed.
 func (b *builder) unreadable(seq int64, kind string) {
 	words := text("(Event " + strconv.FormatInt(seq, 10) + " of this conversation cannot be read.)")
 	switch kind {
@@ -174,7 +169,7 @@ func (b *builder) unreadable(seq int64, kind string) {
 		return
 	case "assistant_message":
 		b.close(Interrupted)
-		b.spoke([]json.RawMessage{words}, nil)
+		b.assistantSaid([]json.RawMessage{words}, nil)
 	case "user_message", "imported":
 		b.close(Unanswered)
 		b.user(words)
@@ -184,7 +179,7 @@ func (b *builder) unreadable(seq int64, kind string) {
 	b.repairs++
 }
 
-// imported adds what was said before the conversation came to us.
+// imported adds the messages from before the conversation was imported.
 func (b *builder) imported(turns []footnote.TextTurn) {
 	b.close(Unanswered)
 	for _, t := range turns {
@@ -193,21 +188,21 @@ func (b *builder) imported(turns []footnote.TextTurn) {
 		case block == nil:
 		case t.Role == "assistant":
 			b.close(Interrupted)
-			b.spoke([]json.RawMessage{block}, nil)
+			b.assistantSaid([]json.RawMessage{block}, nil)
 		default:
 			b.user(block)
 		}
 	}
 }
 
-// user gathers a block of the next user message; nil is nothing.
+// user adds a block to the next user message; it ignores nil.
 func (b *builder) user(block json.RawMessage) {
 	if block != nil {
-		b.said = append(b.said, block)
+		b.userBlocks = append(b.userBlocks, block)
 	}
 }
 
-// answer keeps the first result of an open call; any other is not part of history.
+// answer keeps the first result of an open call. Other results are not part of the history.
 func (b *builder) answer(r footnote.ToolResult) {
 	for i := range b.open {
 		if b.open[i].logged == r.CallID && b.open[i].result == nil {
@@ -217,13 +212,13 @@ func (b *builder) answer(r footnote.ToolResult) {
 	}
 }
 
-// close answers the open calls in their order: with their results, or with words.
-// Results stand before everything else the user says.
+// close answers the open calls in order: with their results, or with words if there is none. Results come before
+// everything else in the user message.
 func (b *builder) close(words string) {
 	if len(b.open) == 0 {
 		return
 	}
-	results := make([]json.RawMessage, 0, len(b.open)+len(b.said))
+	results := make([]json.RawMessage, 0, len(b.open)+len(b.userBlocks))
 	for _, c := range b.open {
 		content, failed := words, true
 		if c.result != nil {
@@ -234,33 +229,33 @@ func (b *builder) close(words string) {
 		results = append(results, toolResult(c.sent, content, failed))
 	}
 	b.open = nil
-	b.said = append(results, b.said...)
+	b.userBlocks = append(results, b.userBlocks...)
 }
 
-// flush ends the user message that is being gathered.
+// flush completes the user message under construction.
 func (b *builder) flush() {
-	if len(b.said) == 0 {
+	if len(b.userBlocks) == 0 {
 		return
 	}
-	b.out = append(b.out, Message{Role: "user", Content: array(b.said)})
-	b.said = nil
+	b.out = append(b.out, Message{Role: "user", Content: array(b.userBlocks)})
+	b.userBlocks = nil
 }
 
 func (b *builder) assistant(raw []json.RawMessage) {
 	b.close(Interrupted)
 	blocks, calls, substance := b.blocks(raw)
 	if !substance {
-		return // nothing but thinking, which may not stand alone
+		return // only thinking, which is not valid on its own
 	}
-	if len(b.said)+len(b.out) == 0 {
+	if len(b.userBlocks)+len(b.out) == 0 {
 		b.repairs++
 	}
-	b.spoke(blocks, calls)
+	b.assistantSaid(blocks, calls)
 }
 
-// spoke adds what the model said. The calls before it are closed.
-func (b *builder) spoke(blocks []json.RawMessage, calls []call) {
-	if len(b.said) == 0 {
+// assistantSaid adds a message of the model. It closes the calls before it.
+func (b *builder) assistantSaid(blocks []json.RawMessage, calls []call) {
+	if len(b.userBlocks) == 0 {
 		// Two assistant messages in a row, or one at the very start.
 		words := goOn
 		if len(b.out) == 0 {
@@ -275,7 +270,7 @@ func (b *builder) spoke(blocks []json.RawMessage, calls []call) {
 
 func (b *builder) finish() []Message {
 	b.close(Interrupted)
-	if len(b.said) == 0 {
+	if len(b.userBlocks) == 0 {
 		words := goOn
 		if len(b.out) == 0 {
 			words = opening
@@ -292,8 +287,8 @@ var (
 	okID    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// blocks keeps of a model's message what can be sent back, as it is, and lists its
-// tool calls. It has substance when there is more than thinking in it.
+// blocks returns the blocks of a model's message that can be sent back unchanged, and its tool calls. substance
+// reports whether the message contains more than thinking.
 func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls []call, substance bool) {
 	for _, block := range raw {
 		var head struct {
@@ -307,7 +302,7 @@ func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls
 		}
 		if !utf8.Valid(block) || json.Unmarshal(block, &head) != nil {
 			b.repairs++
-			continue // torn
+			continue // damaged
 		}
 		switch head.Type {
 		case "text":
@@ -316,11 +311,11 @@ func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls
 				substance = true
 			}
 		case "thinking":
-			if !b.thoughtless && head.Signature != nil && *head.Signature != "" {
+			if !b.dropThinking && head.Signature != nil && *head.Signature != "" {
 				blocks = append(blocks, block)
 			}
 		case "redacted_thinking":
-			if !b.thoughtless && head.Data != "" {
+			if !b.dropThinking && head.Data != "" {
 				blocks = append(blocks, block)
 			}
 		case "tool_use":
@@ -336,8 +331,8 @@ func (b *builder) blocks(raw []json.RawMessage) (blocks []json.RawMessage, calls
 	return blocks, calls, substance
 }
 
-// unique gives a tool call id that no earlier call of the history has: some
-// servers number the calls of each message anew.
+// unique returns a tool call id that no earlier call in the history has: some servers restart the numbering with each
+// message.
 func (b *builder) unique(id string) string {
 	if b.used == nil {
 		b.used = map[string]int{}
@@ -381,26 +376,24 @@ func toolResult(id, content string, failed bool) json.RawMessage {
 		ID      string `json:"tool_use_id"`
 		IsError bool   `json:"is_error,omitempty"`
 		Content string `json:"content"`
-	}{"tool_result", id, failed, told(content)})
+	}{"tool_result", id, failed, modelText(content)})
 }
 
-// told is a text as the model reads it: in UTF-8, and without anything that a person
-// would not see.
-func told(s string) string { return visible.Text(strings.ToValidUTF8(s, "\uFFFD")) }
+// modelText returns text as the model reads it: valid UTF-8, without characters invisible to a person.
+func modelText(s string) string { return visible.Text(strings.ToValidUTF8(s, "\uFFFD")) }
 
-// text is a text block, or nil when there is nothing to say: the API refuses empty
-// text.
+// text returns a text block, or nil for blank text: the API rejects empty text.
 func text(s string) json.RawMessage {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
-	s = told(s)
+	s = modelText(s)
 	const head = `{"type":"text","text":`
 	out := append(make([]byte, 0, len(head)+len(s)+len(s)/16+8), head...)
 	return append(strictjson.AppendString(out, s), '}')
 }
 
-// marshal encodes without HTML escaping, so that what was stored is what is sent.
+// marshal encodes without HTML escaping, so that the stored bytes are sent unchanged.
 func marshal(v any) json.RawMessage {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -14,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/history"
 )
 
-// block is what the Messages API looks at in a content block.
+// block holds the fields of a content block that the Messages API checks.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -25,7 +25,7 @@ type block struct {
 	Signature string          `json:"signature"`
 }
 
-// accept is the part of the Messages API that refuses histories.
+// accept imitates the checks of the Messages API on histories.
 func accept(messages []history.Message) error {
 	if len(messages) == 0 {
 		return fmt.Errorf("no messages")
@@ -143,8 +143,8 @@ func TestAnyLogGivesAnAcceptableHistory(t *testing.T) {
 	})
 }
 
-// Thinking is only valid while everything before it stays the same. A new user
-// message may change only what follows the last assistant message.
+// TestTheHistoryOnlyGrowsAtItsEnd checks that a new user message changes only what follows the last
+// assistant message. Thinking is valid only as long as everything before it stays the same.
 func TestTheHistoryOnlyGrowsAtItsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyLog(t)
@@ -197,8 +197,8 @@ func TestResultsComeInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// Whatever is taken back, wherever: the history is that of a log in which it was
-// never said, cuts of the history included.
+// TestWhatWasTakenBackWasNeverSaid checks that a log with rewound events, at any position, has the history of a log
+// without them, including where the history is cut.
 func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
 	plain := func(events []footnote.Event) []footnote.Event {
 		kept := events[:0:0]
@@ -210,17 +210,17 @@ func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
 		return kept
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		said, after := plain(anyLog(t)), plain(anyLog(t))
-		for place := range len(said) + 1 { // at every place
-			log := append([]footnote.Event(nil), said[:place]...)
+		before, after := plain(anyLog(t)), plain(anyLog(t))
+		for place := range len(before) + 1 { // at every position
+			log := append([]footnote.Event(nil), before[:place]...)
 			to := rapid.IntRange(0, place).Draw(t, "to")
 			last := int64(100)
 			seq := int64(0)
 			if to > 0 {
-				seq = said[to-1].Seq
+				seq = before[to-1].Seq
 			}
 			log = append(log, footnote.Event{Seq: last, Body: footnote.Rewound{ToSeq: seq}})
-			want := append([]footnote.Event(nil), said[:to]...)
+			want := append([]footnote.Event(nil), before[:to]...)
 			for _, ev := range after {
 				last++
 				ev.Seq = last
@@ -237,8 +237,8 @@ func TestWhatWasTakenBackWasNeverSaid(t *testing.T) {
 	})
 }
 
-// TestNothingHiddenReachesTheModel holds for every door by which text from outside
-// comes in. What the model itself has said keeps its bytes.
+// TestNothingHiddenReachesTheModel checks every path by which outside text reaches the model. The model's own text
+// keeps its bytes.
 func TestNothingHiddenReachesTheModel(t *testing.T) {
 	const hidden = "x\U000e0068\U000e0069\u202ey\u200bz"
 	events := []footnote.Event{
@@ -256,8 +256,8 @@ func TestNothingHiddenReachesTheModel(t *testing.T) {
 	}
 }
 
-// TestUnreadable holds that an event which cannot be read leaves a request that the API
-// takes: with words in its place, and without thinking that was signed with it.
+// TestUnreadable checks that a log with an unreadable event still yields a request that the API accepts: with a
+// placeholder for the event, and without thinking that was signed over it.
 func TestUnreadable(t *testing.T) {
 	raw := func(s string) []json.RawMessage { return []json.RawMessage{json.RawMessage(s)} }
 	thought := []json.RawMessage{json.RawMessage(`{"type":"thinking","thinking":"x","signature":"s"}`), json.RawMessage(`{"type":"text","text":"One."}`)}
