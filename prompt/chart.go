@@ -2,10 +2,10 @@ package prompt
 
 import "strings"
 
-// ChartOptions say what the prompt of a chart analyst is for.
+// ChartOptions configures the prompt of a chart analyst.
 type ChartOptions struct {
-	Data  bool   // the tools that read the market are offered
-	Extra string // the operator's own instructions; at most 3,000 bytes are taken
+	Data  bool   // the tools that read the market are available
+	Extra string // the operator's own instructions, cut at 3,000 bytes
 }
 
 const chartRole = `You are an analyst of markets who sits at a chart with the person you talk to. You read the market, draw on the chart with your tools, and say what you see and why. You place no orders and cannot: a position that you draw is an idea on a chart.
@@ -49,15 +49,14 @@ const chartDrawing = `
 - Answer in the person's language.
 `
 
-// Chart writes the system prompt of an assistant at a chart. Nothing in it changes from
-// message to message.
+// Chart returns the system prompt of an assistant at a chart. It does not change between messages.
 func Chart(o ChartOptions) string {
 	text := chartRole
 	if o.Data {
 		text += chartData
 	}
 	text += chartDrawing
-	if extra := head(strings.TrimSpace(o.Extra), extraBytes); extra != "" {
+	if extra := head(strings.TrimSpace(o.Extra), maxExtraBytes); extra != "" {
 		text += "\n# From the operator of this server\n" + extra + "\n"
 	}
 	return text

@@ -2,10 +2,10 @@ package prompt
 
 import "strings"
 
-// CoderOptions say what the prompt of a coder is for.
+// CoderOptions configures the prompt of a coder.
 type CoderOptions struct {
-	Commands bool   // Bash is offered
-	Extra    string // the operator's own instructions; at most 3,000 bytes are taken
+	Commands bool   // Bash is available
+	Extra    string // the operator's own instructions, cut at 3,000 bytes
 }
 
 const coderRole = `You are a programmer who works in a folder of files, the workspace at /workspace, for the person you talk to. You read, explain, write and change files with your tools. The workspace belongs to this conversation alone and stays with it.
@@ -42,7 +42,7 @@ const coderNoCommands = `
 - Commands cannot be run here, so you cannot try what you write. Say so where it matters, and read carefully instead.
 `
 
-// Coder writes the system prompt of an assistant that works with files.
+// Coder returns the system prompt of an assistant that works with files.
 func Coder(o CoderOptions) string {
 	text := coderRole + coderWorking
 	if o.Commands {
@@ -50,7 +50,7 @@ func Coder(o CoderOptions) string {
 	} else {
 		text += coderNoCommands
 	}
-	if extra := head(strings.TrimSpace(o.Extra), extraBytes); extra != "" {
+	if extra := head(strings.TrimSpace(o.Extra), maxExtraBytes); extra != "" {
 		text += "\n# From the operator of this server\n" + extra + "\n"
 	}
 	return text

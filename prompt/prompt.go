@@ -1,6 +1,5 @@
-// Package prompt writes the system prompt of a data analyst: who it is, how it
-// works, and what its sources hold. The text is a function of its options alone,
-// so it can be frozen with a conversation and cached upstream.
+// Package prompt writes the system prompt of a data analyst: its role, its method, and the content of its sources.
+// The text depends only on its options, so it can be frozen with a conversation and cached upstream.
 package prompt
 
 import (
@@ -14,28 +13,28 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// MaxBytes is how long a prompt is at most, in bytes and so in characters too.
+// MaxBytes is the largest length of a prompt in bytes, and thus in characters.
 const MaxBytes = 12_000
 
-// extraBytes is how much of Options.Extra is taken.
-const extraBytes = 3000
+// maxExtraBytes is the largest part of Options.Extra that is used.
+const maxExtraBytes = 3000
 
-// Source is one source of the conversation with what is known of it.
+// Source is one source of the conversation and what is known about it.
 type Source struct {
-	Name    string // as tools take it in their source argument
+	Name    string // as tools accept it in their source argument
 	Dialect string // "sqlite", "duckdb", …
 	Schema  source.Schema
-	Away    bool // it cannot be reached now, so its schema is not known
-	// Samples are a few rows of a table by its full name, in the order of its
-	// columns. They are optional, and the first thing left out.
+	Away    bool // it is unreachable now, so its schema is unknown
+	// Samples are a few rows of a table by its full name, in the order of its columns. They are optional, and the
+	// first thing to be left out.
 	Samples map[string]footnote.Result
 }
 
-// Options say what a prompt is for.
+// Options configures a prompt.
 type Options struct {
 	Sources []Source
-	Charts  bool   // show_chart is offered
-	Extra   string // the operator's own instructions; at most 3,000 bytes are taken
+	Charts  bool   // show_chart is available
+	Extra   string // the operator's own instructions, cut at 3,000 bytes
 	Max     int    // 0 means MaxBytes; less than 6,000 counts as 6,000
 }
 
@@ -81,9 +80,8 @@ const several = `
 - Say in every answer which source it comes from. Say so, too, when a source that might have answered cannot be reached.
 `
 
-// Build writes the prompt. It is never longer than Max: where the schema does not
-// fit, sample rows are left out first, then types and comments, then keys, then
-// columns, and at last tables, which list_tables finds.
+// Build returns the prompt. It is never longer than Max. If the schema does not fit, Build leaves out sample rows
+// first, then types and comments, then keys, then columns, and finally tables, which list_tables finds.
 func Build(o Options) string {
 	limit := MaxBytes
 	if o.Max > 0 {
@@ -98,8 +96,8 @@ func Build(o Options) string {
 	if len(o.Sources) > 1 {
 		b.WriteString(several)
 	}
-	// What the operator adds may take what is left beside a small schema.
-	room := min(extraBytes, limit-b.Len()-700)
+	// The operator's text may use the space left beside a small schema.
+	room := min(maxExtraBytes, limit-b.Len()-700)
 	if extra := head(strings.TrimSpace(o.Extra), room); extra != "" {
 		b.WriteString("\n# From the operator of this server\n" + extra + "\n")
 	}
@@ -107,7 +105,7 @@ func Build(o Options) string {
 	return b.String()
 }
 
-// Blocks is the prompt as the array of system blocks that a request carries.
+// Blocks returns the prompt as the array of system blocks in a request.
 func Blocks(text string) json.RawMessage {
 	type block struct {
 		Type string `json:"type"`
@@ -122,7 +120,7 @@ func Blocks(text string) json.RawMessage {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// head is the first n bytes of s in valid UTF-8.
+// head returns the first n bytes of s as valid UTF-8.
 func head(s string, n int) string {
 	s = strings.ToValidUTF8(s, "�")
 	if len(s) <= n {

@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// level is how much of a schema is shown; each shows less than the one before.
+// level is the amount of detail shown of a schema; each level shows less than the one before.
 type level int
 
 const (
@@ -54,7 +54,7 @@ func opening(l level) string {
 	return s + "<schema>\n"
 }
 
-// section is the whole schema at a level; ok is false when it is longer than room.
+// section returns the whole schema at a level; ok is false if it is longer than room.
 func section(sources []Source, l level, room int) (text string, ok bool) {
 	var b strings.Builder
 	b.WriteString(opening(l))
@@ -62,7 +62,7 @@ func section(sources []Source, l level, room int) (text string, ok bool) {
 		b.WriteString(sourceLine(s))
 		for n, t := range s.Schema.Tables {
 			writeTable(&b, s, t, l, n)
-			if b.Len() > room { // thousands of tables need not be written out to see it
+			if b.Len() > room { // stop early when there are thousands of tables
 				return "", false
 			}
 		}
@@ -74,10 +74,9 @@ func section(sources []Source, l level, room int) (text string, ok bool) {
 	return b.String(), b.Len() <= room
 }
 
-// cutSection lists tables as far as they fit, each source getting an equal part,
-// and says how many there are more.
+// cutSection lists as many tables as fit, with an equal share for each source, and the number of omitted ones.
 func cutSection(sources []Source, room int) string {
-	const reserve = 80 // for a line that says how many more there are
+	const reserve = 80 // for a line with the number of omitted tables
 	var b strings.Builder
 	b.WriteString(opening(tableNames))
 	room -= b.Len() + len(closing) + reserve
@@ -124,8 +123,7 @@ func sourceLine(s Source) string {
 	return line + "):\n"
 }
 
-// writeTable writes the nth table: a line of its own, or at the last level the
-// next of a list of names.
+// writeTable writes the nth table: on a line of its own or, at the last level, as part of a list of names.
 func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 	if l == tableNames {
 		if n > 0 {
@@ -136,7 +134,7 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 	}
 	b.WriteString("- " + fullName(t))
 	if l <= withTypes {
-		b.WriteString(about(t))
+		b.WriteString(tableFacts(t))
 	}
 	b.WriteString(": ")
 	for i, c := range t.Columns {
@@ -146,7 +144,7 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 		b.WriteString(name(c.Name))
 		if l <= withTypes {
 			if c.Type != "" {
-				b.WriteString(" " + declared(c.Type))
+				b.WriteString(" " + columnType(c.Type))
 			}
 			if c.Comment != "" {
 				b.WriteString(" " + quoted(c.Comment, 120))
@@ -162,9 +160,9 @@ func writeTable(b *strings.Builder, s Source, t source.Table, l level, n int) {
 	}
 }
 
-// about is what is known of a table besides its columns. The number of rows is
-// rounded: it is there to plan by, and it grows old while the prompt does not.
-func about(t source.Table) string {
+// tableFacts returns the facts about a table besides its columns. It rounds the number of rows: the number is for
+// planning, and it changes while the prompt stays the same.
+func tableFacts(t source.Table) string {
 	var parts []string
 	if t.View {
 		parts = append(parts, "view")
@@ -204,7 +202,7 @@ func keys(t source.Table, column string) string {
 func writeSamples(b *strings.Builder, t source.Table, r footnote.Result) {
 	for _, row := range r.Rows[:min(len(r.Rows), sampleRows)] {
 		if len(row) != len(t.Columns) {
-			return // rows of another shape would be read wrongly
+			return // rows of another shape would be misread
 		}
 		b.WriteString("  sample row: ")
 		for i, cell := range row {
@@ -221,9 +219,9 @@ func writeSamples(b *strings.Builder, t source.Table, r footnote.Result) {
 	}
 }
 
-// longestName is how many bytes of a name are shown. Engines allow some hundred,
-// but SQLite and DuckDB have no limit.
-const longestName = 128
+// maxNameBytes is the largest number of bytes shown of a name. Engines allow a few hundred, but SQLite and DuckDB have
+// no limit.
+const maxNameBytes = 128
 
 func fullName(t source.Table) string {
 	if t.Schema == "" {
@@ -232,17 +230,17 @@ func fullName(t source.Table) string {
 	return name(t.Schema) + "." + name(t.Name)
 }
 
-// name writes an identifier: plain ones as they are, others so that they stay on
-// their line, inside their quotes and inside the schema's tags.
+// name writes an identifier. Plain ones are unchanged; others are escaped so that they stay on their line, inside
+// their quotes and inside the schema's tags.
 func name(s string) string {
 	if plain(s) {
 		return s
 	}
-	return quoted(s, longestName)
+	return quoted(s, maxNameBytes)
 }
 
 func plain(s string) bool {
-	if s == "" || len(s) > longestName {
+	if s == "" || len(s) > maxNameBytes {
 		return false
 	}
 	dots := 0
@@ -259,8 +257,8 @@ func plain(s string) bool {
 	return dots <= 1
 }
 
-// declared writes a column's type, which in SQLite may be any text.
-func declared(s string) string {
+// columnType returns a column's type, which in SQLite may be any text.
+func columnType(s string) string {
 	for _, r := range s {
 		if !(r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _(),[]", r))) {
 			return quoted(s, 40)
@@ -279,9 +277,8 @@ func word(s string) string {
 	return quoted(s, 20)
 }
 
-// quoted writes any text in double quotes on one line: control characters, marks
-// that turn the direction of writing, backticks and angle brackets are escaped,
-// and what is longer than n bytes is cut.
+// quoted returns any text in double quotes on one line. It escapes control characters, marks that change
+// the direction of text, backticks and angle brackets, and truncates text longer than n bytes.
 func quoted(s string, n int) string {
 	short := head(s, n)
 	q := strconv.Quote(short)
