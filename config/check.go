@@ -21,7 +21,7 @@ import (
 	"github.com/footnotehq/footnote/internal/token"
 )
 
-// Check reports the first setting that cannot be right.
+// Check returns an error for the first invalid setting.
 func (c Config) Check() error {
 	if err := c.checkTiers(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c Config) Check() error {
 		c.checkAccess(), c.checkTools(), c.Cache.check(), c.checkListen(), c.checkKeys())
 }
 
-// checkUpstream reports settings of the model that do not fit together.
+// checkUpstream rejects combinations of model settings that cannot work.
 func (c Config) checkUpstream() error {
 	switch {
 	case c.Upstream == Anthropic && c.APIKey == "":
@@ -60,9 +60,8 @@ func (c Config) checkUpstream() error {
 	return nil
 }
 
-// checkElsewhere refuses to send anything to another machine because of an address alone,
-// which may stand in the environment for other programs: it takes a key, or that the
-// upstream is named.
+// checkElsewhere refuses to send data to another machine because of an address alone, since the environment
+// may set that address for other programs. It requires a key, or an explicitly named upstream.
 func (c Config) checkElsewhere(named bool) error {
 	if named || c.Upstream != Compatible || c.APIKey != "" || loopback(hostOf(c.BaseURL)) {
 		return nil
@@ -71,10 +70,10 @@ func (c Config) checkElsewhere(named bool) error {
 		"to send questions and query results there without a key, or model to offline to keep them here", withoutUser(c.BaseURL))
 }
 
-// vendorKey is how keys of the vendor's Messages API begin.
+// vendorKey is the prefix of keys of the vendor's Messages API.
 const vendorKey = "sk-ant-"
 
-// checkKeys reports a key that is both the model's and a caller's.
+// checkKeys rejects a key that is both the model's and a caller's.
 func (c Config) checkKeys() error {
 	if apikey.IDOf(string(c.APIKey)) != string(c.APIKey) {
 		return errors.New("model_key is a key made by footnote keys, which is for those who call this server; " +
@@ -93,7 +92,7 @@ func (c Config) checkKeys() error {
 	return nil
 }
 
-// bound is what a setting must be, and whether it is.
+// bound is a condition on one setting, and its current value.
 type bound struct {
 	name string
 	ok   bool
@@ -101,7 +100,7 @@ type bound struct {
 	want string
 }
 
-// words are the settings that take one of some words.
+// words returns the settings that take one of a few words.
 func (c Config) words() []bound {
 	return []bound{
 		{"upstream", oneOf(c.Upstream, Anthropic, Compatible, Offline), c.Upstream, "anthropic, compatible or offline"},
@@ -114,7 +113,7 @@ func (c Config) words() []bound {
 	}
 }
 
-// run are how long and dear a run may be, and what it nests in.
+// run returns the bounds on the duration, cost and nesting of a run.
 func (c Config) run() []bound {
 	return []bound{
 		{"input_max_chars", c.InputMaxChars > 0 && c.InputMaxChars <= 10_000_000, c.InputMaxChars, "1 to 10000000"},
@@ -130,7 +129,7 @@ func (c Config) run() []bound {
 	}
 }
 
-// conversations are what is kept of conversations.
+// conversations returns the bounds on stored conversations.
 func (c Config) conversations() []bound {
 	return []bound{
 		{"slow_response", c.SlowResponse >= 0 && c.SlowResponse <= 24*time.Hour, c.SlowResponse, "0s to 24h"},
@@ -142,7 +141,7 @@ func (c Config) conversations() []bound {
 	}
 }
 
-// sizes are what a request, a query and a command may take.
+// sizes returns the size limits of requests, queries and commands.
 func (c Config) sizes() []bound {
 	return []bound{
 		{"upload_limit", c.UploadLimit >= 0 && c.UploadLimit <= 2<<30, c.UploadLimit, "0 to 2147483648"},
@@ -167,7 +166,7 @@ func (c Config) sizes() []bound {
 	}
 }
 
-// places are the addresses and files.
+// places returns the addresses and files.
 func (c Config) places() []bound {
 	return []bound{
 		{"data", c.Data != "", c.Data, "a folder"},
@@ -182,8 +181,8 @@ func (c Config) places() []bound {
 	}
 }
 
-// CheckFiltered says which filters are about a source that is not there, among those
-// of the names: what they should keep back would be shown.
+// CheckFiltered rejects filters for sources that are in none of the given maps: the rows they should hide would be
+// shown.
 func (c Config) CheckFiltered(names ...map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Filters)) {
 		if !slices.ContainsFunc(names, func(m map[string]string) bool { _, ok := m[name]; return ok }) {
@@ -193,8 +192,7 @@ func (c Config) CheckFiltered(names ...map[string]string) error {
 	return nil
 }
 
-// checkFilters says which filters cannot be. What only the database can tell is told
-// when it is opened.
+// checkFilters rejects invalid filters. Errors that only the database can detect appear when it is opened.
 func (c Config) checkFilters() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Filters)) {
 		switch {
@@ -212,7 +210,7 @@ func (c Config) checkFilters() error {
 	return nil
 }
 
-// checkFunctions says which entries of functions are none.
+// checkFunctions rejects malformed entries of functions.
 func (c Config) checkFunctions() error {
 	for _, entry := range c.Functions {
 		name, function, _ := strings.Cut(entry, "=")
@@ -228,7 +226,7 @@ func (c Config) checkFunctions() error {
 	return nil
 }
 
-// checkAccess says which rule cannot be.
+// checkAccess rejects invalid access rules.
 func (c Config) checkAccess() error {
 	if len(c.Access) > 0 && !c.NeedsKey() {
 		return errors.New("access has rules, but callers need no key, so they are all one user: set auth.required, api_keys or auth.jwt")
@@ -237,7 +235,7 @@ func (c Config) checkAccess() error {
 	return err
 }
 
-// check says what is wrong with the settings of tokens.
+// check returns an error if the token settings are invalid.
 func (j JWT) check() error {
 	if j.Issuer == "" {
 		if j.Audience != "" || j.Keys != "" {
@@ -262,7 +260,7 @@ func (j JWT) check() error {
 	return nil
 }
 
-// RetentionRules are how long organisations keep conversations.
+// RetentionRules returns how long each organisation keeps conversations.
 func (c Config) RetentionRules() (map[string]time.Duration, error) {
 	rules := map[string]time.Duration{}
 	for _, item := range c.Retention {
@@ -288,7 +286,7 @@ func (c Config) RetentionRules() (map[string]time.Duration, error) {
 	return rules, nil
 }
 
-// RedactPatterns are what is kept out of log and audit.
+// RedactPatterns returns the patterns to remove from the log and the audit.
 func (c Config) RedactPatterns() ([]*regexp.Regexp, error) {
 	var list []*regexp.Regexp
 	for _, item := range c.LogRedact {
@@ -353,8 +351,8 @@ func (c Config) checkTools() error {
 	return nil
 }
 
-// CheckSource reports what cannot be right about the name and address of a source.
-// The address, which may hold a password, is not in the error.
+// CheckSource returns an error if the name or address of a source is invalid. The error never contains the address,
+// which may hold a password.
 func CheckSource(name, address string) error {
 	if !validName(name) {
 		return fmt.Errorf("sources has the name %q; it must be of letters, digits, - and _", name)
@@ -368,8 +366,8 @@ func CheckSource(name, address string) error {
 	return nil
 }
 
-// addressScheme is how an address begins that is no path. One letter is the drive of
-// a Windows path, and jdbc: stands before another scheme.
+// addressScheme matches the scheme of an address, which distinguishes it from a path. A single letter is the drive of
+// a Windows path, and jdbc: precedes another scheme.
 var addressScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):(?:[A-Za-z][A-Za-z0-9+.-]*:)?//`)
 
 // webAddress reports whether a string is an absolute http or https URL.
@@ -378,7 +376,7 @@ func webAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// checkListen refuses to be reachable by others without keys.
+// checkListen refuses to listen on a non-loopback address without keys.
 func (c Config) checkListen() error {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -416,7 +414,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// weak reports whether a key is one that the server refuses.
+// weak reports whether the server rejects a key as too weak.
 func weak(key string) bool {
 	return len(key) < 8 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }

@@ -1,7 +1,6 @@
-// Package config is the settings of a Footnote process: a file, the environment
-// and flags, in growing weight, in one struct that is checked before anything
-// starts. An unknown key, a value that cannot be read and a combination that
-// cannot work are errors that name the setting and its value.
+// Package config reads the settings of a Footnote process from a file, the environment and flags, in
+// ascending order of precedence, into one struct. It checks them before anything starts: an unknown key, an
+// unreadable value or an invalid combination is an error that names the setting and its value.
 package config
 
 import (
@@ -30,46 +29,44 @@ const (
 	Offline    = "offline"
 )
 
-// Config is every setting. The yaml name of a setting is also the name of its
-// environment variable: max_turns is FOOTNOTE_MAX_TURNS, limits.query_rows is
-// FOOTNOTE_LIMITS_QUERY_ROWS.
+// Config holds all settings. The yaml name of a setting is also the name of its environment variable: max_turns is
+// FOOTNOTE_MAX_TURNS, limits.query_rows is FOOTNOTE_LIMITS_QUERY_ROWS.
 type Config struct {
 	Listen  string            `yaml:"listen"`  // address and port; loopback by default
 	Data    string            `yaml:"data"`    // folder for conversations and loaded files
 	Store   Secret            `yaml:"store"`   // URL of the Postgres database for conversations; empty: a file in Data
-	Redis   Secret            `yaml:"redis"`   // URL of the Redis that servers on one Store share; empty: none
+	Redis   Secret            `yaml:"redis"`   // URL of the Redis shared by servers with one Store; empty: none
 	Sources map[string]string `yaml:"sources"` // name → URL or path of a database or file
-	// Filters are which rows of a source who may see, for sources without row-level
-	// security: source → table → condition, or all. A source that is here shows the
-	// tables that are named and no others.
+	// Filters restrict rows by caller, for sources without row-level security: source → table → condition, or all. A
+	// source listed here shows only the tables it names.
 	Filters map[string]map[string]string `yaml:"filters"`
-	// Functions are source=schema.name, of Postgres sources: functions of the database
-	// itself that queries may run; source=extension is all functions of an extension.
+	// Functions are source=schema.name, for Postgres sources: database functions that queries may call.
+	// source=extension allows all functions of an extension.
 	Functions []string      `yaml:"functions"`
-	APIKeys   []Key         `yaml:"api_keys"` // who may call
+	APIKeys   []Key         `yaml:"api_keys"` // API keys of callers
 	Auth      Auth          `yaml:"auth"`
-	Access    []access.Rule `yaml:"access"` // who may use what; empty: everybody everything
+	Access    []access.Rule `yaml:"access"` // access rules; empty: every caller may use everything
 	Origins   []string      `yaml:"cors_origins"`
 
 	Upstream  string   `yaml:"upstream"`  // anthropic, compatible or offline
 	BaseURL   string   `yaml:"base_url"`  // of the Messages API, without /v1
-	APIKey    Secret   `yaml:"model_key"` // of the Messages API; api_keys are of those who call us
+	APIKey    Secret   `yaml:"model_key"` // for the Messages API; api_keys are for our callers
 	Model     string   `yaml:"model"`     // "offline" forces the planner
 	Fallbacks []string `yaml:"fallback_models"`
 	MaxTokens int      `yaml:"max_tokens"` // of one model message
-	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's own
+	Effort    string   `yaml:"effort"`     // low, medium, high, xhigh, max; empty: the model's default
 	Prices    string   `yaml:"prices"`     // file that overrides the price table
 
-	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout"` // longest silence within a model's answer
+	ModelIdleTimeout time.Duration `yaml:"model_idle_timeout"` // longest silence during a model's answer
 
 	InputMaxChars int           `yaml:"input_max_chars"`
 	MaxEvents     int64         `yaml:"conversation_max_events"`
-	MaxHistory    int           `yaml:"max_history_length"` // messages a model reads before they are summarised; 0: all
+	MaxHistory    int           `yaml:"max_history_length"` // messages before older ones are summarised; 0: no limit
 	MaxTurns      int           `yaml:"max_turns"`
 	MaxBudgetUSD  float64       `yaml:"max_budget_usd"` // for one question
 	RunTimeout    time.Duration `yaml:"run_timeout"`
 	ToolTimeout   time.Duration `yaml:"tool_timeout"`
-	HTTPTimeout   time.Duration `yaml:"http_timeout"` // of an answer that is not streamed
+	HTTPTimeout   time.Duration `yaml:"http_timeout"` // for an answer that is not streamed
 	DrainTimeout  time.Duration `yaml:"drain_timeout"`
 	BodyLimit     int64         `yaml:"body_limit"`   // bytes of a request body
 	UploadLimit   int64         `yaml:"upload_limit"` // bytes of an uploaded file; 0: no uploads
@@ -80,44 +77,44 @@ type Config struct {
 
 	Market Market `yaml:"market"`
 
-	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: there is no coder
+	Workspace string `yaml:"workspace"` // folder for the coder's workspaces; empty: no coder
 	Coder     Coder  `yaml:"coder"`
 
 	LogOutput  string `yaml:"log_output"`  // of the audit: stdout, file or both
 	LogFile    string `yaml:"log_file"`    // of the audit
-	LogVerbose bool   `yaml:"log_verbose"` // each tool call with its reason, time, input and output, too
+	LogVerbose bool   `yaml:"log_verbose"` // also log each tool call with its reason, time, input and output
 	LogLevel   string `yaml:"log_level"`   // of the server's own log: debug, info, warn, error
 
-	SlowResponse time.Duration `yaml:"slow_response"` // an answer that takes as long is counted as slow; 0: none
+	SlowResponse time.Duration `yaml:"slow_response"` // answers that take this long count as slow; 0: none do
 	Traces       Traces        `yaml:"traces"`
 
-	OnDisconnect       string `yaml:"on_disconnect"`        // of the OpenAI door: cancel or continue
-	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // of the doors that show a stored conversation again
+	OnDisconnect       string `yaml:"on_disconnect"`        // for the OpenAI endpoint: cancel or continue
+	StoredOnDisconnect string `yaml:"stored_on_disconnect"` // for the endpoints that can reopen a conversation
 
-	OnBusy string `yaml:"on_busy"` // a message of /api/chat-v2 to a conversation that is still answering: reject, enqueue or interrupt
+	OnBusy string `yaml:"on_busy"` // for a /api/chat-v2 message while a run is active: reject, enqueue or interrupt
 
-	// Retention is how long organisations keep conversations after their last event, as
-	// org=duration; * is all others.
+	// Retention is how long organisations keep conversations after their last event, as org=duration; * stands for
+	// all other organisations.
 	Retention []string `yaml:"retention"`
-	LogRedact []string `yaml:"log_redact"` // expressions: what they match is kept out of log and audit
+	LogRedact []string `yaml:"log_redact"` // regular expressions: matches are removed from log and audit
 
-	Recall time.Duration `yaml:"conversation_cache_ttl"` // how long the events of an active conversation are kept in memory; 0: not at all
+	Recall time.Duration `yaml:"conversation_cache_ttl"` // time that events of an active conversation stay in memory
 
 	ParkTimeout time.Duration `yaml:"park_timeout"` // how long a call waits for a browser or a person
 	Tiers       Tiers         `yaml:"tiers"`
 
-	TokensPerDay int64 `yaml:"tokens_per_day"` // of one user, each counted as often as its tier says; 0: no limit
+	TokensPerDay int64 `yaml:"tokens_per_day"` // per user, each weighted by its tier; 0: no limit
 }
 
-// Traces says where runs are followed from outside. Without an endpoint nothing is sent.
+// Traces configures the export of traces. Without an endpoint nothing is sent.
 type Traces struct {
-	Endpoint string  `yaml:"endpoint"` // of a collector of OTLP over HTTP, without /v1/traces
+	Endpoint string  `yaml:"endpoint"` // of an OTLP-over-HTTP collector, without /v1/traces
 	Headers  Secret  `yaml:"headers"`  // name=value, separated by commas
-	Ratio    float64 `yaml:"ratio"`    // part of the runs that are followed, unless the caller says
-	Content  bool    `yaml:"content"`  // questions, answers, statements and rows, too
+	Ratio    float64 `yaml:"ratio"`    // fraction of runs to trace, unless the caller decides
+	Content  bool    `yaml:"content"`  // include questions, answers, statements and rows
 }
 
-// Header is the headers that a collector wants; nil when an entry is none.
+// Header returns the headers for the collector, or nil if an entry is malformed.
 func (t Traces) Header() map[string]string {
 	out := map[string]string{}
 	if t.Headers == "" {
@@ -133,34 +130,32 @@ func (t Traces) Header() map[string]string {
 	return out
 }
 
-// Auth says how callers show who they are, beside api_keys.
+// Auth configures how callers authenticate, besides api_keys.
 type Auth struct {
-	Required bool `yaml:"required"` // a key is needed also where api_keys is empty: one that footnote keys made
+	Required bool `yaml:"required"` // require a key even if api_keys is empty: one made by footnote keys
 	JWT      JWT  `yaml:"jwt"`
 }
 
-// JWT says which signed tokens are believed, and whom they stand for. Without an
-// issuer there are none.
+// JWT configures which signed tokens are accepted, and which principals they stand for. Without an issuer none are.
 type JWT struct {
 	Issuer          string   `yaml:"issuer"`
 	Audience        string   `yaml:"audience"`
-	Keys            string   `yaml:"keys"`       // address or file of the public keys; empty: where the issuer says
+	Keys            string   `yaml:"keys"`       // address or file of the public keys; empty: found through the issuer
 	Algorithms      []string `yaml:"algorithms"` // empty: RS256 and ES256
-	Org             string   `yaml:"org"`        // of all users, instead of a claim
+	Org             string   `yaml:"org"`        // for all users, instead of a claim
 	OrgClaim        string   `yaml:"org_claim"`
 	UserClaim       string   `yaml:"user_claim"`
 	RolesClaim      string   `yaml:"roles_claim"`
 	AttributeClaims []string `yaml:"attribute_claims"`
 }
 
-// NeedsKey reports whether callers must show who they are. Without it every caller
-// on this machine is one user.
+// NeedsKey reports whether callers must authenticate. Otherwise every caller on this machine is the same user.
 func (c Config) NeedsKey() bool {
 	return len(c.APIKeys) > 0 || c.Auth.Required || c.Auth.JWT.Issuer != ""
 }
 
-// Tiers are the choices of model that an assistant may offer: for each the model,
-// its effort (off: without thinking, or a level), and what a token counts.
+// Tiers are the model choices that an assistant may offer: the model of each, its effort (off: without thinking, or a
+// level), and the weight of a token.
 type Tiers struct {
 	ProModel       string `yaml:"pro_model"`
 	ProEffort      string `yaml:"pro_effort"`
@@ -173,7 +168,7 @@ type Tiers struct {
 	LowMultiplier  int    `yaml:"low_multiplier"`
 }
 
-// List is the tiers in falling strength.
+// List returns the tiers, strongest first.
 func (t Tiers) List() []agent.Tier {
 	return []agent.Tier{
 		{Name: "pro", Model: t.ProModel, Effort: t.ProEffort, Multiplier: t.ProMultiplier},
@@ -182,28 +177,28 @@ func (t Tiers) List() []agent.Tier {
 	}
 }
 
-// Limits bound one query, and what people may use.
+// Limits limit one query, and what users may consume.
 type Limits struct {
 	QueryTime   time.Duration `yaml:"query_time"`
 	QueryRows   int           `yaml:"query_rows"`
 	QueryBytes  int64         `yaml:"query_bytes"`
 	QueryMemory int64         `yaml:"query_memory"`
 	LoadMemory  int64         `yaml:"load_memory"`  // of one child process that loads files
-	ChildMemory int64         `yaml:"child_memory"` // of all child processes together; 0: half of the machine's
+	ChildMemory int64         `yaml:"child_memory"` // of all child processes together; 0: half of the machine's memory
 
-	Streams        int `yaml:"streams"`          // answers and event streams that are open at once; 0: from the limit of open files
-	StreamsPerUser int `yaml:"streams_per_user"` // of one user; 0: a quarter of streams
+	Streams        int `yaml:"streams"`          // open answers and event streams; 0: derived from the open-file limit
+	StreamsPerUser int `yaml:"streams_per_user"` // per user; 0: a quarter of streams
 
 	Default    Allowance            `yaml:"default"`
 	Orgs       map[string]Allowance `yaml:"orgs"`
 	Roles      map[string]Allowance `yaml:"roles"`
 	Users      map[string]Allowance `yaml:"users"`       // by org/user
-	ToolPrices map[string]float64   `yaml:"tool_prices"` // of one call, in US dollars
-	BudgetWait time.Duration        `yaml:"budget_wait"` // for money that is reserved for others; 0: not at all
-	Replicas   int                  `yaml:"replicas"`    // servers that share the limits of requests while Redis is away
+	ToolPrices map[string]float64   `yaml:"tool_prices"` // per call, in US dollars
+	BudgetWait time.Duration        `yaml:"budget_wait"` // for money reserved by other runs; 0: do not wait
+	Replicas   int                  `yaml:"replicas"`    // servers dividing the request limits while Redis is down
 }
 
-// Tools says which tools may be used: names or globs. Deny wins.
+// Tools configures which tools may be used, by name or glob. Deny wins.
 type Tools struct {
 	Offer   []string `yaml:"offer"`
 	Approve []string `yaml:"approve"`
@@ -213,39 +208,39 @@ type Tools struct {
 	Search []SearchTable `yaml:"search"` // only in the file
 }
 
-// SearchTable is a table that search_database searches.
+// SearchTable is a table for search_database.
 type SearchTable struct {
-	Name        string         `yaml:"name"` // as the model calls it; empty: Table
+	Name        string         `yaml:"name"` // the name for the model; empty: Table
 	Description string         `yaml:"description"`
 	Source      string         `yaml:"source"`
 	Table       string         `yaml:"table"`
-	Key         string         `yaml:"key"`      // column that names a row
-	Title       []string       `yaml:"title"`    // columns that are shown of a row
-	Text        []string       `yaml:"text"`     // columns that are searched
+	Key         string         `yaml:"key"`      // column that identifies a row
+	Title       []string       `yaml:"title"`    // columns shown for a row
+	Text        []string       `yaml:"text"`     // columns searched
 	Language    string         `yaml:"language"` // Postgres: the text search configuration
 	Vector      string         `yaml:"vector"`   // Postgres: a column of type tsvector
 	FTS         string         `yaml:"fts"`      // SQLite: an FTS5 table with the same rowids
 	Filters     []SearchFilter `yaml:"filters"`
-	OrgColumn   string         `yaml:"org_column"` // rows are those of the caller's organisation alone
-	Limit       int            `yaml:"limit"`      // rows
+	OrgColumn   string         `yaml:"org_column"` // restricts rows to the caller's organisation
+	Limit       int            `yaml:"limit"`      // in rows
 }
 
-// SearchFilter is a column by which such a search can be narrowed.
+// SearchFilter is a column that can narrow such a search.
 type SearchFilter struct {
 	Column      string   `yaml:"column"`
 	Type        string   `yaml:"type"` // text, integer, number, boolean or date
 	Description string   `yaml:"description"`
-	Values      []string `yaml:"values"` // of a text: those that are taken; none: all
+	Values      []string `yaml:"values"` // of a text: the accepted values; empty: all
 }
 
 // OwnTool is a tool that runs one statement with parameters.
 type OwnTool struct {
 	Name        string         `yaml:"name"`
-	Description string         `yaml:"description"` // what the model reads of it
+	Description string         `yaml:"description"` // for the model
 	Source      string         `yaml:"source"`
 	SQL         string         `yaml:"sql"` // with $1, $2, … for the parameters, in order
 	Parameters  []OwnParameter `yaml:"parameters"`
-	TTL         *time.Duration `yaml:"ttl"` // in the cache; unset: that of all tools
+	TTL         *time.Duration `yaml:"ttl"` // in the cache; unset: the default for all tools
 }
 
 // OwnParameter is a parameter of such a tool.
@@ -253,11 +248,11 @@ type OwnParameter struct {
 	Name        string   `yaml:"name"`
 	Type        string   `yaml:"type"` // text, integer, number, boolean or date
 	Description string   `yaml:"description"`
-	Values      []string `yaml:"values"`   // of a text: those that are taken; none: all
-	Optional    bool     `yaml:"optional"` // left out, it is NULL
+	Values      []string `yaml:"values"`   // of a text: the accepted values; empty: all
+	Optional    bool     `yaml:"optional"` // NULL when omitted
 }
 
-// FunctionsOf are the functions and extensions that queries of a source may use.
+// FunctionsOf returns the functions and extensions that queries of a source may use.
 func (c Config) FunctionsOf(source string) []string {
 	var list []string
 	for _, entry := range c.Functions {
@@ -268,19 +263,19 @@ func (c Config) FunctionsOf(source string) []string {
 	return list
 }
 
-// Cache says how long and where results of tools are kept to answer the same call
-// again. With Redis they are there, else in memory.
+// Cache configures where and for how long results of tools are cached. They are in Redis if it is configured,
+// otherwise in memory.
 type Cache struct {
 	TTL   time.Duration `yaml:"ttl"`   // 0: no cache
-	Tools []string      `yaml:"tools"` // tool=duration, where it is another
-	// Versions are source=statement, of Postgres sources: results are kept as long as its
-	// value stays.
+	Tools []string      `yaml:"tools"` // tool=duration, to override ttl
+	// Versions are source=statement, for Postgres sources: results are cached until the statement returns another
+	// value.
 	Versions []string `yaml:"versions"`
 	Bytes    int64    `yaml:"bytes"`   // in memory
 	Entries  int      `yaml:"entries"` // in memory
 }
 
-// Version is the statement that tells the version of a source's data; empty: none.
+// Version returns the statement for the version of a source's data, or "".
 func (c Cache) Version(source string) string {
 	for _, entry := range c.Versions {
 		if name, sql, _ := strings.Cut(entry, "="); strings.TrimSpace(name) == source {
@@ -290,7 +285,7 @@ func (c Cache) Version(source string) string {
 	return ""
 }
 
-// Of is how long results of a tool are kept; 0 is not at all.
+// Of returns how long results of a tool are cached; 0 means never.
 func (c Cache) Of(tool string) time.Duration {
 	for _, entry := range c.Tools {
 		name, value, _ := strings.Cut(entry, "=")
@@ -301,18 +296,17 @@ func (c Cache) Of(tool string) time.Duration {
 	return c.TTL
 }
 
-// longestTTL is how long a result can be kept.
+// longestTTL is the longest time a result can be cached.
 const longestTTL = 24 * time.Hour
 
-// Market is where the data of charts is.
+// Market configures the market data of charts.
 type Market struct {
-	Store Secret `yaml:"store"` // path of a SQLite file, or URL of a Postgres database; empty: there is none
-	Feed  Secret `yaml:"feed"`  // URL of the prices: http, https, ws or wss; empty or replay: the newest stored candle again and again
+	Store Secret `yaml:"store"` // path of a SQLite file, or URL of a Postgres database; empty: none
+	Feed  Secret `yaml:"feed"`  // http, https, ws or wss URL of the prices; empty or replay: newest stored candle, looped
 }
 
-// Coder says what the coder may do, and how much. Entries of the lists are names of
-// tools or globs; deny wins over ask, and ask over allow. What none of them names is
-// allowed when it only reads, and asked otherwise.
+// Coder configures what the coder may do, and its limits. Entries of the lists are names of tools or globs; deny wins
+// over ask, and ask over allow. A tool that no entry names is allowed if it only reads, and needs approval otherwise.
 type Coder struct {
 	Allow         []string      `yaml:"allow"`
 	Ask           []string      `yaml:"ask"`
@@ -320,11 +314,11 @@ type Coder struct {
 	CommandTime   time.Duration `yaml:"command_time"`
 	CommandMemory int64         `yaml:"command_memory"`
 	Size          int64         `yaml:"size"`        // of one workspace
-	History       int64         `yaml:"history"`     // of the contents that are kept of one workspace
+	History       int64         `yaml:"history"`     // of the file contents kept for one workspace
 	OrgHistory    int64         `yaml:"org_history"` // of all workspaces of an organisation
 }
 
-// Key is an API key of ours and who it stands for.
+// Key is an API key for callers and the principal it stands for.
 type Key struct {
 	Key        Secret            `yaml:"key"`
 	Org        string            `yaml:"org"`
@@ -333,7 +327,7 @@ type Key struct {
 	Attributes map[string]string `yaml:"attributes"`
 }
 
-// Default is the configuration of a process that was told nothing.
+// Default returns the configuration of a process without any settings.
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8787", Data: "data", Sources: map[string]string{},
@@ -352,9 +346,9 @@ func Default() Config {
 	}
 }
 
-// Load reads the settings: the file (path, or FOOTNOTE_CONFIG, or footnote.yaml in
-// the working folder where there is one), then the environment, then flags, which
-// are settings by name ("max_turns" → "5"). The result has been checked.
+// Load reads the settings: the file (path, or FOOTNOTE_CONFIG, or footnote.yaml in the working folder if it exists),
+// then the environment, then flags, which are settings by name ("max_turns" → "5"). It returns a checked
+// configuration.
 func Load(path string, environ []string, flags map[string]string) (Config, error) {
 	c := Default()
 	env := variables(environ)
@@ -398,7 +392,7 @@ func (c *Config) readEnv(env map[string]string) error {
 		}
 		setting = strings.ToLower(setting)
 		if value == "" && (known(setting) || retired[setting] != "") {
-			continue // set to nothing is not set
+			continue // empty counts as unset
 		}
 		if err := c.Set(setting, value); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -407,14 +401,14 @@ func (c *Config) readEnv(env map[string]string) error {
 	return nil
 }
 
-// known reports whether there is a setting of this name.
+// known reports whether a setting of this name exists.
 func known(name string) bool {
 	_, ok := find(reflect.ValueOf(new(Config)).Elem(), name)
 	return ok
 }
 
-// Set changes the setting with a name to a value in text form. Lists are separated
-// by commas; sources are name=url-or-path, api_keys are key[=org/user].
+// Set parses a value and stores it in the setting with a name. Lists are separated by commas; sources are
+// name=url-or-path, api_keys are key[=org/user].
 func (c *Config) Set(name, value string) error {
 	switch name {
 	case "sources":
@@ -447,13 +441,12 @@ func (c *Config) Set(name, value string) error {
 		return noSetting(name, value)
 	}
 	if err := assign(field, value); err != nil {
-		return fmt.Errorf("%s is %q: %w", name, shown(name, value), err)
+		return fmt.Errorf("%s is %q: %w", name, printableValue(name, value), err)
 	}
 	return nil
 }
 
-// find returns the field of a setting; a nested one is limits_query_rows or
-// limits.query_rows.
+// find returns the field of a setting; a nested name is limits_query_rows or limits.query_rows.
 func find(v reflect.Value, name string) (reflect.Value, bool) {
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("yaml")
@@ -518,8 +511,8 @@ func assign(field reflect.Value, value string) error {
 	return nil
 }
 
-// ParseSources reads name=url-or-path, separated by commas. A comma splits only
-// where a name and an equals sign follow, because paths may hold commas.
+// ParseSources parses name=url-or-path, separated by commas. A comma separates only if a name and an equals sign
+// follow, because paths may contain commas.
 func ParseSources(list string) (map[string]string, error) {
 	sources := map[string]string{}
 	for rest := list; rest != ""; {
@@ -559,7 +552,7 @@ func validName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// parseRules reads the rules of access as a file would have them, in YAML or JSON.
+// parseRules parses access rules in the file format, YAML or JSON.
 func parseRules(text string) (rules []access.Rule, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
@@ -571,7 +564,7 @@ func parseRules(text string) (rules []access.Rule, err error) {
 	return rules, doc.Decode(&rules)
 }
 
-// parseFilters reads filters as a file would have them, in YAML or JSON.
+// parseFilters parses filters in the file format, YAML or JSON.
 func parseFilters(text string) (filters map[string]map[string]string, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 {
@@ -598,7 +591,7 @@ func parseKeys(list string) ([]Key, error) {
 	return keys, nil
 }
 
-// parseKey reads key[=org/user]. A key may itself end with =, as base64 does.
+// parseKey parses key[=org/user]. A key may itself end with =, as base64 does.
 func parseKey(item string) (Key, error) {
 	at := strings.LastIndex(item, "=")
 	if at < 0 || at == len(item)-1 {
@@ -611,7 +604,7 @@ func parseKey(item string) (Key, error) {
 	return Key{Key: Secret(item[:at]), Org: org, User: user}, nil
 }
 
-// settle fills in what follows from other settings.
+// settle fills in the settings that follow from others.
 func (c *Config) settle() {
 	c.BaseURL = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1"), "/")
 	switch {
@@ -639,8 +632,7 @@ func (c *Config) settle() {
 	}
 }
 
-// settleTiers gives the tiers without a model one: the vendor's three strengths, or
-// the one model there is.
+// settleTiers sets the missing models of tiers: the vendor's three strengths, or the only model there is.
 func (c *Config) settleTiers() {
 	t := &c.Tiers
 	for i, model := range []*string{&t.ProModel, &t.HighModel, &t.LowModel} {
@@ -654,28 +646,28 @@ func (c *Config) settleTiers() {
 	}
 }
 
-// postgresURL reports whether a text is a URL of a Postgres database.
+// postgresURL reports whether s is a URL of a Postgres database.
 func postgresURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && oneOf(u.Scheme, "postgres", "postgresql")
 }
 
-// redisURL reports whether a text is a URL of a Redis server.
+// redisURL reports whether s is a URL of a Redis server.
 func redisURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (oneOf(u.Scheme, "redis", "rediss") && u.Host != "" || u.Scheme == "unix" && u.Path != "")
 }
 
-// Replay is the feed that plays what is stored.
+// Replay is the feed that replays stored prices.
 const Replay = "replay"
 
-// feedURL reports whether a text is an address of prices.
+// feedURL reports whether s is an address of a price feed.
 func feedURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && oneOf(u.Scheme, "http", "https", "ws", "wss") && u.Hostname() != ""
 }
 
-// hostOf is the host that a URL names, without its port.
+// hostOf returns the host of a URL, without its port.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -684,7 +676,7 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// AuditFile is the path of the audit file.
+// AuditFile returns the path of the audit file.
 func (c Config) AuditFile() string {
 	if filepath.IsAbs(c.LogFile) {
 		return c.LogFile
@@ -692,7 +684,7 @@ func (c Config) AuditFile() string {
 	return filepath.Join(c.Data, c.LogFile)
 }
 
-// Principals maps each key to who it stands for.
+// Principals returns the principal of each key.
 func (c Config) Principals() map[string]footnote.Principal {
 	out := map[string]footnote.Principal{}
 	for _, k := range c.APIKeys {
@@ -701,7 +693,7 @@ func (c Config) Principals() map[string]footnote.Principal {
 	return out
 }
 
-// principal is whom a key stands for.
+// principal returns the principal a key stands for.
 func (k Key) principal() footnote.Principal {
 	return footnote.Principal{Org: k.Org, User: k.User, Roles: k.Roles, Attributes: k.Attributes}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/internal/apikey"
 )
 
-// file writes a configuration file.
+// file writes a configuration file and returns its path.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "footnote.yaml")
@@ -30,7 +30,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// settings are all settings by name, with the index of their field.
+// settings returns all settings by name, with the index of their field.
 func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 	all := map[string][]int{}
 	for i := range t.NumField() {
@@ -50,9 +50,8 @@ func settings(t reflect.Type, prefix string, index []int) map[string][]int {
 	return all
 }
 
-// three are, for each setting, a value for the file, one for the environment and
-// one for a flag.
-var three = map[string][3]string{
+// three holds, for each setting, a value for the file, one for the environment and one for a flag.
+var testValues = map[string][3]string{
 	"listen": {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, "data": {"d1", "d2", "d3"},
 	"store":    {"postgres://one/db", "postgresql://two/db", "postgres://me:pw@three:5433/db?sslmode=require"},
 	"api_keys": {`["key-one-0123456789=acme/one"]`, "key-two-0123456789", "key-three-0123456789=acme/three,key-four-0123456789=x/y"}, "cors_origins": {`["https://one.example"]`, "https://two.example", "*"},
@@ -95,7 +94,7 @@ func variable(name string) string {
 	return "FOOTNOTE_" + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 }
 
-// yamlOf is a file with one setting.
+// yamlOf returns the content of a file with one setting.
 func yamlOf(name, value string) string {
 	outer, inner, nested := strings.Cut(name, ".")
 	if nested {
@@ -109,16 +108,16 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 		if name == "tools.own" || name == "tools.search" { // only in the file
 			continue
 		}
-		values, ok := three[name]
+		values, ok := testValues[name]
 		if !ok {
 			t.Errorf("the setting %s has no values here", name)
 			continue
 		}
 		get := func(yaml string, env []string, flag string) any {
 			t.Helper()
-			flags := map[string]string{"model_key": "k0", "base_url": "http://zero"} // so that every upstream can be
+			flags := map[string]string{"model_key": "k0", "base_url": "http://zero"} // so that every upstream is valid
 			if name == "model_key" {
-				flags["upstream"] = "compatible" // goes without one
+				flags["upstream"] = "compatible" // works without a key
 			}
 			if name == "access" {
 				flags["auth.required"] = "true"
@@ -128,10 +127,10 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 			}
 			delete(flags, name)
 			if name == "auth.jwt.audience" && yaml == "" && env == nil && flag == "" {
-				flags[name] = "default" // it has none
+				flags[name] = "default" // this setting has no flag
 			}
 			if name == "auth.jwt.issuer" && yaml == "" && env == nil && flag == "" {
-				delete(flags, "auth.jwt.audience") // which needs one
+				delete(flags, "auth.jwt.audience") // it requires the setting under test
 			}
 			if flag != "" {
 				flags[name] = flag
@@ -141,15 +140,15 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if name == "sources" {
-				return len(c.Sources) // they add up
+				return len(c.Sources) // sources accumulate
 			}
 			return reflect.ValueOf(c).FieldByIndex(index).Interface()
 		}
 		inFile, env := yamlOf(name, values[0]), []string{variable(name) + "=" + values[1]}
 		plain := strings.NewReplacer(`["`, "", `"]`, "", `{"one": "`, "one=", `"}`, "").Replace(values[0])
 		if name == "sources" {
-			if one, two, three := get(inFile, nil, ""), get(inFile, env, ""), get(inFile, env, values[2]); one != 1 || two != 2 || three != 3 {
-				t.Errorf("sources: %v, %v, %v", one, two, three)
+			if one, two, testValues := get(inFile, nil, ""), get(inFile, env, ""), get(inFile, env, values[2]); one != 1 || two != 2 || testValues != 3 {
+				t.Errorf("sources: %v, %v, %v", one, two, testValues)
 			}
 			continue
 		}
@@ -174,7 +173,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		yaml string
 		env  []string
 		flag map[string]string
-		want []string // all in the message
+		want []string // all must be in the message
 	}{
 		"unknown key":            {yaml: "max_truns: 7\n", want: []string{"line 1", `"max_truns"`, `"7"`}},
 		"unknown nested key":     {yaml: "limits:\n  query_row: 7\n", want: []string{"line 2", `"limits.query_row"`, `"7"`}},
@@ -292,11 +291,10 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 	}
 }
 
-// ourKey has the form of those that footnote keys create makes.
+// ourKey has the form of a key made by footnote keys create.
 var ourKey, _ = apikey.New(footnote.Principal{Org: "hush", User: "hush"}, time.Time{})
 
-// TestWhereQuestionsGo holds which settings connect a model. A key of those who call is
-// none of them.
+// TestWhereQuestionsGo checks which settings connect a model. A caller's key is not one of them.
 func TestWhereQuestionsGo(t *testing.T) {
 	for _, c := range []struct {
 		env  []string
@@ -333,7 +331,7 @@ func TestListeningWhereItMay(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheSeed holds that the variables of seed 003 are read, and that ours win.
+// TestNamesOfTheSeed checks that the variables of seed 003 are read, and that ours take precedence.
 func TestNamesOfTheSeed(t *testing.T) {
 	seed := []string{"MAX_HISTORY_LENGTH=50", "TOOL_EXECUTION_TIMEOUT=30500", "CACHE_TTL_CONVERSATION=600", "CACHE_TTL_TOOL_RESULTS=90", "LOG_LEVEL=WARN", "ENABLE_DEBUG_LOGS=false"}
 	c, err := config.Load(file(t, ""), seed, nil)
@@ -380,7 +378,7 @@ tools:
 
 func TestAVariableThatIsEmptyIsNotSet(t *testing.T) {
 	var env []string
-	for name := range three {
+	for name := range testValues {
 		env = append(env, variable(name)+"=")
 	}
 	env = append(env, "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=", "FOOTNOTE_CONFIG=")
@@ -390,7 +388,7 @@ func TestAVariableThatIsEmptyIsNotSet(t *testing.T) {
 	if err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v\ngot  %v\nwant %v", err, err2, got, want)
 	}
-	// and leaves the file's value
+	// It keeps the file's value.
 	got, err = config.Load(file(t, "max_turns: 3"), []string{"FOOTNOTE_MAX_TURNS="}, nil)
 	if err != nil || got.MaxTurns != 3 {
 		t.Errorf("max_turns = %d, %v", got.MaxTurns, err)
@@ -503,7 +501,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			t.Errorf("%s: %s", what, text)
 		}
 	}
-	// nor by errors
+	// Errors do not show it either.
 	for name, load := range map[string]func() error{
 		"a misspelt variable": func() error { _, err := config.Load(file(t, ""), []string{"FOOTNOTE_APIKEY=hush"}, nil); return err },
 		"a misspelt setting": func() error {
@@ -537,7 +535,7 @@ func TestTheAuditFileIsInTheDataFolder(t *testing.T) {
 	}
 }
 
-// The documentation names each setting with its variable and its default.
+// TestTheDocumentationIsTrue checks that the documentation lists each setting with its variable and its default.
 func TestTheDocumentationIsTrue(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "docs", "configuration.md"))
 	if err != nil {
@@ -550,7 +548,7 @@ func TestTheDocumentationIsTrue(t *testing.T) {
 	}
 	defaults := reflect.ValueOf(config.Default())
 	for name, index := range settings(reflect.TypeFor[config.Config](), "", nil) {
-		if name == "tools.own" || name == "tools.search" { // a list of lists, which the row regexp does not know
+		if name == "tools.own" || name == "tools.search" { // a list of lists, which the row regexp does not match
 			continue
 		}
 		doc, ok := documented[name]

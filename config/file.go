@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// maxFile is the largest configuration file that is read, in bytes.
+// maxFile is the largest size of a configuration file, in bytes.
 const maxFile = 1 << 20
 
 func (c *Config) readFile(path string) error {
@@ -36,8 +36,8 @@ func (c *Config) readFile(path string) error {
 	return nil
 }
 
-// readYAML reads settings. They are checked by hand before they are decoded: the
-// decoder's errors name Go types, and print values that may be secret.
+// readYAML reads settings. It checks the nodes itself before decoding, because the decoder's errors name Go types and
+// print values that may be secret.
 func (c *Config) readYAML(data []byte) error {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
@@ -62,11 +62,11 @@ func (c *Config) readYAML(data []byte) error {
 	return nil
 }
 
-// checkNode says what in a node does not fit a setting of type t. Name is that of
-// the setting; it is empty for the whole file.
+// checkNode returns an error if a node does not fit a setting of type t. name is the setting, or "" for the whole
+// file.
 func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 	wrong := func(want string) error {
-		return fmt.Errorf("line %d: %s is %q: it must be %s", n.Line, name, shown(name, n.Value), want)
+		return fmt.Errorf("line %d: %s is %q: it must be %s", n.Line, name, printableValue(name, n.Value), want)
 	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -75,9 +75,9 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 	case n.Kind == yaml.AliasNode:
 		return fmt.Errorf("line %d: references (*%s) are not supported", n.Line, n.Value)
 	case n.Tag == "!!null":
-		return nil // set to nothing is not set
+		return nil // empty counts as unset
 	case t == reflect.TypeFor[Key]() && n.Kind == yaml.ScalarNode:
-		return nil // Key reads it
+		return nil // parsed by Key
 	case t == reflect.TypeFor[time.Duration]():
 		if _, err := time.ParseDuration(n.Value); n.Kind != yaml.ScalarNode || err != nil {
 			return wrong("a duration such as 30s or 4m")
@@ -102,7 +102,7 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 			return wrong("a list of names and values")
 		}
 		for i := 1; i < len(n.Content); i += 2 {
-			if err := once(n, i-1, name+"."+n.Content[i-1].Value); err != nil {
+			if err := checkUnique(n, i-1, name+"."+n.Content[i-1].Value); err != nil {
 				return err
 			}
 			if err := checkNode(n.Content[i], t.Elem(), name+"."+n.Content[i-1].Value); err != nil {
@@ -115,12 +115,12 @@ func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 		return wrong("one value")
 	}
 	if err := assign(reflect.New(t).Elem(), n.Value); err != nil {
-		return fmt.Errorf("line %d: %s is %q: %w", n.Line, name, shown(name, n.Value), err)
+		return fmt.Errorf("line %d: %s is %q: %w", n.Line, name, printableValue(name, n.Value), err)
 	}
 	return nil
 }
 
-// checkMapping is checkNode for settings that have settings.
+// checkMapping does the work of checkNode for settings with nested settings.
 func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: %s must be a list of settings and their values", n.Line, strings.TrimSpace("the file "+name))
@@ -134,9 +134,9 @@ func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 		full := strings.TrimPrefix(name+"."+key.Value, ".")
 		field, ok := fields[key.Value]
 		if !ok {
-			return fmt.Errorf("line %d: %w", key.Line, noSetting(full, flat(value)))
+			return fmt.Errorf("line %d: %w", key.Line, noSetting(full, shortValue(value)))
 		}
-		if err := once(n, i, full); err != nil {
+		if err := checkUnique(n, i, full); err != nil {
 			return err
 		}
 		if err := checkNode(value, field, full); err != nil {
@@ -146,8 +146,8 @@ func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
 	return nil
 }
 
-// once says that the key at i of a mapping, of the setting name, is there before.
-func once(n *yaml.Node, i int, name string) error {
+// checkUnique returns an error if the key at i of a mapping repeats an earlier key. name is the setting of the mapping.
+func checkUnique(n *yaml.Node, i int, name string) error {
 	for j := 0; j < i; j += 2 {
 		if n.Content[j].Value == n.Content[i].Value {
 			return fmt.Errorf("line %d: %s is set a second time; the first is in line %d", n.Content[i].Line, name, n.Content[j].Line)
@@ -156,9 +156,9 @@ func once(n *yaml.Node, i int, name string) error {
 	return nil
 }
 
-// flat is the value of a setting that is not known, in short: what it is made of
-// may be secret under names that are not looked at.
-func flat(n *yaml.Node) string {
+// shortValue returns a short form of the value of an unknown setting. It hides nested values, which may be secret under
+// names that nothing checks.
+func shortValue(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "[…]"
@@ -168,7 +168,7 @@ func flat(n *yaml.Node) string {
 	return n.Value
 }
 
-// UnmarshalYAML reads a key from key[=org/user], or from its parts.
+// UnmarshalYAML parses a key from key[=org/user], or from its parts.
 func (k *Key) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		read, err := parseKey(n.Value)

@@ -12,26 +12,26 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Allowance is what people may use. A field that is 0 says nothing, a negative one
-// lifts the limit that a wider setting names. Days are those of UTC.
+// Allowance is what users may consume. A zero field sets nothing; a negative one lifts the limit of a wider setting.
+// Days are UTC.
 type Allowance struct {
-	Requests        int64   `yaml:"requests_per_minute"` // of a user
+	Requests        int64   `yaml:"requests_per_minute"` // per user
 	OrgRequests     int64   `yaml:"org_requests_per_minute"`
-	Runs            int64   `yaml:"runs"` // of a user at once
+	Runs            int64   `yaml:"runs"` // of one user at once
 	OrgRuns         int64   `yaml:"org_runs"`
-	TokensPerDay    int64   `yaml:"tokens_per_day"` // of a user, each counted as often as its tier says
+	TokensPerDay    int64   `yaml:"tokens_per_day"` // per user, each weighted by its tier
 	OrgTokensPerDay int64   `yaml:"org_tokens_per_day"`
 	PerRun          float64 `yaml:"usd_per_run"` // instead of max_budget_usd
 	PerConversation float64 `yaml:"usd_per_conversation"`
-	PerUser         float64 `yaml:"usd_per_user"` // in all
+	PerUser         float64 `yaml:"usd_per_user"` // in total
 	PerUserDay      float64 `yaml:"usd_per_user_day"`
-	PerOrg          float64 `yaml:"usd_per_org"` // in all
+	PerOrg          float64 `yaml:"usd_per_org"` // in total
 	PerOrgDay       float64 `yaml:"usd_per_org_day"`
-	PerDay          float64 `yaml:"usd_per_day"` // of everybody
+	PerDay          float64 `yaml:"usd_per_day"` // for all users together
 }
 
-// over lays what b says over a.
-func (a Allowance) over(b Allowance) Allowance {
+// overrideWith overrides a with the non-zero fields of b.
+func (a Allowance) overrideWith(b Allowance) Allowance {
 	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
 	for i := range from.NumField() {
 		if !from.Field(i).IsZero() {
@@ -41,18 +41,18 @@ func (a Allowance) over(b Allowance) Allowance {
 	return a
 }
 
-// orBetter takes of each field the one that allows more.
-func (a Allowance) orBetter(b Allowance) Allowance {
+// mostGenerous returns the more generous value of each field.
+func (a Allowance) mostGenerous(b Allowance) Allowance {
 	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
 	for i := range from.NumField() {
-		if generous(from.Field(i)) > generous(to.Field(i)) {
+		if generosity(from.Field(i)) > generosity(to.Field(i)) {
 			to.Field(i).Set(from.Field(i))
 		}
 	}
 	return a
 }
 
-func generous(v reflect.Value) float64 {
+func generosity(v reflect.Value) float64 {
 	n := v.Convert(reflect.TypeFor[float64]()).Float()
 	if n < 0 {
 		return math.Inf(1)
@@ -60,19 +60,19 @@ func generous(v reflect.Value) float64 {
 	return n
 }
 
-// Of is what somebody may use: the default, then what the org says, the roles, of
-// which the best counts, and the user.
+// Of returns the limits of a principal. The user's entry overrides those of the roles, which override the org's,
+// which overrides the default. Among roles, the most generous value applies.
 func (l Limits) Of(p footnote.Principal) Allowance {
-	a := l.Default.over(l.Orgs[p.Org])
+	a := l.Default.overrideWith(l.Orgs[p.Org])
 	var roles Allowance
 	for _, role := range p.Roles {
-		roles = roles.orBetter(l.Roles[role])
+		roles = roles.mostGenerous(l.Roles[role])
 	}
-	return a.over(roles).over(l.Users[p.Org+"/"+p.User])
+	return a.overrideWith(roles).overrideWith(l.Users[p.Org+"/"+p.User])
 }
 
-// whole are the limits that no user has alone.
-var whole = []string{"org_requests_per_minute", "org_runs", "org_tokens_per_day", "usd_per_org", "usd_per_org_day", "usd_per_day"}
+// sharedLimits lists the limits that apply to more than one user.
+var sharedLimits = []string{"org_requests_per_minute", "org_runs", "org_tokens_per_day", "usd_per_org", "usd_per_org_day", "usd_per_day"}
 
 func (c Config) checkLimits() error {
 	if a, b := c.TokensPerDay, c.Limits.Default.TokensPerDay; a != 0 && b != 0 && a != b {
@@ -81,7 +81,7 @@ func (c Config) checkLimits() error {
 	return c.Limits.check()
 }
 
-// check reports the first setting that cannot be right.
+// check returns an error for the first invalid setting.
 func (l Limits) check() error {
 	if err := l.Default.check("limits.default", nil); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (l Limits) check() error {
 		name   string
 		of     map[string]Allowance
 		refuse []string
-	}{{"limits.orgs", l.Orgs, []string{"usd_per_day"}}, {"limits.roles", l.Roles, whole}, {"limits.users", l.Users, whole}} {
+	}{{"limits.orgs", l.Orgs, []string{"usd_per_day"}}, {"limits.roles", l.Roles, sharedLimits}, {"limits.users", l.Users, sharedLimits}} {
 		for _, name := range slices.Sorted(maps.Keys(group.of)) {
 			if org, user, ok := strings.Cut(name, "/"); group.name == "limits.users" && (!ok || org == "" || user == "") {
 				return fmt.Errorf("limits.users has %q; it must be org/user", name)

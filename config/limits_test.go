@@ -8,8 +8,8 @@ import (
 	"github.com/footnotehq/footnote/config"
 )
 
-// TestWhoMayUseWhat: what is said of a user goes before the roles, of which the best
-// counts, these before the org, and the org before the default.
+// TestWhoMayUseWhat checks that a user's entry overrides the roles, the best role overrides the org, and the org
+// overrides the default.
 func TestWhoMayUseWhat(t *testing.T) {
 	c, err := config.Load(file(t, `
 limits:

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// foreign are the variables of others that are read, too, and the settings they mean.
-// Ours win.
+// foreign maps environment variables of other programs to the settings they set. Our own variables take precedence.
 var foreign = map[string]foreignName{
 	"ANTHROPIC_API_KEY": {"model_key", asItIs}, "ANTHROPIC_BASE_URL": {"base_url", asItIs},
 	"REDIS_URL":              {"redis", asItIs},
@@ -21,14 +20,13 @@ var foreign = map[string]foreignName{
 	"ENABLE_DEBUG_LOGS":      {"log_level", debug},
 }
 
-// foreignName is a setting and how the value of another's variable becomes its own.
-// The empty value is none.
+// foreignName is a setting, and the conversion of another program's value to ours. It ignores an empty value.
 type foreignName struct {
 	setting string
 	value   func(string) (string, error)
 }
 
-// inOrder are those names, so that a later one may say more than an earlier.
+// inOrder returns those names in an order that lets later ones override earlier ones.
 func inOrder() []string {
 	var names []string
 	for name := range foreign {
@@ -36,11 +34,10 @@ func inOrder() []string {
 			names = append(names, name)
 		}
 	}
-	return append(names, "ENABLE_DEBUG_LOGS") // debug, whatever LOG_LEVEL says
+	return append(names, "ENABLE_DEBUG_LOGS") // sets debug, whatever LOG_LEVEL is
 }
 
-// readForeign reads the variables of others. One whose setting has a variable of ours
-// is left alone.
+// readForeign reads the variables of other programs. It skips settings that our own variables set.
 func (c *Config) readForeign(env map[string]string) error {
 	for _, name := range inOrder() {
 		f, value := foreign[name], env[name]
@@ -57,7 +54,7 @@ func (c *Config) readForeign(env map[string]string) error {
 		if err := c.Set(f.setting, converted); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if f.setting == "tool_timeout" { // it bounds a query, of which the other knows nothing
+		if f.setting == "tool_timeout" { // it also limits queries; the other program has no such setting
 			c.Limits.QueryTime = min(c.Limits.QueryTime, c.ToolTimeout)
 		}
 	}
@@ -73,7 +70,7 @@ func messages(value string) (string, error) {
 	return value, nil
 }
 
-// inUnits is a number of a unit, from least to those of a day.
+// inUnits converts a number of units, from least up to one day.
 func inUnits(name string, unit time.Duration, least int64) func(string) (string, error) {
 	return func(value string) (string, error) {
 		n, err := strconv.ParseInt(value, 10, 64)

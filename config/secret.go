@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// Secret is a string that does not print, however it is printed.
+// Secret is a string that hides its value whenever it is printed.
 type Secret string
 
 const hidden = "***"
 
 func (Secret) String() string { return hidden }
 
-// Format keeps all verbs of fmt from printing it.
+// Format hides the value from all verbs of fmt.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
 
-// GoString keeps %#v from printing it.
+// GoString hides the value from %#v.
 func (Secret) GoString() string { return hidden }
 
-// LogValue keeps slog from printing it.
+// LogValue hides the value from slog.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText keeps encoders from printing it.
+// MarshalText hides the value from encoders.
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// MarshalYAML keeps it out of files.
+// MarshalYAML hides the value from files.
 func (Secret) MarshalYAML() (any, error) { return hidden, nil }
 
-// open is a Config that prints as it is.
+// open is a Config without the methods that hide secrets.
 type open Config
 
-// printable is c without the passwords that addresses may hold.
+// printable returns c without the passwords in addresses.
 func (c Config) printable() open {
 	sources := make(map[string]string, len(c.Sources))
 	for name, address := range c.Sources {
@@ -47,7 +47,7 @@ func (c Config) printable() open {
 // Format prints the settings without secrets, for all verbs.
 func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "%+v", c.printable()) }
 
-// LogValue gives a log the settings without secrets.
+// LogValue returns the settings without secrets.
 func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
 // MarshalJSON encodes the settings without secrets.
@@ -57,19 +57,18 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.printable(
 func (c Config) MarshalYAML() (any, error) { return c.printable(), nil }
 
 var (
-	userinfo = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
-	parts    = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
-	secretly = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential|headers$`)
+	userinfo   = regexp.MustCompile(`(://[^/?#@:\s]*:)[^/\s]*@`)
+	parts      = regexp.MustCompile(`(?i)((?:password|passwd|pwd|token|secret|api_?key|access_?key)\s*=\s*)('[^']*'|[^&;,\s]+)`)
+	secretName = regexp.MustCompile(`(?i)api_?key|(?:^|[._-])keys?$|token$|secret|pass|pwd|credential|headers$`)
 )
 
-// Redact is an address, or several, without the passwords in it.
+// Redact returns one or several addresses without the passwords in them.
 func Redact(address string) string {
 	address = userinfo.ReplaceAllString(address, "${1}"+hidden+"@")
 	return parts.ReplaceAllString(address, "${1}"+hidden)
 }
 
-// withoutUser is an address, which may not be one, without all that may be the name
-// and password of a user.
+// withoutUser removes everything that could be a user name and password from text that may be an address.
 func withoutUser(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
@@ -82,15 +81,15 @@ func withoutUser(address string) string {
 	return Redact(address[:begin] + hidden + address[at:])
 }
 
-// shown is the value of a setting as an error may print it.
-func shown(name, value string) string {
-	if secretly.MatchString(name) && !strings.HasPrefix(name, "sources.") {
+// printableValue returns the value of a setting as errors may print it.
+func printableValue(name, value string) string {
+	if secretName.MatchString(name) && !strings.HasPrefix(name, "sources.") {
 		return hidden
 	}
 	return Redact(value)
 }
 
-// retired are settings that were given up, and why.
+// retired maps removed settings to the reason for their removal.
 var retired = map[string]string{
 	"api_key": "it was taken for the model's key, and is easily confused with the keys of those who call. " +
 		"Set model_key (FOOTNOTE_MODEL_KEY or ANTHROPIC_API_KEY) to connect a model, " +
@@ -101,5 +100,5 @@ func noSetting(name, value string) error {
 	if why := retired[name]; why != "" {
 		return fmt.Errorf("the setting %s no longer exists: %s", name, why)
 	}
-	return fmt.Errorf("there is no setting %q (value %q)", strings.TrimSpace(name), shown(name, value))
+	return fmt.Errorf("there is no setting %q (value %q)", strings.TrimSpace(name), printableValue(name, value))
 }
