@@ -1,6 +1,5 @@
-// Package chart has the tool show_chart, with which the model draws a stored
-// result: a small specification of our own, checked, and compiled to Vega-Lite for
-// pages and to Unicode for terminals.
+// Package chart provides the tool show_chart, with which the model draws a stored result. A chart is a small
+// specification of our own. It is validated, and compiled to Vega-Lite for pages and to Unicode for terminals.
 package chart
 
 import (
@@ -29,7 +28,7 @@ const (
 	Table     = "table"
 )
 
-// The orders of marks along x; the empty one is the result's own.
+// The orders of marks along x. The empty one keeps the order of the result.
 const (
 	ByX     = "x"
 	ByXDesc = "-x"
@@ -37,18 +36,17 @@ const (
 	ByYDesc = "-y"
 )
 
-// MaxMarks is how many marks a chart may have, and maxSlices how many a pie: more
-// cannot be told apart.
+// MaxMarks limits the marks of a chart, and maxSlices the slices of a pie: more cannot be told apart.
 const (
 	MaxMarks  = 10_000
 	maxSlices = 30
 	maxSeries = 20 // columns in y
 )
 
-// Spec is a checked chart: its columns exist in its result, written as there. Its
-// JSON is the canonical form that the log keeps.
+// Spec is a validated chart: its columns exist in its result and are spelled as there. Its JSON is the canonical
+// form kept in the log.
 type Spec struct {
-	Result string   `json:"result"` // id of the stored result, r1
+	Result string   `json:"result"` // ID of the stored result, such as r1
 	Type   string   `json:"type"`
 	X      string   `json:"x,omitempty"`
 	Y      []string `json:"y,omitempty"`
@@ -57,7 +55,7 @@ type Spec struct {
 	Sort   string   `json:"sort,omitempty"`
 }
 
-// Parse reads the canonical form, as Output.Chart and the log have it.
+// Parse decodes the canonical form, as in Output.Chart and in the log.
 func Parse(data json.RawMessage) (Spec, error) {
 	var s Spec
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -79,14 +77,14 @@ type input struct {
 	Sort    string `json:"sort,omitempty" jsonschema:"Order of the marks: by x or y, with a minus descending. Left out: the order of the result."`
 }
 
-// names is one name or several.
+// names decodes one name or several.
 type names []string
 
 func (n *names) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
 		*n = nil
-		if one != "" { // null, too, leaves it empty
+		if one != "" { // null also leaves it empty
 			*n = names{one}
 		}
 		return nil
@@ -121,8 +119,8 @@ var spec = agent.Spec{
 
 func (tool) Spec() agent.Spec { return spec }
 
-// Call checks the chart against the conversation's results. It does not read
-// rows: the one who draws has them.
+// Call checks the chart against the conversation's results. It does not read rows; whatever draws the chart has
+// them.
 func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
 	var in input
 	if err := json.Unmarshal(call.Input, &in); err != nil {
@@ -166,8 +164,8 @@ func find(results []footnote.StoredResult, id string) (footnote.StoredResult, er
 	return footnote.StoredResult{}, fmt.Errorf("There is no result %q. The latest results are: %s.", shown, strings.Join(recent, ", ")) //nolint:staticcheck // a sentence for the model
 }
 
-// check makes sure that s can be drawn of a result with these columns, and writes
-// column names as the result does. Its errors are sentences for the model.
+// check reports whether s can be drawn from a result with these columns, and spells column names as in the result.
+// Its errors are sentences for the model.
 func (s *Spec) check(columns []footnote.Column, rows int) error {
 	if err := s.checkShape(); err != nil {
 		return err
@@ -190,7 +188,7 @@ func (s *Spec) check(columns []footnote.Column, rows int) error {
 	return nil
 }
 
-// checkShape checks which parts a type has.
+// checkShape checks that s has the parts that its type needs, and no others.
 func (s *Spec) checkShape() error {
 	switch s.Type {
 	case Bar, Line, Area, Scatter:
@@ -218,7 +216,7 @@ func (s *Spec) checkShape() error {
 	return nil
 }
 
-// resolve replaces each column's name by the one the result has.
+// resolve replaces each column name by the result's spelling.
 func (s *Spec) resolve(columns []footnote.Column) error {
 	of := make([]string, len(columns))
 	for i, c := range columns {
@@ -260,8 +258,7 @@ func (s *Spec) noColumn(name string, columns []string) error {
 	return fmt.Errorf("Result %s has no column %q. Its columns are: %s.", s.Result, shown, list) //nolint:staticcheck // a sentence for the model
 }
 
-// checkKinds checks that what is measured is a number. A column whose kind the
-// engine did not say is let through: its cells decide.
+// checkKinds checks that measured columns contain numbers. A column of unknown kind passes: its cells decide later.
 func (s *Spec) checkKinds(columns []footnote.Column) error {
 	measured := s.Y
 	switch s.Type {
@@ -290,7 +287,7 @@ func (s *Spec) checkKinds(columns []footnote.Column) error {
 	return nil
 }
 
-// index finds a column: by its exact name, else without regard to case.
+// index finds a column by its exact name, or else ignoring case.
 func index(columns []footnote.Column, name string) int {
 	for i, c := range columns {
 		if c.Name == name {

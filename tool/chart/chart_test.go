@@ -122,7 +122,7 @@ func TestCallThatCannotBeDrawn(t *testing.T) {
 	}
 }
 
-// drawings are charts with their rows, drawn in both ways and held in golden files.
+// drawings returns charts with their rows. Both renderings of each are compared with golden files.
 func drawings() map[string]struct {
 	spec chart.Spec
 	data footnote.Result
@@ -191,7 +191,7 @@ func TestVegaLite(t *testing.T) {
 	}
 }
 
-// noKeys finds what could fetch something or be evaluated.
+// noKeys fails on keys whose values could be fetched or evaluated.
 func noKeys(t *testing.T, name string, v any) {
 	t.Helper()
 	switch v := v.(type) {
@@ -251,7 +251,7 @@ func TestTerminalOfExtremes(t *testing.T) {
 				s.Y = nil
 			}
 			if len(rows) == 1 && len(rows[0]) == 1 && kind == chart.Table {
-				continue // rows as long as the columns are the contract of a Result
+				continue // a Result must have rows as long as its columns
 			}
 			if out := chart.Terminal(s, footnote.Result{Columns: cols, Rows: rows}, 60); !strings.HasSuffix(out, "\n") {
 				t.Errorf("%s of %v: %q", kind, rows, out)

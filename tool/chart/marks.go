@@ -14,15 +14,15 @@ import (
 // mark is one thing to draw.
 type mark struct {
 	x      any      // the cell
-	scale  *float64 // x as a number, where the column is not text
+	scale  *float64 // x as a number, unless the column is text
 	label  string   // x as text
-	at     *int64   // x as UTC milliseconds, where the column holds dates
+	at     *int64   // x in milliseconds since 1970 UTC, if the column holds dates
 	y      float64
-	ok     bool // y is a number
+	ok     bool // whether y is a number
 	series string
 }
 
-// marks turns rows into marks, in the order of Sort.
+// marks converts rows to marks in the order of Sort.
 func (s Spec) marks(columns []footnote.Column, rows [][]any) ([]mark, error) {
 	if err := s.check(columns, len(rows)); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s Spec) sort(marks []mark) {
 	case ByY, ByYDesc:
 		slices.SortStableFunc(marks, func(a, b mark) int {
 			switch {
-			case a.ok != b.ok: // what has no value stands last
+			case a.ok != b.ok: // marks without a value come last
 				return map[bool]int{true: -1, false: 1}[a.ok]
 			case a.y < b.y:
 				return -sign
@@ -103,7 +103,7 @@ func compare(a, b mark) int {
 	return strings.Compare(a.label, b.label)
 }
 
-// number reads a cell: decimals and large integers are strings.
+// number parses a cell: decimals and large integers are strings.
 func number(cell any) (float64, bool) {
 	switch v := cell.(type) {
 	case int64:
@@ -118,8 +118,8 @@ func number(cell any) (float64, bool) {
 	}
 }
 
-// longestLabel is how much of a text names a mark.
-const longestLabel = 100
+// maxLabel limits the length of a mark's label.
+const maxLabel = 100
 
 func text(cell any) string {
 	switch v := cell.(type) {
@@ -127,8 +127,8 @@ func text(cell any) string {
 		return "(none)"
 	case string:
 		v = strings.ToValidUTF8(v, "�")
-		if runes := []rune(v); len(runes) > longestLabel {
-			return string(runes[:longestLabel-1]) + "…"
+		if runes := []rune(v); len(runes) > maxLabel {
+			return string(runes[:maxLabel-1]) + "…"
 		}
 		return v
 	default:
@@ -136,8 +136,8 @@ func text(cell any) string {
 	}
 }
 
-// millis reads a date or timestamp. One without a zone counts as UTC, and charts
-// are drawn in UTC, so that it is shown as it is written wherever the reader is.
+// millis parses a date or timestamp. One without a zone counts as UTC. As charts are drawn in UTC, readers
+// everywhere see it as it is written.
 func millis(kind, s string) (int64, bool) {
 	if kind != footnote.KindDate && kind != footnote.KindTimestamp {
 		return 0, false

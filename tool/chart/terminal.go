@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// What a terminal shows at most.
+// Limits of what a terminal shows.
 const (
 	maxBars    = 40
 	maxLines   = 12
@@ -24,10 +24,9 @@ const (
 	maxWidth   = 500
 )
 
-// Terminal draws a chart in characters, at most width columns wide (30 to 500),
-// with a line break at its end. Control characters and the ones that change the
-// direction of writing are shown as code points, so a cell cannot move the cursor.
-// A chart that does not fit the result is said in a line.
+// Terminal draws a chart in characters, at most width columns wide (30 to 500), and ends it with a line break.
+// Control characters and those that change the direction of text are shown as code points, so that a cell cannot
+// move the cursor. For a chart that does not fit the result, it returns a one-line message.
 func Terminal(s Spec, result footnote.Result, columns int) string {
 	w := min(max(columns, minWidth), maxWidth)
 	marks, err := s.marksUnlessTable(result.Columns, result.Rows)
@@ -56,7 +55,7 @@ func Terminal(s Spec, result footnote.Result, columns int) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// bars draws one bar for each mark, with its value; share adds percents.
+// bars draws a bar for each mark with its value, and with its percentage if share is set.
 func bars(marks []mark, w int, share bool) []string {
 	more := max(0, len(marks)-maxBars)
 	marks = marks[:len(marks)-more]
@@ -96,7 +95,7 @@ func bars(marks []mark, w int, share bool) []string {
 	return lines
 }
 
-// block is a bar of n characters, to an eighth; what is below zero is hatched.
+// block draws a bar of n characters, to an eighth of one. Bars for negative values are hatched.
 func block(n float64, negative bool) string {
 	if negative {
 		return strings.Repeat("░", max(1, int(math.Round(n))))
@@ -107,7 +106,7 @@ func block(n float64, negative bool) string {
 		bar += string([]rune("▏▎▍▌▋▊▉")[eighths%8-1])
 	}
 	if bar == "" {
-		return "▏" // there is something, however little
+		return "▏" // show at least something
 	}
 	return bar
 }
@@ -136,7 +135,7 @@ func binned(marks []mark) []mark {
 	return out
 }
 
-// sparklines draws each series as one line of blocks, with its ends and its range.
+// sparklines draws each series as one line of blocks, with its first and last value and its range.
 func (s Spec) sparklines(marks []mark, w int) []string {
 	names, series := bySeries(marks)
 	more := max(0, len(names)-maxLines)
@@ -182,7 +181,7 @@ func bySeries(marks []mark) (names []string, series map[string][]mark) {
 	return names, series
 }
 
-// spark draws points in at most n characters; each is the mean of its points.
+// spark draws points in at most n characters, each of which is the mean of its points.
 func spark(points []mark, lo, hi float64, n int) string {
 	n = min(n, len(points))
 	var b strings.Builder
@@ -206,7 +205,7 @@ func spark(points []mark, lo, hi float64, n int) string {
 	return b.String()
 }
 
-// plot draws points in Braille, two by four to a character.
+// plot draws points in Braille, two by four per character.
 func (s Spec) plot(marks []mark, w int) []string {
 	place := func(m mark, i int) float64 {
 		switch {
@@ -215,7 +214,7 @@ func (s Spec) plot(marks []mark, w int) []string {
 		case m.scale != nil:
 			return *m.scale
 		default:
-			return float64(i) // names stand side by side
+			return float64(i) // names are placed side by side
 		}
 	}
 	x0, x1, y0, y1 := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
@@ -258,10 +257,10 @@ func part(v, lo, hi float64) float64 {
 	if !(hi > lo) {
 		return 0.5
 	}
-	return min(max(v/2-lo/2, 0)/(hi/2-lo/2), 1) // halves: hi - lo may be beyond a float
+	return min(max(v/2-lo/2, 0)/(hi/2-lo/2), 1) // halved, because hi - lo may overflow
 }
 
-// table writes the first rows in columns.
+// table formats the first rows in columns.
 func table(r footnote.Result, w int) []string {
 	rows := r.Rows[:min(len(r.Rows), tableRows)]
 	lines := make([]string, len(rows)+1)
@@ -297,7 +296,7 @@ func table(r footnote.Result, w int) []string {
 	return lines
 }
 
-// figure writes a number for people: grouped thousands, few decimals.
+// figure formats a number for people, with grouped thousands and few decimals.
 func figure(v float64) string {
 	if a := math.Abs(v); a >= 1e15 || (a > 0 && a < 1e-4) {
 		return strconv.FormatFloat(v, 'g', 4, 64)

@@ -9,14 +9,12 @@ import (
 	"github.com/footnotehq/footnote/internal/reply"
 )
 
-// object is a piece of Vega-Lite. Its keys are written in the order of the
-// alphabet, so the bytes are stable.
+// object is a piece of Vega-Lite. Its keys are encoded in alphabetical order, so the bytes are stable.
 type object = map[string]any
 
-// VegaLite compiles a chart of a result's rows to a Vega-Lite 6 specification with
-// its data inside: no addresses, no expressions, and no name of the database in a
-// place where Vega-Lite would interpret it. A table gives nil: it is not drawn. An
-// error says that the chart does not fit the rows.
+// VegaLite compiles a chart and a result's rows to a Vega-Lite 6 specification with inline data. It contains no
+// URLs, no expressions, and no name from the database where Vega-Lite would interpret it. It returns nil for a
+// table, which is not drawn, and an error if the chart does not fit the rows.
 func VegaLite(s Spec, columns []footnote.Column, rows [][]any) (json.RawMessage, error) {
 	marks, err := s.marksUnlessTable(columns, rows)
 	if err != nil || s.Type == Table {
@@ -56,8 +54,8 @@ func (s Spec) marksUnlessTable(columns []footnote.Column, rows [][]any) ([]mark,
 	return s.marks(columns, rows)
 }
 
-// values are the data. The fields have names of our own: a column may be called
-// "a.b[0]", which Vega-Lite takes for a path.
+// values returns the data. Its fields get names of our own, because Vega-Lite would take a column name like
+// "a.b[0]" for a path.
 func values(s Spec, marks []mark) []object {
 	continuous := s.continuous(marks)
 	out := make([]object, len(marks))
@@ -89,8 +87,8 @@ func values(s Spec, marks []mark) []object {
 
 func (s Spec) grouped() bool { return s.Series != "" || len(s.Y) > 1 }
 
-// continuous reports whether x is a scale rather than a list of names: for lines,
-// areas and points over numbers or dates.
+// continuous reports whether x is a scale rather than a list of names, which holds for lines, areas and points over
+// numbers or dates.
 func (s Spec) continuous(marks []mark) bool {
 	if s.Type != Line && s.Type != Area && s.Type != Scatter {
 		return false
@@ -129,7 +127,7 @@ func (s Spec) axes(columns []footnote.Column, marks []mark) object {
 	x := object{"field": "x", "title": s.X}
 	switch {
 	case !s.continuous(marks):
-		x["type"], x["sort"] = "ordinal", nil // the order of the data
+		x["type"], x["sort"] = "ordinal", nil // in the order of the data
 		x["axis"] = object{"labelLimit": 160}
 	case dated(marks):
 		x["type"], x["scale"] = "temporal", object{"type": "utc"}
@@ -152,16 +150,15 @@ func (s Spec) axes(columns []footnote.Column, marks []mark) object {
 			e["xOffset"] = object{"field": "s", "sort": nil}
 		}
 	}
-	if lying(s, marks) {
+	if horizontal(s, marks) {
 		e["x"], e["y"] = y, x
 	}
 	e["tooltip"] = tip
 	return e
 }
 
-// lying reports whether bars are better drawn from left to right: long names do
-// not fit below upright ones.
-func lying(s Spec, marks []mark) bool {
+// horizontal reports whether the bars should be horizontal: long names do not fit below vertical ones.
+func horizontal(s Spec, marks []mark) bool {
 	if s.Type != Bar || s.grouped() {
 		return false
 	}
@@ -194,7 +191,7 @@ func (s Spec) pie(marks []mark) object {
 	}
 }
 
-// measure names the y axis.
+// measure returns the name of the y axis.
 func (s Spec) measure() string {
 	if len(s.Y) == 1 {
 		return s.Y[0]
@@ -209,7 +206,7 @@ func (s Spec) legend() string {
 	return "Series"
 }
 
-// description is read out by screen readers.
+// description returns a text for screen readers.
 func (s Spec) description() string {
 	what := fmt.Sprintf("%s chart of %s", s.Type, s.X)
 	switch s.Type {

@@ -1,7 +1,6 @@
-// Package drawing has the tools with which an assistant draws on the chart in front of
-// the user. The user's page runs them; the server checks each call before the page sees
-// it, and puts what the page has drawn into the document of drawings. One more reads that
-// document.
+// Package drawing provides the tools with which an assistant draws on the user's chart. The user's page runs them.
+// The server checks each call before the page sees it, and stores what the page has drawn in the document of
+// drawings. One more tool reads that document.
 package drawing
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// Boards are the documents of drawings, as package board has them.
+// Boards stores the documents of drawings; package board implements it.
 type Boards interface {
 	Data(ctx context.Context, symbol string) (core.Data, error)
 	View(ctx context.Context, p footnote.Principal, symbol string) (board.View, error)
@@ -33,15 +32,15 @@ type Boards interface {
 	Withdraw(ctx context.Context, p footnote.Principal, symbol string, c core.Cause) error
 }
 
-// Options are what the tools are made of. Boards is required.
+// Options configure the tools. Boards is required.
 type Options struct {
 	Boards Boards
-	// Bar is the beginning of the newest bar that begins no later than a time, in unix
-	// seconds. Nil: anchors stay where they are.
+	// Bar returns the start, in unix seconds, of the newest bar that begins at or before a time. If Bar is nil,
+	// anchors stay where they are.
 	Bar func(ctx context.Context, symbol, timeframe string, at int64) (int64, error)
 }
 
-// New returns the fourteen tools that the page runs, and the one that reads what is drawn.
+// New returns the fourteen tools that the page runs and the one that reads the drawings.
 func New(o Options) []agent.Tool {
 	tools := []agent.Tool{&list{o.Boards}}
 	for _, s := range specs() {
@@ -60,13 +59,13 @@ var _ agent.Checked = (*tool)(nil)
 
 func (t *tool) Spec() agent.Spec { return t.spec }
 
-// Call is never called: the user's page draws.
+// Call is never called, because the user's page draws.
 func (t *tool) Call(context.Context, agent.Call) (agent.Output, error) {
 	return agent.Fail(t.spec.Name + " runs in the user's page."), nil
 }
 
-// words are what the model reads of an error that it can do something about.
-func words(err error) (string, bool) {
+// modelText returns the text of an error that the model can do something about.
+func modelText(err error) (string, bool) {
 	switch footnote.CodeOf(err) {
 	case footnote.InvalidRequest, footnote.NotFound, footnote.TooLarge, footnote.Conflict, footnote.DatabaseUnavailable, footnote.MarketUnavailable:
 	default:
@@ -75,20 +74,19 @@ func words(err error) (string, bool) {
 	said := footnote.MessageOf(err)
 	if old, ok := errors.AsType[*core.Stale](err); ok && old.Present != nil {
 		if data, err := json.Marshal(old.Present); err == nil {
-			said += " It is now: " + string(lined(data)) + " Look at it, and decide again."
+			said += " It is now: " + string(oneLine(data)) + " Look at it, and decide again."
 		}
 	}
 	return said, true
 }
 
-// Check implements agent.Checked. It makes the change in a scratch document, after those
-// of the calls before.
+// Check implements agent.Checked. It applies the change to a scratch document, after those of the earlier calls.
 func (t *tool) Check(ctx context.Context, call agent.Call, before []agent.Call) (string, error) {
 	err := t.try(ctx, call, before)
 	if err == nil {
 		return "", nil
 	}
-	if said, ok := words(err); ok {
+	if said, ok := modelText(err); ok {
 		return said, nil
 	}
 	return "", err
@@ -123,7 +121,7 @@ func (t *tool) try(ctx context.Context, call agent.Call, before []agent.Call) er
 	return t.o.Boards.Try(ctx, call.Principal, at.Symbol, func(doc *core.Document) error {
 		for _, p := range plans {
 			if _, made := doc.Made(p.cause); made {
-				continue // a client was quicker, or the server that let it through is gone
+				continue // another client was faster, or the server that accepted it is gone
 			}
 			b, err := p.event(doc, data)
 			if err == nil && b != nil {
@@ -150,11 +148,11 @@ func (t *tool) scroll(call agent.Call, at Chart, data core.Data) error {
 	return d.Within(data)
 }
 
-// plan is what a call is to do to the document.
+// plan is the change that a call makes to the document.
 type plan struct {
 	call  agent.Call
 	in    input
-	draw  core.Drawing // of a call that draws
+	draw  core.Drawing // set if the call draws
 	snap  func(timeframe string, unix int64) (int64, error)
 	cause core.Cause
 }
@@ -177,7 +175,7 @@ func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Da
 			return unix, nil
 		}
 		if unix >= data.Last+int64(core.Bar(timeframe)/time.Second) {
-			return market.Timeframe(timeframe).Start(time.Unix(unix, 0)).Unix(), nil // as the bars go on
+			return market.Timeframe(timeframe).Start(time.Unix(unix, 0)).Unix(), nil // extrapolate the bars
 		}
 		if bar, known := bars[moment{timeframe, unix}]; known {
 			return bar, nil
@@ -189,14 +187,14 @@ func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Da
 	}
 	kind, draws := drawn[call.Name]
 	if !draws {
-		return p, t.ahead(ctx, p, at)
+		return p, t.findBars(ctx, p, at)
 	}
 	p.cause.Reason = in.notes()
 	d := core.Drawing{Type: kind, Symbol: at.Symbol, Timeframe: at.Timeframe, Anchors: []core.Anchor{}}
 	if d.IsPosition() {
 		d.Anchors = span(in, at.Timeframe, data.Last)
 	}
-	if err := in.onto(&d, p.snap); err != nil {
+	if err := in.applyTo(&d, p.snap); err != nil {
 		return nil, err
 	}
 	if err := d.Check(); err != nil {
@@ -206,9 +204,9 @@ func (t *tool) plan(ctx context.Context, call agent.Call, at Chart, data core.Da
 	return p, d.Within(data)
 }
 
-// ahead finds the bars that an update needs, before anybody holds the document: a market
-// that is slow to answer holds up nobody who draws.
-func (t *tool) ahead(ctx context.Context, p *plan, at Chart) error {
+// findBars looks up the bars that an update needs before the document is locked, so that a slow market does not block
+// anybody who draws.
+func (t *tool) findBars(ctx context.Context, p *plan, at Chart) error {
 	if p.call.Name != updateDrawing || !p.in.placed() {
 		return nil
 	}
@@ -225,10 +223,10 @@ func (t *tool) ahead(ctx context.Context, p *plan, at Chart) error {
 	return p.in.anchors(&old, p.snap)
 }
 
-// shownBars is how many bars a position is shown over, when nobody says.
+// shownBars is the default number of bars over which a position is shown.
 const shownBars = 20
 
-// span is from when to when a position is shown.
+// span returns the start and end of a shown position.
 func span(in input, timeframe string, last int64) []core.Anchor {
 	bar := int64(core.Bar(timeframe) / time.Second)
 	from := int64(in.Timestamp)
@@ -244,11 +242,11 @@ func span(in input, timeframe string, last int64) []core.Anchor {
 	return []core.Anchor{{Time: from}, {Time: to}}
 }
 
-// event is the event of a plan, over a document; nil when nothing would change.
+// event returns the event of a plan applied to a document, or nil if nothing would change.
 func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChanged, error) {
 	switch p.call.Name {
 	case updateDrawing:
-		old, err := p.present(doc)
+		old, err := p.currentDrawing(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +263,7 @@ func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChang
 		}
 		return &b, err
 	case removeDrawing:
-		if _, err := p.present(doc); err != nil {
+		if _, err := p.currentDrawing(doc); err != nil {
 			return nil, err
 		}
 		b, err := doc.Take(p.in.DrawingID, p.in.Version, p.cause)
@@ -278,9 +276,9 @@ func (p *plan) event(doc *core.Document, data core.Data) (*footnote.DrawingChang
 	}
 }
 
-// present is the drawing that a call is about. One that says no version was decided on
-// what the model had last been told of it: what a person did after that is not undone.
-func (p *plan) present(doc *core.Document) (core.Drawing, error) {
+// currentDrawing returns the drawing that a call is about. A call without a version is based on what the model was last
+// told about the drawing, and must not undo what a person has done to it since.
+func (p *plan) currentDrawing(doc *core.Document) (core.Drawing, error) {
 	old, there := doc.Drawing(p.in.DrawingID)
 	switch {
 	case !there:
@@ -295,17 +293,17 @@ func unchanged(id string) error {
 	return footnote.Errorf(footnote.InvalidRequest, "Nothing would change: the drawing %s is like that already.", id)
 }
 
-// changed is a drawing with the fields of an update.
+// changed returns a drawing with the fields of an update applied.
 func (p *plan) changed(old core.Drawing) (core.Drawing, error) {
 	now := old
 	now.Anchors = append([]core.Anchor{}, old.Anchors...)
-	if err := p.in.onto(&now, p.snap); err != nil {
+	if err := p.in.applyTo(&now, p.snap); err != nil {
 		return now, err
 	}
 	return now, now.Check()
 }
 
-// Accept implements agent.Checked: what the page has drawn comes into the document.
+// Accept implements agent.Checked. It stores what the page has drawn in the document.
 func (t *tool) Accept(ctx context.Context, call agent.Call, a agent.Answer) (agent.Output, error) {
 	if refused(a.Content) {
 		return agent.Fail(cut(a.Content)), nil
@@ -315,7 +313,7 @@ func (t *tool) Accept(ctx context.Context, call agent.Call, a agent.Answer) (age
 	}
 	res, err := t.change(ctx, call)
 	if err != nil {
-		if said, ok := words(err); ok {
+		if said, ok := modelText(err); ok {
 			return agent.Fail(said), nil
 		}
 		return agent.Output{}, err
@@ -335,7 +333,7 @@ func (t *tool) Withdraw(ctx context.Context, call agent.Call) error {
 	})
 }
 
-// refused reports whether a client's words say that it did not draw.
+// refused reports whether the client's text says that it did not draw.
 func refused(content string) bool {
 	var said struct {
 		OK      *bool `json:"ok"`
@@ -347,27 +345,26 @@ func refused(content string) bool {
 	return said.OK != nil && !*said.OK || said.Success != nil && !*said.Success
 }
 
-// mostSaidOf is how many bytes of a client's words the model reads.
-const mostSaidOf = 2_000
+// maxReason limits the bytes of a client's text that the model reads.
+const maxReason = 2_000
 
 func cut(s string) string {
-	if len(s) <= mostSaidOf {
+	if len(s) <= maxReason {
 		return s
 	}
-	return strings.ToValidUTF8(s[:mostSaidOf], "") + "…"
+	return strings.ToValidUTF8(s[:maxReason], "") + "…"
 }
 
-// changeTries is how often an update is made anew because its drawing was changed in
-// between, when the model said no version.
+// changeTries limits how often an update without a version is retried after its drawing has changed in between.
 const changeTries = 5
 
-// change makes the change of a call in the document.
+// change applies the change of a call to the document.
 func (t *tool) change(ctx context.Context, call agent.Call) (board.Changed, error) {
 	at, err := ChartOf(call.Where)
 	if err != nil {
 		return board.Changed{}, err
 	}
-	// What a call has done is done, whatever the chart is like by now.
+	// A call takes effect once, whatever the chart is like by now.
 	if res, made, err := t.o.Boards.Made(ctx, call.Principal, at.Symbol, core.Cause{Conversation: call.Conversation, Call: call.ID}); made || err != nil {
 		return res, err
 	}
@@ -394,11 +391,11 @@ func (t *tool) change(ctx context.Context, call agent.Call) (board.Changed, erro
 	}
 }
 
-// alter changes or removes a drawing as it is now.
+// alter changes or removes the current version of a drawing.
 func (t *tool) alter(ctx context.Context, p *plan, at Chart) (board.Changed, error) {
 	var old core.Drawing
 	err := t.o.Boards.Try(ctx, p.call.Principal, at.Symbol, func(doc *core.Document) (err error) {
-		old, err = p.present(doc)
+		old, err = p.currentDrawing(doc)
 		return err
 	})
 	if err != nil {
@@ -415,10 +412,10 @@ func (t *tool) alter(ctx context.Context, p *plan, at Chart) (board.Changed, err
 	return t.o.Boards.Put(ctx, p.call.Principal, now, base, p.cause)
 }
 
-// output is the result of a call that changed the document.
+// output returns the result of a call that changed the document.
 func output(res board.Changed) (agent.Output, error) {
 	if len(res.Changes) == 0 {
-		return agent.Output{Content: `{"ok":true}`}, nil // made before, longer ago than is remembered
+		return agent.Output{Content: `{"ok":true}`}, nil // applied earlier, and its result is no longer remembered
 	}
 	c := res.Changes[0]
 	said := struct {

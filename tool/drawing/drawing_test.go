@@ -23,7 +23,7 @@ import (
 
 var alice = footnote.Principal{Org: "acme", User: "alice"}
 
-// The data of the tests: a bar each hour from first to last.
+// Bounds of the test data: one bar per hour from first to last.
 const (
 	first = 1_700_002_800
 	last  = first + 1000*3600
@@ -53,7 +53,7 @@ func newRig(t *testing.T, model agent.Model) *rig {
 	return r
 }
 
-// start begins anew over the log, as after a restart.
+// start starts anew over the same log, as after a restart.
 func (r *rig) start(model agent.Model) {
 	r.t.Helper()
 	r.boards = board.New(board.Options{Log: r.log, Data: dataOf})
@@ -86,8 +86,7 @@ func (r *rig) start(model agent.Model) {
 	})
 }
 
-// turn sends a turn and waits until its run ends or parks; the calls it parks for are
-// returned.
+// turn sends a turn and waits until its run ends or parks. It returns the calls that the run waits for.
 func (r *rig) turn(t agent.Turn) (conversation string, calls []string) {
 	r.t.Helper()
 	t.Principal = alice
@@ -128,7 +127,7 @@ func (r *rig) view() board.View {
 	return v
 }
 
-// results are those of a conversation, by call.
+// results returns a conversation's tool results by call.
 func (r *rig) results(conversation string) map[string]footnote.ToolResult {
 	m := map[string]footnote.ToolResult{}
 	for ev, err := range r.log.Events(context.Background(), conversation, 0) {
@@ -152,12 +151,11 @@ func ok(calls ...string) (t agent.Turn) {
 }
 
 func at(bars int) string {
-	return time.Unix(first+int64(bars)*3600+17, 0).UTC().Format(time.RFC3339) // within a bar
+	return time.Unix(first+int64(bars)*3600+17, 0).UTC().Format(time.RFC3339) // in the middle of a bar
 }
 
-// TestADrawingHasItsReasonAndItsCause is the whole way: a model draws and moves a line,
-// a page answers, and the document says who did it, why, and by which call; a restart
-// and a replay say the same.
+// TestADrawingHasItsReasonAndItsCause tests the whole path: the model draws and moves a line, the page answers, and
+// the document records who did it, why, and through which call. A restart and a replay record the same.
 func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 	id := ""
 	model := &scripted{replies: []func() agenttest.Reply{
@@ -223,7 +221,7 @@ func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 	}
 }
 
-// scripted is a model whose replies are made when they are asked for.
+// scripted is a model that computes its replies on request.
 type scripted struct {
 	replies []func() agenttest.Reply
 	asked   []agent.Request
@@ -241,7 +239,7 @@ func (s *scripted) sent(n int) string {
 
 func (s *scripted) system() string { return string(s.asked[0].System) }
 
-// TestEveryToolDraws calls each tool once, and reads what it has drawn.
+// TestEveryToolDraws calls each tool once and reads what it has drawn.
 func TestEveryToolDraws(t *testing.T) {
 	two := fmt.Sprintf(`"anchor1":{"timestamp":%q,"price":1.09},"anchor2":{"timestamp":%q,"price":1.11}`, at(10), at(20))
 	one := fmt.Sprintf(`"anchor":{"timestamp":%q,"price":1.1}`, at(30))
@@ -286,8 +284,8 @@ func TestEveryToolDraws(t *testing.T) {
 	}
 }
 
-// TestTheClientSeesNoWrongCall holds that what is wrong is the model's to read, and
-// never parks the run.
+// TestTheClientSeesNoWrongCall checks that the model reads what is wrong with a call and that the run does not park
+// for it.
 func TestTheClientSeesNoWrongCall(t *testing.T) {
 	for what, c := range map[string]struct{ name, input, words string }{
 		"an anchor before the data":        {"draw_horizontal_ray", fmt.Sprintf(`{"anchor":{"timestamp":%d,"price":1.1}}`, first-86400), "before the first bar"},
@@ -342,8 +340,7 @@ func TestTheClientSeesNoWrongCall(t *testing.T) {
 	}
 }
 
-// TestAnchorsAtTheEndsOfTime holds that no time, however far away, comes back into the
-// data by a number that overflows, nor a price by one that is too large.
+// TestAnchorsAtTheEndsOfTime checks that extreme times and prices do not overflow into the range of the data.
 func TestAnchorsAtTheEndsOfTime(t *testing.T) {
 	times := []string{"9223372036854775807", "9223372036854775806", "9223372036854772000", "-9223372036854775808", "0", "-1", "253402300800", `"9999-12-31T23:59:59Z"`, `"0000-01-01T00:00:00Z"`, "1e30"}
 	prices := []string{"1e308", "1e13", "5e-324", "0", "-1.1"}
@@ -380,7 +377,7 @@ func TestAnchorsAtTheEndsOfTime(t *testing.T) {
 	}
 }
 
-// TestAPageThatTalksTooMuch holds that a client's reasons do not fill the model's context.
+// TestAPageThatTalksTooMuch checks that the reasons a client gives cannot fill the model's context.
 func TestAPageThatTalksTooMuch(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Then not.")))
 	conversation, _ := r.turn(agent.Turn{Text: "draw", Where: where})
@@ -390,8 +387,8 @@ func TestAPageThatTalksTooMuch(t *testing.T) {
 	}
 }
 
-// TestTwoCallsOfOneMessage holds that calls are checked against those before them, and
-// that what changed while the page drew is told to the model.
+// TestTwoCallsOfOneMessage checks that a call is checked against the calls before it, and that the model is told
+// what changed while the page was drawing.
 func TestTwoCallsOfOneMessage(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Calls(
 		agenttest.CallBlock("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.CallBlock("b", "draw_horizontal_line", `{"price":1.10001}`),
@@ -416,8 +413,8 @@ func TestTwoCallsOfOneMessage(t *testing.T) {
 	}
 }
 
-// TestAPersonIsNotOverruled holds that a call which says no version does not change or
-// remove what a person changed while it waited, and one made afterwards does.
+// TestAPersonIsNotOverruled checks that a call without a version does not change or remove a drawing that a person
+// changed while the call waited, and that a later call does.
 func TestAPersonIsNotOverruled(t *testing.T) {
 	for _, c := range []struct{ name, fields string }{{"update_drawing", `,"reason":"It was broken.","price":1.12`}, {"remove_drawing", `,"reason":"It was broken."`}} {
 		input := `{"drawingId":"` + board.IDOf("", "line") + `"` + c.fields + `}`
@@ -446,8 +443,8 @@ func TestAPersonIsNotOverruled(t *testing.T) {
 	}
 }
 
-// TestAPersonIsNotOverruledByHaste holds the same for what a person does while the model
-// makes up its mind, also when an assistant has changed the drawing after that.
+// TestAPersonIsNotOverruledByHaste checks the same for a change by a person while the model is still deciding, even
+// if an assistant has changed the drawing after that.
 func TestAPersonIsNotOverruledByHaste(t *testing.T) {
 	id := board.IDOf("", "line")
 	move := fmt.Sprintf(`{"drawingId":%q,"reason":"It was broken.","price":1.12}`, id)
@@ -491,8 +488,7 @@ func TestAPersonIsNotOverruledByHaste(t *testing.T) {
 	}
 }
 
-// TestASlowMarketHoldsNobodyUp has a person draw while the market is asked for the bar of
-// an update.
+// TestASlowMarketHoldsNobodyUp checks that a person can draw while an update waits for the market.
 func TestASlowMarketHoldsNobodyUp(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	ray := core.Drawing{Type: core.HorizontalRay, Symbol: "EURUSD", Timeframe: "1h", Anchors: []core.Anchor{{Time: first, Price: 1.1}}}
@@ -524,7 +520,7 @@ func TestASlowMarketHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestAPageThatCannotDraw holds that nothing is recorded of what was not drawn.
+// TestAPageThatCannotDraw checks that what was not drawn is not recorded.
 func TestAPageThatCannotDraw(t *testing.T) {
 	for _, words := range []string{`{"ok":false,"error":"The chart is closed."}`, `{"success":false}`} {
 		r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Then not.")))
@@ -536,8 +532,8 @@ func TestAPageThatCannotDraw(t *testing.T) {
 	}
 }
 
-// TestACrashBetweenDrawingAndResult holds that an answer which is brought again after
-// the document has its drawing changes nothing more.
+// TestACrashBetweenDrawingAndResult checks that an answer delivered again, after the document already has its
+// drawing, changes nothing.
 func TestACrashBetweenDrawingAndResult(t *testing.T) {
 	r := newRig(t, agenttest.Script(agenttest.Call("a", "draw_horizontal_line", `{"price":1.1}`), agenttest.Say("Done.")))
 	conversation, _ := r.turn(agent.Turn{Text: "draw", Where: where})
@@ -565,8 +561,8 @@ func TestACrashBetweenDrawingAndResult(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDoesNotCount holds that what was drawn for a call is taken back when the
-// log says that it failed, with a reason in the trail, unless somebody went on from there.
+// TestAnAnswerThatDoesNotCount checks that a drawing is undone when the log says that its call failed, with a
+// reason in the history, unless somebody has changed the drawing since.
 func TestAnAnswerThatDoesNotCount(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	call := func(id, price string) (agent.Checked, agent.Call) {
@@ -609,8 +605,8 @@ func TestAnAnswerThatDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfTheChart is in a bubble: the time of a part is over when all others are
-// done, on a busy machine, too.
+// TestWhatIsSaidOfTheChart runs in a bubble, where the time of a part ends only after all other parts are done,
+// even on a busy machine.
 func TestWhatIsSaidOfTheChart(t *testing.T) { synctest.Test(t, saidOfTheChart) }
 
 func saidOfTheChart(t *testing.T) {

@@ -8,11 +8,10 @@ import (
 	core "github.com/footnotehq/footnote/drawing"
 )
 
-// moment is a time in a call: RFC 3339, or unix seconds. In the document it is the
-// latter.
+// moment is a time in a call: RFC 3339 or unix seconds. Documents store unix seconds.
 type moment int64
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON decodes either form.
 func (m *moment) UnmarshalJSON(data []byte) error {
 	var n int64
 	if json.Unmarshal(data, &n) == nil {
@@ -37,7 +36,7 @@ type point struct {
 	Price     float64 `json:"price"`
 }
 
-// input are the arguments of all tools; the schema of each says which it takes.
+// input holds the arguments of all tools. The schema of each tool lists those it accepts.
 type input struct {
 	DrawingID string `json:"drawingId"`
 	Reason    string `json:"reason"`
@@ -82,7 +81,7 @@ func read(data json.RawMessage) (in input, err error) {
 	return in, nil
 }
 
-// notes are the reason of a drawing that is new.
+// notes returns the reason for a new drawing.
 func (in *input) notes() string {
 	if in.Notes == nil {
 		return ""
@@ -91,8 +90,8 @@ func (in *input) notes() string {
 	return string(r[:min(len(r), core.MostReason)])
 }
 
-// onto puts what was given onto a drawing. Times are moved to the beginnings of bars.
-func (in *input) onto(d *core.Drawing, snap func(timeframe string, unix int64) (int64, error)) error {
+// applyTo copies the given fields to a drawing. It moves times to the start of their bars.
+func (in *input) applyTo(d *core.Drawing, snap func(timeframe string, unix int64) (int64, error)) error {
 	set := func(to *string, v *string) {
 		if v != nil {
 			*to = *v
@@ -136,7 +135,7 @@ func (in *input) placed() bool {
 	return in.Anchor != nil || in.Anchor1 != nil || in.Anchor2 != nil || in.Center != nil || in.Edge != nil || in.Timestamp != 0 || in.EndTimestamp != 0
 }
 
-// anchors puts places onto a drawing: each kind calls its own by other names.
+// anchors copies the given places to a drawing. Each kind of drawing has its own names for them.
 func (in *input) anchors(d *core.Drawing, snap func(timeframe string, unix int64) (int64, error)) error {
 	at := map[int]point{}
 	for i, list := range [][]*point{{in.Anchor, in.Anchor1, in.Center}, {in.Anchor2, in.Edge}} {
@@ -171,7 +170,7 @@ func (in *input) anchors(d *core.Drawing, snap func(timeframe string, unix int64
 	}
 	for i := range d.Anchors {
 		if _, given := at[i]; !given && d.Version != 0 {
-			continue // it is where it was
+			continue // it has not moved
 		}
 		unix, err := snap(d.Timeframe, d.Anchors[i].Time)
 		if err != nil {

@@ -15,20 +15,20 @@ import (
 	"github.com/footnotehq/footnote/internal/reply"
 )
 
-// getDrawings is the tool that lists what is drawn: a message tells the model of so many
-// drawings, and a chart may have thousands.
+// getDrawings names the tool that lists the drawings: a message mentions only some of them, and a chart may have
+// thousands.
 const getDrawings = "get_drawings"
 
-// Bounds of what it says at once.
+// Limits of one answer.
 const (
-	pageSize   = 50
-	mostPages  = core.MostDrawings/pageSize + 1
-	mostTrail  = 10  // changes of one drawing
-	mostNotes  = 200 // characters of notes in a list
-	mostDiffed = 300 // bytes of what a field was and is
+	pageSize  = 50
+	maxPages  = core.MostDrawings/pageSize + 1
+	maxTrail  = 10  // changes per drawing
+	maxNotes  = 200 // characters of notes in a list
+	maxDiffed = 300 // bytes of a field's old and new value
 )
 
-// source is the name under which its tables are stored.
+// source is the source name under which its tables are stored.
 const source = "drawings"
 
 func listSpec() agent.Spec {
@@ -39,20 +39,20 @@ func listSpec() agent.Spec {
 			"With drawingId it gives that one in full, with all of its notes and its newest changes: who made them, when, why, and what was there before.",
 		InputSchema: schemaOf([]string{}, property{
 			"type":      enum("Only drawings of this type.", core.Types),
-			"page":      property{"type": "integer", "minimum": 1, "maximum": mostPages, "description": "Left out: the first."},
+			"page":      property{"type": "integer", "minimum": 1, "maximum": maxPages, "description": "Left out: the first."},
 			"drawingId": text("Only this drawing, in full.", 64),
 		}),
 		Side: agent.Server, ReadOnly: true,
 	}
 }
 
-// list is the tool; it runs here, and reads.
+// list is the tool. It runs on the server and only reads.
 type list struct{ boards Boards }
 
 func (l *list) Spec() agent.Spec { return listSpec() }
 
-// listed is what it is asked.
-type listed struct {
+// listInput is the tool's input.
+type listInput struct {
 	Type      string `json:"type,omitempty"`
 	Page      int    `json:"page,omitempty"`
 	DrawingID string `json:"drawingId,omitempty"`
@@ -62,15 +62,15 @@ type listed struct {
 func (l *list) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 	out, err := l.read(ctx, call)
 	if err != nil {
-		if said, ok := words(err); ok {
-			return agent.Fail(said), nil
+		if content, ok := modelText(err); ok {
+			return agent.Fail(content), nil
 		}
 	}
 	return out, err
 }
 
 func (l *list) read(ctx context.Context, call agent.Call) (agent.Output, error) {
-	var in listed
+	var in listInput
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return agent.Output{}, footnote.Errorf(footnote.InvalidRequest, "The input does not fit the tool.")
 	}
@@ -85,7 +85,7 @@ func (l *list) read(ctx context.Context, call agent.Call) (agent.Output, error) 
 	facts := map[string]any{"symbol": v.Symbol, "version": v.Version}
 	var shown []core.Drawing
 	if in.DrawingID != "" {
-		shown, err = l.one(ctx, call.Principal, v, in.DrawingID, facts)
+		shown, err = l.oneDrawing(ctx, call.Principal, v, in.DrawingID, facts)
 	} else {
 		shown, err = in.page(v, facts)
 	}
@@ -99,8 +99,8 @@ func (l *list) read(ctx context.Context, call agent.Call) (agent.Output, error) 
 	}, nil
 }
 
-// page are the drawings of a page.
-func (in *listed) page(v board.View, facts map[string]any) ([]core.Drawing, error) {
+// page returns the drawings on a page.
+func (in *listInput) page(v board.View, facts map[string]any) ([]core.Drawing, error) {
 	all := core.Ordered(v.Drawings)
 	if in.Type != "" {
 		all = slices.DeleteFunc(all, func(d core.Drawing) bool { return d.Type != in.Type })
@@ -115,52 +115,51 @@ func (in *listed) page(v board.View, facts map[string]any) ([]core.Drawing, erro
 	return all[from:min(from+pageSize, len(all))], nil
 }
 
-// told is a change as the model reads it.
-type told struct {
+// change is an entry of a drawing's history in the form that the model reads.
+type change struct {
 	Version int64                `json:"version"`
 	At      time.Time            `json:"at"`
 	By      string               `json:"by"`
 	Action  string               `json:"action"`
 	Reason  string               `json:"reason,omitempty"`
-	Changes map[string]core.Diff `json:"changes,omitempty"` // null for both: too long to be told
+	Changes map[string]core.Diff `json:"changes,omitempty"` // null for both: too long to show
 }
 
-// one is a drawing with all that is known of it.
-func (l *list) one(ctx context.Context, p footnote.Principal, v board.View, id string, facts map[string]any) ([]core.Drawing, error) {
+// oneDrawing returns a drawing with everything known about it.
+func (l *list) oneDrawing(ctx context.Context, p footnote.Principal, v board.View, id string, facts map[string]any) ([]core.Drawing, error) {
 	i := slices.IndexFunc(v.Drawings, func(d core.Drawing) bool { return d.ID == id })
 	if i < 0 {
 		return nil, footnote.Errorf(footnote.NotFound, "There is no drawing %.70q.", id)
 	}
-	changes, more, err := l.boards.History(ctx, p, v.Symbol, board.Asked{Drawing: id, Limit: mostTrail})
+	changes, more, err := l.boards.History(ctx, p, v.Symbol, board.Asked{Drawing: id, Limit: maxTrail})
 	if err != nil {
 		return nil, err
 	}
-	trail := make([]told, 0, len(changes))
+	trail := make([]change, 0, len(changes))
 	for _, c := range changes {
-		one := told{Version: c.Version, At: c.At, By: c.By, Action: c.Action, Reason: core.Line(c.Reason)}
+		entry := change{Version: c.Version, At: c.At, By: c.By, Action: c.Action, Reason: core.Line(c.Reason)}
 		if c.Before != nil && c.After != nil {
-			one.Changes = c.Changes
+			entry.Changes = c.Changes
 		}
-		for name, d := range one.Changes {
-			if one.Changes[name] = (core.Diff{From: lined(d.From), To: lined(d.To)}); len(d.From)+len(d.To) > mostDiffed {
-				one.Changes[name] = core.Diff{From: json.RawMessage("null"), To: json.RawMessage("null")}
+		for name, d := range entry.Changes {
+			if entry.Changes[name] = (core.Diff{From: oneLine(d.From), To: oneLine(d.To)}); len(d.From)+len(d.To) > maxDiffed {
+				entry.Changes[name] = core.Diff{From: json.RawMessage("null"), To: json.RawMessage("null")}
 			}
 		}
-		trail = append(trail, one)
+		trail = append(trail, entry)
 	}
 	whole, err := json.Marshal(v.Drawings[i])
 	if err != nil {
 		return nil, fmt.Errorf("encode a drawing: %w", err)
 	}
-	facts["drawing"], facts["changes"], facts["more_changes"] = lined(whole), trail, more
+	facts["drawing"], facts["changes"], facts["more_changes"] = oneLine(whole), trail, more
 	return v.Drawings[i : i+1], nil
 }
 
-// lined is JSON on one line, without what people do not see in its texts.
-func lined(data json.RawMessage) json.RawMessage { return json.RawMessage(core.Line(string(data))) }
+// oneLine returns JSON on one line, without invisible characters in its texts.
+func oneLine(data json.RawMessage) json.RawMessage { return json.RawMessage(core.Line(string(data))) }
 
-// table is drawings as the rows of a result: numbers of an answer have their footnotes
-// there.
+// table returns drawings as rows of a result, so that footnotes can cite their numbers.
 func table(drawings []core.Drawing) (res footnote.Result) {
 	for _, c := range [][2]string{
 		{"id", footnote.KindText}, {"type", footnote.KindText}, {"label", footnote.KindText}, {"text", footnote.KindText},
@@ -180,18 +179,18 @@ func table(drawings []core.Drawing) (res footnote.Result) {
 			row[len(row)-2] = d.RiskReward
 		}
 		row = append(row, d.Timeframe, given(strings.Join(d.Visibility, ", ")), given(d.Importance), given(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked,
-			d.Version, given(d.Created.By), given(d.Changed.By), stamp(d.Changed.At), given(core.Clip(core.Line(d.Notes), mostNotes)))
+			d.Version, given(d.Created.By), given(d.Changed.By), stamp(d.Changed.At), given(core.Clip(core.Line(d.Notes), maxNotes)))
 		res.Rows = append(res.Rows, row)
 	}
 	return res
 }
 
-// places are the times and prices of both anchors, or the price of a level.
+// places returns the times and prices of both anchors, or the price of a level.
 func places(d *core.Drawing) []any {
 	cells := make([]any, 4)
 	for i, a := range d.Anchors {
 		cells[2*i] = stamp(time.Unix(a.Time, 0))
-		if d.Type != core.VerticalLine && !d.IsPosition() { // a position's say only when
+		if d.Type != core.VerticalLine && !d.IsPosition() { // anchors of a position have only a time
 			cells[2*i+1] = a.Price
 		}
 	}

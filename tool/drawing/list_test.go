@@ -13,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote/tool/drawing"
 )
 
-// reading is what get_drawings says.
+// reading is the output of get_drawings.
 type reading struct {
 	Symbol             string
 	Version            int64
@@ -31,7 +31,7 @@ type reading struct {
 	}
 }
 
-// cell is one of a row, by its column.
+// cell returns a cell of a row, by its column.
 func (r reading) cell(row int, column string) any {
 	for i, c := range r.Table.Columns {
 		if c == column {
@@ -41,7 +41,7 @@ func (r reading) cell(row int, column string) any {
 	panic("there is no column " + column)
 }
 
-// ask calls get_drawings for somebody.
+// ask calls get_drawings on behalf of a principal.
 func (r *rig) ask(p footnote.Principal, input string) (said reading, out agent.Output) {
 	r.t.Helper()
 	for _, tool := range r.tools {
@@ -65,8 +65,8 @@ func (r *rig) ask(p footnote.Principal, input string) (said reading, out agent.O
 	panic("there is no such tool")
 }
 
-// TestAllDrawingsCanBeRead has more drawings than a message tells of, and reads each of them
-// once, page by page, in the order in which they would be told.
+// TestAllDrawingsCanBeRead creates more drawings than a message mentions and reads each of them once, page by page,
+// in the order in which a message would list them.
 func TestAllDrawingsCanBeRead(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	var all []core.Drawing
@@ -120,8 +120,8 @@ func TestAllDrawingsCanBeRead(t *testing.T) {
 	}
 }
 
-// TestOneDrawingIsReadInFull reads who changed a drawing, when and why, and nothing in it
-// that a person does not see.
+// TestOneDrawingIsReadInFull checks that reading one drawing shows who changed it, when and why, and no characters
+// that a person cannot see.
 func TestOneDrawingIsReadInFull(t *testing.T) {
 	r := newRig(t, agenttest.Script())
 	notes := strings.Repeat("Held. ", 100)

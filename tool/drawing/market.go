@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// Prices are what drawings need to know of a market. What was known of a symbol is good
-// for a while, and also while the market is away: bars are only ever added.
+// Prices answers what drawings need to know about a market. It caches the facts about a symbol for a while, and
+// keeps using them while the market is unavailable: bars are only ever added.
 type Prices struct {
 	market market.Market
 
@@ -27,13 +27,13 @@ type bounds struct {
 	until  time.Time
 }
 
-// boundsGood is how long what is known of a symbol is not asked again.
+// boundsGood is how long the facts about a symbol are cached.
 const boundsGood = time.Minute
 
-// NewPrices makes Prices of a market.
+// NewPrices returns the Prices of a market.
 func NewPrices(m market.Market) *Prices { return &Prices{market: m, known: map[string]bounds{}} }
 
-// Data is where there are prices of a symbol.
+// Data returns the range of times with prices of a symbol.
 func (p *Prices) Data(ctx context.Context, symbol string) (core.Data, error) {
 	b, err := p.bounds(ctx, symbol)
 	return b.Data, err
@@ -71,7 +71,7 @@ func (p *Prices) look(ctx context.Context, symbol string) (bounds, error) {
 		if len(s.Timeframes) == 0 {
 			return bounds{}, footnote.Errorf(footnote.InvalidRequest, "There are no candles of %s.", symbol)
 		}
-		last := s.Timeframes[0].Start(s.To.Add(-1)) // s.To is where it ends
+		last := s.Timeframes[0].Start(s.To.Add(-1)) // s.To is the end of the last candle
 		b := bounds{Data: core.Data{First: s.From.Unix(), Last: last.Unix(), Digits: s.Digits}, symbol: s, until: time.Now().Add(boundsGood)}
 		candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: symbol, Timeframe: s.Timeframes[len(s.Timeframes)-1]})
 		if err != nil {
@@ -87,27 +87,27 @@ func (p *Prices) look(ctx context.Context, symbol string) (bounds, error) {
 	return bounds{}, footnote.Errorf(footnote.NotFound, "There is no symbol %.40q.", symbol)
 }
 
-// Bar is the beginning of the newest bar that begins no later than a time.
+// Bar returns the start of the newest bar that begins at or before a time.
 func (p *Prices) Bar(ctx context.Context, symbol, timeframe string, at int64) (int64, error) {
 	candles, err := p.market.Candles(ctx, market.CandleQuery{Symbol: symbol, Timeframe: market.Timeframe(timeframe), To: time.Unix(at+1, 0), Limit: 1})
 	if err != nil {
 		return 0, err
 	}
-	if len(candles) == 0 { // there are none that short, so long ago
+	if len(candles) == 0 { // there are no bars that short, so long ago
 		return market.Timeframe(timeframe).Start(time.Unix(at, 0)).Unix(), nil
 	}
 	return candles[0].Time.Unix(), nil
 }
 
 const (
-	rangeBars     = 50
-	mostEvents    = 12
-	mostHeadlines = 6
-	aDay          = 24 * time.Hour
+	rangeBars    = 50
+	maxEvents    = 12
+	maxHeadlines = 6
+	aDay         = 24 * time.Hour
 )
 
-// Market are the parts that a market gives: the price, the recent range, the events of
-// the next day, the positions of large traders, and headlines.
+// Market returns the parts that come from a market: the price, the recent range, the events of the next day, the
+// positions of large traders, and headlines.
 func (p *Prices) Market() []Part {
 	return []Part{
 		{"Current price", p.price}, {"Recent range", p.recent}, {"Events of the next 24 hours", p.events},
@@ -115,8 +115,8 @@ func (p *Prices) Market() []Part {
 	}
 }
 
-// invented says of data that it is no real market's.
-func invented(synthetic bool) string {
+// syntheticLabel labels data that does not come from a real market.
+func syntheticLabel(synthetic bool) string {
 	if synthetic {
 		return " (synthetic)"
 	}
@@ -142,7 +142,7 @@ func (p *Prices) price(ctx context.Context, _ footnote.Principal, c Chart) (stri
 		spread = core.Number(v)
 	}
 	return fmt.Sprintf("bid %.*f, ask %.*f, spread %s, at %s (%s old)%s.", b.Digits, now.Bid, b.Digits, now.Ask,
-		spread, now.Time.UTC().Format(time.RFC3339), age, invented(now.Synthetic)), nil
+		spread, now.Time.UTC().Format(time.RFC3339), age, syntheticLabel(now.Synthetic)), nil
 }
 
 func (p *Prices) recent(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
@@ -177,7 +177,7 @@ func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (str
 	if err != nil {
 		return "", err
 	}
-	list, err := p.market.Events(ctx, market.EventQuery{Currencies: b.symbol.Currencies(), From: now, To: now.Add(aDay), Limit: mostEvents})
+	list, err := p.market.Events(ctx, market.EventQuery{Currencies: b.symbol.Currencies(), From: now, To: now.Add(aDay), Limit: maxEvents})
 	if err != nil {
 		return "", err
 	}
@@ -190,7 +190,7 @@ func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (str
 		if e.Previous != nil {
 			line += ", previous " + core.Number(*e.Previous) + core.Line(e.Unit)
 		}
-		words = append(words, line+invented(e.Synthetic))
+		words = append(words, line+syntheticLabel(e.Synthetic))
 	}
 	if len(words) == 0 {
 		return p.noEvents(ctx, b.symbol, now)
@@ -198,23 +198,23 @@ func (p *Prices) events(ctx context.Context, _ footnote.Principal, c Chart) (str
 	return strings.Join(words, "; ") + ".", nil
 }
 
-// of names the currencies of a symbol, where they are known.
-func of(s market.Symbol) string {
+// currencies names a symbol's currencies, if they are known.
+func currencies(s market.Symbol) string {
 	if len(s.Currencies()) == 0 {
 		return ""
 	}
 	return " of " + strings.Join(s.Currencies(), " or ")
 }
 
-// noEvents says whether there are no events, or none are known: a calendar that was not
-// loaded, or ends before now, makes no calm day.
+// noEvents distinguishes a day without events from one whose events are unknown, because the calendar was not
+// loaded or ends before now.
 func (p *Prices) noEvents(ctx context.Context, s market.Symbol, now time.Time) (string, error) {
 	end, err := market.CalendarEnd(ctx, p.market, s.Currencies())
 	switch {
 	case err != nil:
 		return "", err
 	case end.IsZero():
-		return "not known: no calendar" + of(s) + " is loaded.", nil
+		return "not known: no calendar" + currencies(s) + " is loaded.", nil
 	case end.Before(now):
 		return "not known: the calendar that is loaded ends at " + moments(end) + ".", nil
 	}
@@ -241,7 +241,7 @@ func (p *Prices) cot(ctx context.Context, _ footnote.Principal, c Chart) (string
 			words += fmt.Sprintf(", %+d in a week", change)
 		}
 	}
-	return words + invented(last.Synthetic) + ".", nil
+	return words + syntheticLabel(last.Synthetic) + ".", nil
 }
 
 func (p *Prices) headlines(ctx context.Context, _ footnote.Principal, c Chart) (string, error) {
@@ -253,16 +253,16 @@ func (p *Prices) headlines(ctx context.Context, _ footnote.Principal, c Chart) (
 	if err != nil {
 		return "", err
 	}
-	list, err := p.market.Headlines(ctx, market.HeadlineQuery{Currencies: b.symbol.Currencies(), To: now, Limit: mostHeadlines})
+	list, err := p.market.Headlines(ctx, market.HeadlineQuery{Currencies: b.symbol.Currencies(), To: now, Limit: maxHeadlines})
 	if err != nil {
 		return "", err
 	}
 	var words []string
 	for _, h := range list {
-		words = append(words, fmt.Sprintf("%s %q (%s)%s", moments(h.Time), h.Title, core.Line(h.Source), invented(h.Synthetic)))
+		words = append(words, fmt.Sprintf("%s %q (%s)%s", moments(h.Time), h.Title, core.Line(h.Source), syntheticLabel(h.Synthetic)))
 	}
 	if len(words) == 0 {
-		return "not known: no news" + of(b.symbol) + " is loaded.", nil
+		return "not known: no news" + currencies(b.symbol) + " is loaded.", nil
 	}
 	return strings.Join(words, "; ") + ".", nil
 }

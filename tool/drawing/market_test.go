@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/tool/drawing"
 )
 
-// minutes is a store with the minutes of an hour and a half, from midnight.
+// minutes returns a store with an hour and a half of one-minute bars, from midnight.
 func minutes(t *testing.T, begin time.Time) market.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "market.db"))
@@ -46,8 +46,8 @@ func minutes(t *testing.T, begin time.Time) market.Store {
 
 func replayed(s market.Store) market.Market { return market.New(s, &market.Replay{Data: s}) }
 
-// TestTheEndOfTheData has a last bar that begins at 1:29. A mark behind it is refused, and
-// a time ahead is moved to where a bar of the timeframe would begin.
+// TestTheEndOfTheData has a last bar that begins at 1:29. A mark after it is refused, and a future time is moved to
+// where a bar of the timeframe would begin.
 func TestTheEndOfTheData(t *testing.T) {
 	ctx, begin := t.Context(), time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	prices := drawing.NewPrices(replayed(minutes(t, begin)))
@@ -81,8 +81,8 @@ func TestTheEndOfTheData(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotLoaded holds that a calendar, news and reports which nobody loaded, or that
-// end before now, are told as not known, and never as a day without events.
+// TestWhatIsNotLoaded checks that a calendar, news and reports that nobody loaded, or that end before now, are
+// reported as unknown, and never as a day without events.
 func TestWhatIsNotLoaded(t *testing.T) {
 	begin := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	s := minutes(t, begin)

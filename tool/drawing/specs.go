@@ -13,11 +13,11 @@ import (
 // property is the schema of a parameter.
 type property = map[string]any
 
-// schemaOf is the schema of an object: required names, and all properties.
+// schemaOf returns the schema of an object with the given properties, some of them required.
 func schemaOf(required []string, props property) json.RawMessage {
 	data, err := json.Marshal(property{"type": "object", "required": required, "properties": props, "additionalProperties": false})
 	if err != nil {
-		panic("tool/drawing: " + err.Error()) // texts and numbers always encode
+		panic("tool/drawing: " + err.Error()) // cannot happen: texts and numbers always encode
 	}
 	return data
 }
@@ -45,7 +45,7 @@ func anchor(what string) property {
 	}
 }
 
-// shared are the parameters that every drawing has.
+// shared returns the parameters that every drawing has.
 func shared() property {
 	return property{
 		"notes":      text("Why it matters, in a sentence or two: what happened there, and what would make it wrong. The user reads it.", 4000),
@@ -58,7 +58,7 @@ func shared() property {
 	}
 }
 
-// styled are the parameters of what is drawn with a line.
+// styled returns the parameters of everything drawn with a line.
 func styled() property {
 	return property{
 		"label":     text("A few words at the drawing.", 200),
@@ -77,7 +77,7 @@ func join(all ...property) property {
 
 const bothTimes = "Both ends lie on candles that you have read. "
 
-// drawn are the tools that draw, by their names, with the types they draw.
+// drawn maps the tools that draw to the types they draw.
 var drawn = map[string]string{
 	"draw_horizontal_line": core.HorizontalLine, "draw_horizontal_ray": core.HorizontalRay, "draw_vertical_line": core.VerticalLine,
 	"draw_fibonacci": core.Fibonacci, "draw_trendline": core.Trendline, "draw_rectangle": core.Rectangle, "draw_circle": core.Circle,
@@ -92,7 +92,7 @@ const (
 
 func specs() []agent.Spec { return slices.Concat(levels(), shapes(), positions(), changes()) }
 
-// levels are the tools that draw prices, times, and lines through swings.
+// levels returns the tools that draw prices, times, and lines through swings.
 func levels() []agent.Spec {
 	return []agent.Spec{
 		{
@@ -133,7 +133,7 @@ func levels() []agent.Spec {
 	}
 }
 
-// shapes are the tools that draw areas, words and marks.
+// shapes returns the tools that draw areas, texts and marks.
 func shapes() []agent.Spec {
 	return []agent.Spec{
 		{
@@ -174,7 +174,7 @@ func shapes() []agent.Spec {
 	}
 }
 
-// positions are the tools that draw ideas for trades.
+// positions returns the tools that draw trade ideas.
 func positions() []agent.Spec {
 	var list []agent.Spec
 	for _, side := range []string{"long", "short"} {
@@ -196,7 +196,7 @@ func positions() []agent.Spec {
 	return list
 }
 
-// changes are the tools that change what is drawn, and the one that moves the chart.
+// changes returns the tools that change drawings, and the one that moves the chart.
 func changes() []agent.Spec {
 	return []agent.Spec{{
 		Name: updateDrawing,
@@ -233,7 +233,7 @@ func changes() []agent.Spec {
 	}}
 }
 
-// Names are the names of the tools.
+// Names returns the names of the tools.
 func Names() []string {
 	names := []string{getDrawings}
 	for _, s := range specs() {

@@ -40,9 +40,9 @@ var distributionSpec = agent.Spec{
 const (
 	defaultLimit = 10
 	maxLimit     = 100
-	// many is how many different numbers or dates are better shown in buckets.
-	many = 25
-	// manyDays is from when on dates are counted by year: five years of months.
+	// manyValues is the number of distinct numbers or dates beyond which buckets read better.
+	manyValues = 25
+	// manyDays is the range of dates, five years, beyond which they are counted per year instead of per month.
 	manyDays = 5 * 366
 )
 
@@ -78,8 +78,8 @@ func (t distribution) run(ctx context.Context, call agent.Call, in distributionI
 	}, nil
 }
 
-// plan chooses the statement: buckets for numbers and dates of which there are
-// many, else the most frequent values. On an error sql is the one that failed.
+// plan chooses the statement: buckets if there are many numbers or dates, otherwise the most frequent values. On an
+// error, sql is the statement that failed.
 func (t distribution) plan(ctx context.Context, at place, limit int) (sql, note string, err error) {
 	if !numeric(at.column.Kind) && !temporal(at.column.Kind) {
 		return at.topSQL(limit), "", nil
@@ -96,7 +96,7 @@ func (t distribution) plan(ctx context.Context, at place, limit int) (sql, note 
 		}
 	}
 	different, _ := number(cells["distinct"])
-	if different <= many {
+	if different <= manyValues {
 		return at.topSQL(limit), "", nil
 	}
 	nulls, _ := number(cells["nulls"])
@@ -119,11 +119,11 @@ func (t distribution) plan(ctx context.Context, at place, limit int) (sql, note 
 	return at.histogramSQL(b), note + "A bucket holds the values from its lower edge up to but not including its upper edge; empty buckets are not listed.", nil
 }
 
-// buckets are equal ranges of numbers: bucket k goes from (start + k*step) / scale.
+// buckets are ranges of equal width: bucket k begins at (start + k*step) / scale.
 type buckets struct{ start, step, scale int64 }
 
-// bucket divides lo to hi into about n ranges with round edges. It gives up on
-// ranges that whole numbers cannot express well.
+// bucket divides lo to hi into about n ranges with round bounds. It gives up on ranges that integers cannot express
+// well.
 func bucket(lo, hi float64, n int) (buckets, bool) {
 	width := (hi - lo) / float64(n)
 	if !(width > 0) || math.IsInf(width, 0) {
@@ -135,7 +135,7 @@ func bucket(lo, hi float64, n int) (buckets, bool) {
 	}
 	unit := math.Pow(10, exponent)
 	factor := 10.0
-	for _, f := range []float64{1, 2, 5} { // the first that is wide enough
+	for _, f := range []float64{1, 2, 5} { // the smallest that is wide enough
 		if f*unit >= width*(1-1e-9) {
 			factor = f
 			break
@@ -170,8 +170,7 @@ func number(cell any) (float64, bool) {
 	}
 }
 
-// distributionContent shows the rows; the totals, which stand in each of them, are
-// said once.
+// distributionContent returns the rows, and once the totals, which every row repeats.
 func (at place) distributionContent(id string, r footnote.Result, note string) string {
 	totals := map[string]json.RawMessage{}
 	var columns []string

@@ -9,17 +9,16 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/quote"
 )
 
-// Sample reads the first rows of a table, for a person who looks through the data.
+// Sample reads the first rows of a table, for a person browsing the data.
 func Sample(ctx context.Context, src source.Source, table source.Table, limit int) (footnote.Result, error) {
 	sql := fmt.Sprintf("SELECT * FROM %s LIMIT %d", quote.Table(src.Dialect(), table), limit)
 	result, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Rows: limit}})
 	return result, err
 }
 
-// Look gives the statistics of a column by their names (rows, nulls, distinct, min,
-// max, mean, …, as far as its kind has them), and how its values are distributed:
-// rows of value and count, or of from, to and count for ranges, or of month or year
-// and count. Binary data has no distribution.
+// Look returns the statistics of a column by name (rows, nulls, distinct, min, max, mean, …, as far as they apply
+// to its kind), and the distribution of its values. The rows of that are value and count; or from, to and count for
+// ranges; or month or year and count. Binary data has no distribution.
 func Look(ctx context.Context, src source.Source, table source.Table, column source.Column, limit int) (map[string]any, footnote.Result, error) {
 	at := place{src: src, dialect: src.Dialect(), table: table, column: column}
 	r, _, err := source.Collect(ctx, src, source.Query{SQL: at.statsSQL()})

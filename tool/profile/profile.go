@@ -1,7 +1,6 @@
-// Package profile has the tools that look at one column: get_column_stats and
-// get_value_distribution. Both write SQL of their own. The names in it come from
-// the source's catalogue and are quoted for its dialect; nothing of an input
-// becomes part of a statement except numbers that were checked.
+// Package profile provides the tools that examine one column: get_column_stats and get_value_distribution. They
+// write their own SQL. Names in it come from the source's catalog and are quoted for its dialect; the only part of
+// an input that becomes part of a statement is checked numbers.
 package profile
 
 import (
@@ -21,14 +20,14 @@ import (
 // Options configure the tools.
 type Options struct {
 	Sources lookup.Sources // required
-	// Limits of the queries. Zero fields take the source's own.
+	// Limits bound the queries. Zero fields take the source's own limits.
 	Limits source.Limits
 }
 
 // New returns get_column_stats and get_value_distribution.
 func New(o Options) []agent.Tool { return []agent.Tool{stats{o}, distribution{o}} }
 
-// cellShown is how many bytes of a text value the model reads.
+// cellShown limits the bytes of a text value that the model reads.
 const cellShown = 500
 
 type statsInput struct {
@@ -73,9 +72,9 @@ func (t stats) run(ctx context.Context, call agent.Call, in statsInput) (agent.O
 	return agent.Output{Content: at.statsContent(call.ResultID, result), Rows: &result, Source: at.name, SQL: sql}, nil
 }
 
-// place is a column with where it stands.
+// place is a column with its table and source.
 type place struct {
-	name    string // of the source
+	name    string // name of the source
 	src     source.Source
 	dialect string
 	table   source.Table
@@ -94,7 +93,7 @@ func (o Options) find(ctx context.Context, call agent.Call, src, table, column s
 	return at, err
 }
 
-// header is how every answer begins: what it is about.
+// header begins every answer and says what it is about.
 type header struct {
 	Result string `json:"result"`
 	Source string `json:"source"`
@@ -111,7 +110,7 @@ func (at place) header(id string) header {
 	return h
 }
 
-// statsContent writes the one row as an object, its keys in the row's order.
+// statsContent encodes the single row as an object with its keys in the row's order.
 func (at place) statsContent(id string, r footnote.Result) string {
 	data := []byte{'{'}
 	for i, c := range r.Columns {
@@ -134,12 +133,11 @@ func (at place) statsContent(id string, r footnote.Result) string {
 	}{at.header(id), append(data, '}')}))
 }
 
-// The names of the result's columns are those a person would use, so they are
-// quoted: count, min and max are functions.
+// as quotes the name of a result column: people would use names like count, min and max, which are functions.
 func (at place) as(name string) string { return " AS " + quote.Name(at.dialect, name) }
 
-// value is the column, qualified: in SQLite a bare quoted name that does not
-// exist would silently be a string.
+// value returns the column, qualified by its table: SQLite reads a bare quoted name that does not exist as a
+// string.
 func (at place) value() string { return "t." + quote.Name(at.dialect, at.column.Name) }
 
 func (at place) from() string { return " FROM " + quote.Table(at.dialect, at.table) + " AS t" }

@@ -18,7 +18,7 @@ import (
 
 const hostile = `x"]; DROP TABLE t; -- ` + "`" + `'`
 
-// rows is the table that every dialect gets; see table.
+// rows are the rows of the table in every dialect; see table.
 var rows = []string{
 	"(1, 10, 1.5, 12.25, 'apple', true, '2024-02-28', 'a')",
 	"(2, 20, 2.5, 12.25, 'pear', true, '2024-02-29', 'b')",
@@ -60,7 +60,7 @@ func call(t *testing.T, src *tooltest.Source, name string, input map[string]any)
 	return out
 }
 
-// testStats checks the same figures in every dialect.
+// testStats checks for the same numbers in every dialect.
 func testStats(t *testing.T, src *tooltest.Source) {
 	for _, c := range []struct {
 		column string
@@ -86,7 +86,7 @@ func testStats(t *testing.T, src *tooltest.Source) {
 		}
 		for name, want := range c.want {
 			v := got.Stats[name]
-			if s, ok := v.(string); ok && c.column == "d" { // decimals are exact, and so are strings
+			if s, ok := v.(string); ok && c.column == "d" { // decimals are exact, so they are strings
 				var f float64
 				fmt.Sscan(s, &f)
 				v = f
@@ -103,7 +103,7 @@ func testStats(t *testing.T, src *tooltest.Source) {
 	}
 }
 
-// testDistribution likewise.
+// testDistribution checks for the same distribution in every dialect.
 func testDistribution(t *testing.T, src *tooltest.Source) {
 	for _, c := range []struct {
 		table, column string
@@ -136,8 +136,8 @@ func TestSQLite(t *testing.T) {
 	t.Run("Distribution", func(t *testing.T) { testDistribution(t, src) })
 }
 
-// Every column of the shop has statistics and a distribution, and the histogram
-// accounts for every row.
+// TestShop checks that every column of the shop has statistics and a distribution, and that the histogram counts
+// every row.
 func TestShop(t *testing.T) {
 	src := tooltest.Shop(t)
 	for _, table := range src.Tables {
@@ -162,7 +162,8 @@ func TestShop(t *testing.T) {
 	}
 }
 
-// 0.57 * 1000 is 569.9999999999999: without care it lands in the bucket below.
+// TestHistogramOfNumbersOnEdges checks numbers that lie on a bucket's edge. 0.57 * 1000 is 569.9999999999999, which
+// without rounding falls into the bucket below.
 func TestHistogramOfNumbersOnEdges(t *testing.T) {
 	src := tooltest.SQLite(t, `CREATE TABLE e (x REAL)`,
 		`INSERT INTO e WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 99) SELECT i / 100.0 FROM c`)
@@ -203,7 +204,7 @@ func TestFewValuesAndNone(t *testing.T) {
 	}
 }
 
-// What stands in an input is looked up, never written into a statement.
+// TestNamesAreLookedUp checks that names in an input are looked up and never written into a statement.
 func TestNamesAreLookedUp(t *testing.T) {
 	src := tooltest.SQLite(t, table("DATE")...)
 	for _, in := range []map[string]any{

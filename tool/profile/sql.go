@@ -15,7 +15,7 @@ func temporal(kind string) bool {
 	return kind == footnote.KindDate || kind == footnote.KindTimestamp
 }
 
-// statsSQL is the statement for the statistics of a column, by its kind.
+// statsSQL returns the statement for the statistics of a column, depending on its kind.
 func (at place) statsSQL() string {
 	count := "SELECT count(*)" + at.as("rows") + ", count(*) - count(x)" + at.as("nulls")
 	distinct := ", count(DISTINCT x)" + at.as("distinct")
@@ -38,15 +38,14 @@ func (at place) statsSQL() string {
 			", count(CASE WHEN NOT x THEN 1 END)" + at.as("false") + " FROM v"
 	case kind == footnote.KindUnknown || kind == footnote.KindTime:
 		return v + " " + count + distinct + ends + " FROM v"
-	default: // JSON and blobs have no order worth knowing
+	default: // JSON and blobs have no useful order
 		return v + " " + count + " FROM v"
 	}
 }
 
-// numericSQL: SQLite lets a numeric column hold text, which would count as 0 in a
-// mean and as larger than any number in a maximum, so it is left out and counted.
-// SQLite has neither a median nor a standard deviation: the median is the mean of
-// the one or two values in the middle, by row number.
+// numericSQL leaves out and counts text, which SQLite allows in a numeric column: it would count as 0 in a mean and
+// as the maximum. SQLite has neither a median nor a standard deviation, so the median is computed, by row number,
+// as the mean of the one or two middle values.
 func (at place) numericSQL(v string) string {
 	only := "x IS NOT NULL"
 	odd := ""
@@ -61,7 +60,7 @@ func (at place) numericSQL(v string) string {
 	median := "(SELECT avg(x) FROM (SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS c FROM n) AS o WHERE 2 * i BETWEEN c AND c + 2)"
 	stddev := "(SELECT sqrt(sum((x - mean) * (x - mean)) / nullif(count(*) - 1, 0)) FROM n CROSS JOIN a)"
 	switch at.dialect {
-	case "duckdb": // its own functions need less memory
+	case "duckdb": // DuckDB's own functions need less memory
 		median, stddev = "(SELECT median(x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
 	case "postgres":
 		median, stddev = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM n)", "(SELECT stddev_samp(x) FROM n)"
@@ -74,8 +73,7 @@ func (at place) numericSQL(v string) string {
 	return b.String()
 }
 
-// days is the number of calendar days from the first to the last date, where the
-// dialect can tell.
+// days returns the number of calendar days from the first to the last date, if the dialect can compute it.
 func (at place) days() string {
 	switch at.dialect {
 	case "sqlite":
@@ -89,8 +87,7 @@ func (at place) days() string {
 	}
 }
 
-// topSQL gives the most frequent values. The totals stand in every row, so that a
-// footnote can point at them.
+// topSQL selects the most frequent values. Every row contains the totals, so that a footnote can cite them.
 func (at place) topSQL(limit int) string {
 	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
 		" SELECT x" + at.as("value") + ", count(*)" + at.as("count") +
@@ -100,8 +97,8 @@ func (at place) topSQL(limit int) string {
 		fmt.Sprintf(" FROM v GROUP BY x ORDER BY count(*) DESC, x LIMIT %d", limit)
 }
 
-// histogramSQL counts the numbers of each bucket. Edges are whole numbers over a
-// power of ten, so that they come out as they would be written.
+// histogramSQL counts the numbers per bucket. Edges are integers divided by a power of ten, so that they print
+// exactly.
 func (at place) histogramSQL(b buckets) string {
 	only := "x IS NOT NULL"
 	if at.dialect == "sqlite" {
@@ -109,9 +106,9 @@ func (at place) histogramSQL(b buckets) string {
 	}
 	x := "x"
 	if at.dialect == "postgres" {
-		x = "CAST(x AS numeric)" // it rounds no other numbers to digits
+		x = "CAST(x AS numeric)" // Postgres rounds only numeric to a number of digits
 	}
-	// 0.57 * 1000 is a little less than 570; the rounding puts it where it belongs.
+	// 0.57 * 1000 is slightly less than 570, so round before assigning buckets.
 	k := fmt.Sprintf("floor((round(%s * %d.0, 6) - (%d)) / %d.0)", x, b.scale, b.start, b.step)
 	return "WITH v AS (SELECT " + at.value() + " AS x" + at.from() + ")" +
 		fmt.Sprintf(", b AS (SELECT %s AS k FROM v WHERE %s)", k, only) +
@@ -123,8 +120,7 @@ func (at place) histogramSQL(b buckets) string {
 		" FROM b GROUP BY k ORDER BY k"
 }
 
-// monthSQL counts the dates of each month or year, or is empty where the dialect
-// has no way that is known here.
+// monthSQL counts the dates per month or year. It returns "" for dialects where this is not implemented.
 func (at place) monthSQL(years bool) string {
 	var period string
 	switch at.dialect {
