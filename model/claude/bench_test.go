@@ -26,7 +26,7 @@ func deltaEvent(text string) string {
 	return "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + text + "\"}}\n\n"
 }
 
-// openReader is a reader in the middle of a text block.
+// openReader returns a reader in the middle of a text block.
 func openReader(tb testing.TB) (*reader, *silent) {
 	live := &silent{}
 	r := newReader(live)
@@ -35,7 +35,7 @@ func openReader(tb testing.TB) (*reader, *silent) {
 	return r, live
 }
 
-// feed gives the reader bytes as if one read had brought them.
+// feed passes bytes to the reader as if one read had returned them.
 func feed(tb testing.TB, r *reader, data string) {
 	for len(data) > 0 {
 		if err := r.room(); err != nil {
@@ -81,8 +81,8 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// BenchmarkStream reads whole answers of a thousand deltas, as a fast upstream
-// sends them, and reports the cost per delta.
+// BenchmarkStream reads answers of a thousand deltas each, as a fast upstream sends them, and reports the
+// cost per delta.
 func BenchmarkStream(b *testing.B) {
 	const deltas = 1000
 	stream := []byte(`data: {"type":"message_start","message":{"id":"m"}}` + "\n\n" +
@@ -99,8 +99,8 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/deltas, "ns/delta")
 }
 
-// A delta costs no allocation. Time is measured by the benchmarks; here it would
-// fail on a busy machine.
+// TestDeltasDoNotAllocate checks that a delta costs no allocation. The benchmarks measure time; a time limit
+// here would fail on a busy machine.
 func TestDeltasDoNotAllocate(t *testing.T) {
 	for name, text := range deltaTexts {
 		r, live := openReader(t)
@@ -118,11 +118,11 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 	}
 }
 
-// maxDelta is what a delta may cost, from the upstream's bytes to Live.
+// maxDelta is the most time a delta may take, from the upstream's bytes to Live.
 const maxDelta = 600 * time.Nanosecond
 
-// The best of many short rounds is hardly disturbed by what else the machine
-// does, and stays far below the limit.
+// TestDeltasAreFast takes the best of many short rounds, which other load on the machine hardly affects and
+// which stays far below the limit.
 func TestDeltasAreFast(t *testing.T) {
 	if raceEnabled {
 		t.Log("the race detector slows everything down; not measured")
@@ -153,8 +153,8 @@ func TestDeltasAreFast(t *testing.T) {
 	}
 }
 
-// BenchmarkStep is a whole call over loopback, answered with one delta: what a
-// step costs beside its deltas, the server's half included.
+// BenchmarkStep makes a whole call over loopback that is answered with one delta: the cost of a step apart
+// from its deltas, including the server's half.
 func BenchmarkStep(b *testing.B) {
 	rule, err := modeltest.Builtin("text", modeltest.Params{Text: "ok", Deltas: 1})
 	if err != nil {
@@ -169,8 +169,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkManyStreams reads 500 streams at once, a delta every 20 ms on each,
-// and reports the CPU time per delta of client and server together.
+// BenchmarkManyStreams reads 500 streams at once, with a delta every 20 ms on each, and reports the CPU time
+// per delta of client and server together.
 func BenchmarkManyStreams(b *testing.B) {
 	const streams, deltas = 500, 50
 	rule, err := modeltest.Builtin("timed", modeltest.Params{Deltas: deltas, Gap: 20 * time.Millisecond})
@@ -203,10 +203,10 @@ func benchModel(b *testing.B, rule modeltest.Rule) *Model {
 	return m
 }
 
-// cpuTime is what this process has used of the processors.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(testing.TB) time.Duration {
 	samples := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
-	runtime.GC() // the runtime counts at each collection
+	runtime.GC() // the runtime updates its count at each collection
 	metrics.Read(samples)
 	return time.Duration((samples[0].Value.Float64() - samples[1].Value.Float64()) * float64(time.Second))
 }

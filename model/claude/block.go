@@ -8,20 +8,20 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// block is one block of a message while it grows. Its text is kept as JSON text,
-// the inside of a string, and only ever appended to.
+// block is a growing block of a message. Its text is kept as JSON text, the inside of a string, and is only
+// ever appended to.
 type block struct {
-	index  int // as the upstream counts
+	index  int // the upstream's index
 	kind   string
 	fields []field // of the start event, in order
-	grows  bool    // text may be added: the kind is one of those known here
+	grows  bool    // text may be appended: the kind is one of those known here
 	open   bool
-	begun  bool // Live was told
-	live   bool // Live is told about this kind
+	begun  bool // Live has been notified
+	live   bool // Live is notified about this kind
 
 	text []byte // text, thinking or the fragments of a tool's input
 	sig  []byte
-	hold [6]byte // first half of a surrogate pair whose second half has not come
+	hold [6]byte // first half of a surrogate pair while its second half is missing
 	held bool
 	cite []json.RawMessage
 	done json.RawMessage // the whole block, once it is closed
@@ -33,13 +33,13 @@ type field struct {
 	value json.RawMessage
 }
 
-// plainText is how a text block begins.
+// plainText returns the start of a text block.
 func plainText() []field {
 	return []field{{"type", json.RawMessage(`"text"`)}, {"text", json.RawMessage(`""`)}}
 }
 
-// objectFields splits a JSON object and keeps the order of its members. The
-// values are compact, so that storing them does not change them.
+// objectFields splits a JSON object and keeps the order of its members. The values are compact, so that
+// storing them does not change them.
 func objectFields(raw []byte) ([]field, error) {
 	var tight bytes.Buffer
 	if err := json.Compact(&tight, raw); err != nil {
@@ -59,7 +59,7 @@ func objectFields(raw []byte) ([]field, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, err
 		}
-		out = append(out, field{name.(string), value}) // the decoder gives member names as strings
+		out = append(out, field{name.(string), value}) // the decoder returns member names as strings
 	}
 	return out, nil
 }
@@ -81,7 +81,7 @@ func (b *block) string(name string) string {
 	return s
 }
 
-// set replaces a field of the start event, or adds it.
+// set replaces or adds a field of the start event.
 func (b *block) set(name string, value []byte) {
 	for i := range b.fields {
 		if b.fields[i].name == name {
@@ -92,7 +92,7 @@ func (b *block) set(name string, value []byte) {
 	b.fields = append(b.fields, field{name, value})
 }
 
-// grownField names the field that deltas add to, by kind of block.
+// grownField returns the field that deltas append to, by kind of block.
 func grownField(kind string) string {
 	switch kind {
 	case agent.TextBlock:
@@ -109,7 +109,7 @@ func isLive(kind string) bool {
 	return kind == agent.TextBlock || kind == agent.ThinkingBlock || kind == agent.ToolUseBlock
 }
 
-// inside gives the inside of a JSON string, or nil when raw is not one.
+// inside returns the inside of a JSON string, or nil if raw is not one.
 func inside(raw json.RawMessage) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
@@ -117,13 +117,13 @@ func inside(raw json.RawMessage) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// quoted makes a JSON string of its inside.
+// quoted makes a JSON string from its inside.
 func quoted(inside []byte) []byte {
 	out := make([]byte, 0, len(inside)+2)
 	return append(append(append(out, '"'), inside...), '"')
 }
 
-// finish makes the whole block from what came.
+// finish builds the whole block from what was received.
 func (b *block) finish() {
 	switch grown := grownField(b.kind); grown {
 	case "":
@@ -162,9 +162,9 @@ func rawSlices(in []json.RawMessage) [][]byte {
 	return out
 }
 
-// input is a tool's input: the fragments put together, or what the start event
-// held when there were none. Fragments that are not the text of a JSON object are
-// kept, as a string under a name that nobody can take for an argument.
+// input returns a tool's input: the joined fragments, or the value in the start event if there were none.
+// Fragments that do not form a JSON object are kept as a string, under a name that cannot be confused with an
+// argument.
 func (b *block) input() []byte {
 	if len(b.text) == 0 {
 		if start := b.field("input"); len(start) > 0 && start[0] == '{' {

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	maxErrorBody = 64 << 10    // bytes read of an error answer
-	drainTime    = time.Second // for the end of a finished answer
+	maxErrorBody = 64 << 10    // bytes read of an error response
+	drainTime    = time.Second // to read the end of a finished answer
 )
 
-// newHTTPClient makes a client for many streams at once. Over TLS it speaks
-// HTTP/2 where the server does; in the clear, HTTP/1.1.
+// newHTTPClient returns a client for many concurrent streams. Over TLS it uses HTTP/2 if the server does;
+// without TLS, HTTP/1.1.
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -40,7 +40,7 @@ func newHTTPClient() *http.Client {
 			MaxIdleConnsPerHost:   1024,
 			IdleConnTimeout:       90 * time.Second,
 			DisableCompression:    true,    // an event must not wait for a compressor's block
-			WriteBufferSize:       1 << 10, // a connection is held for as long as its answer takes: what it holds counts
+			WriteBufferSize:       1 << 10, // each answer occupies a connection, so its memory counts
 			HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		},
 		CheckRedirect: noRedirect,
@@ -57,25 +57,23 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return conn{c}, nil
 }
 
-// conn is a connection that sends bodies from buffers which are used again. By
-// itself, each body is copied through a new one.
+// conn sends bodies from reusable buffers. By default, net/http copies each body through a new buffer.
 type conn struct{ net.Conn }
 
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// ReadFrom sends what r gives.
+// ReadFrom sends everything from r.
 func (c conn) ReadFrom(r io.Reader) (int64, error) {
 	buf := copyBuffers.Get().(*[32 << 10]byte)
 	defer copyBuffers.Put(buf)
 	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
 }
 
-// noRedirect refuses to follow: a redirect would carry the key to another host.
+// noRedirect refuses redirects: one would send the key to another host.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// watch ends a call whose upstream is silent: when nothing comes within first,
-// and when nothing more comes for idle after a beat. beat and stop are called from
-// one goroutine.
+// watch cancels a call whose upstream is silent: if nothing comes within first, or nothing more for idle
+// after a beat. Call beat and stop from one goroutine.
 func watch(first, idle time.Duration, cancel context.CancelCauseFunc) (beat, stop func()) {
 	firstTimer := time.AfterFunc(first, func() { cancel(errFirstByte) })
 	var timer *time.Timer
@@ -99,8 +97,8 @@ func watch(first, idle time.Duration, cancel context.CancelCauseFunc) (beat, sto
 // answered is a complete answer of one model.
 type answered struct {
 	*message
-	asked   string // the model that was asked for
-	request string // the vendor's id of the request
+	asked   string // the requested model
+	request string // the vendor's request id
 	prompt  int    // bytes of the request
 }
 
@@ -127,7 +125,7 @@ func (m *Model) attempt(ctx context.Context, model string, body *body, live agen
 	return &answered{message: r.msg, asked: model, request: res.Header.Get("Request-Id"), prompt: int(body.size)}, nil
 }
 
-// broke adds to a failure what had come of the answer.
+// broke adds to a failure what was received of the answer.
 func (m *Model) broke(f *failure, msg *message, model string, prompt int) {
 	f.shown, f.begun, f.partial = msg.shown, msg.begun, msg.partial()
 	if f.begun {
@@ -136,8 +134,8 @@ func (m *Model) broke(f *failure, msg *message, model string, prompt int) {
 	}
 }
 
-// begin sends the request and reads the first events, aside: both go deep. The
-// response is nil when there is none.
+// begin sends the request and reads the first events. It does so on another stack (aside), because both calls
+// go deep. The response is nil if there is none.
 func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (res *http.Response, err error) {
 	aside.Do(func() {
 		if res, err = m.post(ctx, body); err == nil && streamed(res) {
@@ -147,7 +145,7 @@ func (m *Model) begin(ctx context.Context, body *body, r *reader, beat func()) (
 	return res, err
 }
 
-// streamed reports whether a response is a stream of events. Not all servers say so.
+// streamed reports whether a response is an event stream. Some servers omit the content type.
 func streamed(res *http.Response) bool {
 	kind := res.Header.Get("Content-Type")
 	if strings.HasPrefix(kind, "text/event-stream") {
@@ -157,12 +155,11 @@ func streamed(res *http.Response) bool {
 	return kind != "application/json"
 }
 
-// errPrepared keeps the SDK from sending what it has prepared.
+// errPrepared stops the SDK from sending the request it has prepared.
 var errPrepared = errors.New("the request is prepared")
 
-// template is the request of a model call as the SDK makes it: its address, its
-// headers, its credentials. They are the same for all calls, and making them is more
-// work than sending them.
+// template returns a model call's request as the SDK builds it: address, headers and credentials. They are
+// the same for all calls, and building them takes longer than sending them.
 func (m *Model) template() (*http.Request, error) {
 	var made *http.Request
 	keep := func(req *http.Request, _ option.MiddlewareNext) (*http.Response, error) {
@@ -178,7 +175,7 @@ func (m *Model) template() (*http.Request, error) {
 	return made, nil
 }
 
-// post sends the request and waits for the headers of the answer.
+// post sends the request and waits for the response headers.
 func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 	req := m.call.Clone(ctx)
 	req.ContentLength = body.size
@@ -198,16 +195,15 @@ func (m *Model) post(ctx context.Context, body *body) (*http.Response, error) {
 	return res, nil
 }
 
-// Headers that name who asks. The field of the API's own, metadata.user_id, is for
-// people and not for runs.
+// Headers that identify the run. The API's own field, metadata.user_id, is for users, not runs.
 const (
 	headerRun     = "Footnote-Run"
 	headerRequest = "Footnote-Request"
-	headerTrace   = "Traceparent" // of the W3C: a gateway goes on with the trace
+	headerTrace   = "Traceparent" // W3C trace context: a gateway continues the trace
 )
 
-// name tells the upstream, or a gateway before it, which run and request a call is of,
-// so that its log can be laid beside ours.
+// name tells the upstream, or a gateway in front of it, the run and request of a call, so that their logs can
+// be correlated with ours.
 func name(req *http.Request) {
 	from := footnote.OriginOf(req.Context())
 	if from.Run != "" {
@@ -221,8 +217,7 @@ func name(req *http.Request) {
 	}
 }
 
-// refused is the SDK's error for an answer with the status of an error, whose body it
-// reads and closes.
+// refused returns the SDK's error for an error response. It reads and closes the body.
 func (m *Model) refused(ctx context.Context, res *http.Response) error {
 	res.Body = &boundedBody{io.LimitReader(res.Body, maxErrorBody), res.Body}
 	answer := func(*http.Request, option.MiddlewareNext) (*http.Response, error) { return res, nil }
@@ -232,7 +227,7 @@ func (m *Model) refused(ctx context.Context, res *http.Response) error {
 	return fmt.Errorf("the upstream answered with status %d", res.StatusCode)
 }
 
-// boundedBody is a body of which only the beginning is read.
+// boundedBody is a body of which only the start is read.
 type boundedBody struct {
 	io.Reader
 	io.Closer
@@ -257,7 +252,7 @@ func (m *Model) receive(r *reader, res *http.Response, beat func()) error {
 	return err
 }
 
-// beating tells the watchdog of every read.
+// beating calls beat on every read.
 type beating struct {
 	io.Reader
 	beat func()
@@ -271,8 +266,8 @@ func (b *beating) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the end of a finished answer, so that its connection can be used
-// again, and then ends the attempt's context.
+// drain reads the end of a finished answer so that its connection can be reused, and then cancels the
+// attempt's context.
 func (m *Model) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	m.wg.Go(func() {
 		timer := time.AfterFunc(drainTime, func() { cancel(nil) })
@@ -292,7 +287,7 @@ func served(msg *message, asked string) string {
 	return asked
 }
 
-// reply makes the complete message.
+// reply builds the complete message.
 func (m *Model) reply(a *answered) agent.Reply {
 	out := footnote.AssistantMessage{
 		Upstream:   clip(a.id, 200),
@@ -309,9 +304,8 @@ func (m *Model) reply(a *answered) agent.Reply {
 	return agent.Reply{Message: out}
 }
 
-// Check finds out whether the upstream can be used: the vendor's API is asked for
-// the model, free of charge; of another server it is enough that it answers. It
-// returns nil or a *footnote.Error.
+// Check verifies that the upstream is usable: it asks the vendor's API for the model, free of charge; from
+// another server, any answer is enough. It returns nil or a *footnote.Error.
 func (m *Model) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()

@@ -1,11 +1,10 @@
-// Package claude makes model calls over the Messages API: the vendor's own, and
-// other servers that speak it. It is the only package that imports the vendor's
-// SDK, which it uses for the client, credentials, transport and errors.
+// Package claude makes model calls over the Messages API, of the vendor and of other servers that implement
+// it. It is the only package that imports the vendor's SDK, which it uses for the client, credentials,
+// transport and errors.
 //
-// The SDK is not used to read answers. The events of a stream are read here, from
-// bytes: the text of a delta is JSON already, and goes to readers and into the
-// log without being decoded. scan.go is the fast path, sse.go cuts the stream
-// into events, message.go puts the message together, block.go its blocks.
+// It does not use the SDK to read answers. It parses the events of a stream itself, from bytes: the text of a
+// delta is already JSON, and goes to readers and into the log without being decoded. scan.go is the fast
+// path, sse.go splits the stream into events, message.go builds the message, block.go its blocks.
 package claude
 
 import (
@@ -29,10 +28,10 @@ import (
 	"github.com/footnotehq/footnote/model/price"
 )
 
-// The profiles of an upstream.
+// Profiles of an upstream.
 const (
-	Anthropic  = "anthropic"  // the vendor's API, or a gateway that is like it
-	Compatible = "compatible" // another server with /v1/messages; only what all of them know is sent
+	Anthropic  = "anthropic"  // the vendor's API, or a gateway compatible with it
+	Compatible = "compatible" // another server with /v1/messages; gets only fields that all of them support
 )
 
 // DefaultBaseURL is the vendor's API.
@@ -58,7 +57,7 @@ type Options struct {
 	BaseURL         string   // without /v1; default DefaultBaseURL; required for Compatible
 	APIKey          Secret   // required for Anthropic
 	Model           string   // used when a request names none
-	Fallbacks       []string // asked in this order when a model is overloaded, failing or gone
+	Fallbacks       []string // tried in this order when a model is overloaded, failing or gone
 	MaxTokens       int      // output limit of a call; default 16,000
 	Effort          string   // low, medium, high, xhigh, max; default: the model's own
 	ThinkingDisplay string   // "summarized" (default) or "omitted"
@@ -66,9 +65,9 @@ type Options struct {
 	FirstByte   time.Duration // longest wait for the first byte of an answer; default 60 s
 	Idle        time.Duration // longest silence within an answer; default 120 s
 	MaxAttempts int           // per model, before anything was shown; default 4
-	MaxWait     time.Duration // longest wait that the upstream may ask for; default 30 s
+	MaxWait     time.Duration // longest wait that the upstream may request; default 30 s
 
-	HTTPClient *http.Client // default: one for many streams at once; redirects are not followed unless it says how
+	HTTPClient *http.Client // default: one for many streams; without CheckRedirect, no redirects are followed
 	Prices     *price.Table // default: the embedded table
 	Logger     *slog.Logger // default: none
 }
@@ -78,7 +77,7 @@ type Options struct {
 type Model struct {
 	opts   Options // without the key
 	client anthropic.Client
-	call   *http.Request // of a model, as the SDK makes it, without a body
+	call   *http.Request // a model call as the SDK builds it, without a body
 	http   *http.Client
 	prices *price.Table
 	log    *slog.Logger
@@ -87,12 +86,12 @@ type Model struct {
 	sleep  func(ctx context.Context, d time.Duration) error // replaced by tests
 	jitter func(limit time.Duration) time.Duration
 
-	wg     sync.WaitGroup // connections being read to their end
+	wg     sync.WaitGroup // connections being drained
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// New makes a Model. It does not connect; see Check.
+// New returns a Model. It does not connect; see Check.
 func New(opts Options) (*Model, error) {
 	if err := opts.complete(); err != nil {
 		return nil, fmt.Errorf("claude: %w", err)
@@ -101,7 +100,7 @@ func New(opts Options) (*Model, error) {
 	opts.APIKey = ""
 	m := &Model{opts: opts, http: opts.HTTPClient, prices: opts.Prices, log: opts.Logger, sleep: sleep, jitter: jitter}
 	m.redact = func(s string) string {
-		if len(key) < 4 { // too short to be a secret, and too likely to be part of a word
+		if len(key) < 4 { // too short to be a secret, and likely to be part of a word
 			return s
 		}
 		return strings.ReplaceAll(s, key, "***")
@@ -119,7 +118,7 @@ func clientOptions(opts Options, key string, client *http.Client) []option.Reque
 	out := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
 		option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0), // retries are ours: the SDK also repeats what cannot succeed
+		option.WithMaxRetries(0), // we retry ourselves: the SDK also repeats calls that cannot succeed
 		option.WithBaseURL(opts.BaseURL),
 		option.WithHTTPClient(client),
 	}
@@ -135,7 +134,7 @@ func clientOptions(opts Options, key string, client *http.Client) []option.Reque
 	return out
 }
 
-// complete fills in defaults and checks the rest.
+// complete fills in defaults and validates the rest.
 func (o *Options) complete() error {
 	if o.Profile == "" {
 		o.Profile = Anthropic
@@ -154,7 +153,7 @@ func (o *Options) complete() error {
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return errors.New("the base URL must be http://host or https://host, without a user") // not shown: it may hold a password
+		return errors.New("the base URL must be http://host or https://host, without a user") // hide it: it may hold a password
 	}
 	if o.ThinkingDisplay == "" {
 		o.ThinkingDisplay = "summarized"
@@ -196,8 +195,8 @@ func orDefault[T comparable](v, other T) T {
 	return v
 }
 
-// Close waits until finished answers have been read off their connections, for at
-// most a second, and closes idle ones. Steps that still run are not ended.
+// Close waits, at most a second, until finished answers have been drained, and closes idle connections. It
+// does not end running steps.
 func (m *Model) Close() {
 	m.cancel()
 	m.wg.Wait()
@@ -215,13 +214,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// jitter is a random time up to limit.
+// jitter returns a random duration up to limit.
 func jitter(limit time.Duration) time.Duration { return rand.N(max(limit, 1)) }
 
-// Step makes one model call; see agent.Model. Until something was shown, it
-// retries and then asks the fallback models. When ctx ends after the upstream has
-// begun to answer, the error is a StepError that wraps ctx's cause and says what
-// the broken answer cost.
+// Step makes one model call; see agent.Model. Until something was shown, it retries and then tries the
+// fallback models. If ctx ends after the upstream has begun to answer, the error is a StepError that wraps
+// ctx's cause and has the cost of the partial answer.
 func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
 	r, err := m.step(ctx, &req, live)
 	if err != nil {
@@ -230,7 +228,7 @@ func (m *Model) Step(ctx context.Context, req agent.Request, live agent.Live) (a
 	return m.reply(r), nil
 }
 
-// step is Step; what it waits in is kept small.
+// step implements Step. It keeps the stack frame in which it waits small.
 func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (*answered, error) {
 	models := m.candidates(req)
 	if len(models) == 0 {
@@ -241,13 +239,13 @@ func (m *Model) step(ctx context.Context, req *agent.Request, live agent.Live) (
 	for i, model := range models {
 		body, f := m.build(model, req)
 		if f != nil && last != nil {
-			continue // a fallback that the budget does not pay for; what failed before is the reason
+			continue // the budget does not cover this fallback; report the earlier failure
 		}
 		if f != nil {
 			return nil, m.stepError(f, false)
 		}
 		if last != nil {
-			live.Retrying(attempt, last.code, 0) // by another model
+			live.Retrying(attempt, last.code, 0) // with another model
 		}
 		more := i+1 < len(models)
 		for n := 1; ; n++ {
@@ -284,7 +282,7 @@ func (m *Model) failed(ctx context.Context, model string, attempt int, f *failur
 	m.log.WarnContext(ctx, "model call failed", "model", model, "attempt", attempt, "code", string(f.code), "err", m.redact(f.err.Error()))
 }
 
-// ended is the error of a step whose context is over.
+// ended returns the error of a step whose context is over.
 func ended(ctx context.Context, f *failure) error {
 	if !f.begun {
 		return context.Cause(ctx)
@@ -305,8 +303,7 @@ func (m *Model) stepError(f *failure, again bool) *agent.StepError {
 	return e
 }
 
-// redacted is an error whose text was cleaned of the key. Its chain is kept for
-// errors.Is and errors.As.
+// redacted is an error with the key removed from its text. Its chain is kept for errors.Is and errors.As.
 type redacted struct {
 	err  error
 	text string
@@ -315,8 +312,8 @@ type redacted struct {
 func (e *redacted) Error() string { return e.text }
 func (e *redacted) Unwrap() error { return e.err }
 
-// candidates are the models to ask, in order. A fallback must take the same
-// thinking type, or the history could not be sent to it, and be permitted to who asks.
+// candidates returns the models to try, in order. A fallback must accept the same thinking type, because
+// otherwise the history could not be sent to it, and the principal must be allowed to use it.
 func (m *Model) candidates(req *agent.Request) []string {
 	primary, effort := req.Model, req.Effort
 	if primary == "" {
@@ -337,8 +334,8 @@ func (m *Model) candidates(req *agent.Request) []string {
 	return out
 }
 
-// wait is how long to wait before asking the same model again after its n-th
-// failure, and whether to.
+// wait returns how long to wait before trying the same model again after its n-th failure, and whether to try
+// at all.
 func (m *Model) wait(ctx context.Context, f *failure, n int, more bool) (time.Duration, bool) {
 	limit := m.opts.MaxAttempts
 	if f.once || f.busy && more {
@@ -356,7 +353,7 @@ func (m *Model) wait(ctx context.Context, f *failure, n int, more bool) (time.Du
 		wait = m.jitter(min(first<<min(n-1, 10), most))
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return 0, false // it would only wait for its own end
+		return 0, false // the deadline would pass during the wait
 	}
 	return wait, true
 }

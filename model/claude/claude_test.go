@@ -17,7 +17,7 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// recorder is a Live that writes down what it was told.
+// recorder is a Live that records its calls.
 type recorder struct {
 	text    map[int]string // escaped, per block
 	kinds   []string
@@ -72,8 +72,7 @@ func (r *recorder) Retrying(attempt int, code footnote.Code, wait time.Duration)
 	r.waits = append(r.waits, wait)
 }
 
-// setup starts a server that follows replies and a model that asks it. Waits
-// between attempts take no time.
+// setup starts a server that follows replies, and a model that calls it. Waits between attempts take no time.
 func setup(t *testing.T, server modeltest.Options, opts Options) (*Model, *modeltest.Server) {
 	t.Helper()
 	if server.Key == "" {
@@ -115,7 +114,7 @@ func ask(messages ...agent.Message) agent.Request {
 
 func replies(r ...modeltest.Reply) modeltest.Options { return modeltest.Options{Replies: r} }
 
-// answer is an assistant message for the history.
+// answer returns an assistant message for the history.
 func answer(m footnote.AssistantMessage) agent.Message {
 	content, _ := json.Marshal(m.Blocks)
 	return agent.Message{Role: "assistant", Content: content}
@@ -196,7 +195,7 @@ func TestToolCalls(t *testing.T) {
 	}
 }
 
-// stepError checks an error's kind.
+// stepError checks an error's type.
 func stepError(t *testing.T, err error) *agent.StepError {
 	t.Helper()
 	e, ok := errors.AsType[*agent.StepError](err)
@@ -206,12 +205,12 @@ func stepError(t *testing.T, err error) *agent.StepError {
 	return e
 }
 
-// Every stop reason reaches the loop as it is, known or not.
+// TestStopReasons checks that every stop reason reaches the loop unchanged, known or not.
 func TestStopReasons(t *testing.T) {
 	for _, tc := range []struct {
 		reply modeltest.Reply
 		want  string
-		last  string // block
+		last  string // last block
 	}{
 		{modeltest.Reply{}, agent.EndTurn, ""},
 		{modeltest.Reply{Text: "so", StopReason: "pause_turn"}, agent.PauseTurn, `{"type":"text","text":"so"}`},
@@ -237,7 +236,7 @@ func TestStopReasons(t *testing.T) {
 	}
 }
 
-// A paused turn is sent back as it is, as the last message, and goes on.
+// TestPausedTurn checks that a paused turn is sent back unchanged, as the last message, and continues.
 func TestPausedTurn(t *testing.T) {
 	m, s := setup(t, replies(
 		modeltest.Reply{Blocks: []modeltest.Block{modeltest.ThinkBlock("a"), modeltest.TextBlock("so far")}, StopReason: "pause_turn"},

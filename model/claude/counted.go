@@ -2,16 +2,16 @@ package claude
 
 import "encoding/json"
 
-// This file reads the two events that begin and end a message, with their counts,
-// without reflection. Anything unusual in them goes to the slow path, which decides.
+// This file reads the two events that begin and end a message, with their counts, without reflection. The
+// slow path handles anything unusual in them.
 
 const (
 	headStart = `{"type":"message_start",`
 	headDelta = `{"type":"message_delta",`
 )
 
-// counted takes an event that begins or ends a message. ok is false for all others and
-// for those in an unusual form: nothing of them was taken then.
+// counted processes an event that begins or ends a message. It returns false for all other events and for
+// those in an unusual form, and has then changed nothing.
 func (m *message) counted(data []byte) (ok bool) {
 	start, kind := hasPrefix(data, headStart), headStart
 	if !start {
@@ -20,17 +20,17 @@ func (m *message) counted(data []byte) (ok bool) {
 	if !hasPrefix(data, kind) || !json.Valid(data) {
 		return false
 	}
-	var told told
+	var fields countedFields
 	ok = members(data, func(name, value []byte) bool {
 		switch string(name) {
 		case "type":
 			return string(value) == kind[len(`{"type":`):len(kind)-1]
 		case "message":
-			return start && told.message(value)
+			return start && fields.message(value)
 		case "delta":
-			return !start && told.delta(value)
+			return !start && fields.delta(value)
 		case "usage":
-			return !start && told.usage.read(value)
+			return !start && fields.usage.read(value)
 		}
 		return unknown(name)
 	})
@@ -39,11 +39,11 @@ func (m *message) counted(data []byte) (ok bool) {
 		return false
 	case start:
 		m.begun = true
-		m.id, m.model = string(told.id), string(told.model)
-	case told.stop != nil:
-		m.stop = string(told.stop)
+		m.id, m.model = string(fields.id), string(fields.model)
+	case fields.stop != nil:
+		m.stop = string(fields.stop)
 	}
-	m.take(&told.usage, !start)
+	m.take(&fields.usage, !start)
 	return true
 }
 
@@ -51,13 +51,13 @@ func hasPrefix(data []byte, head string) bool {
 	return len(data) >= len(head) && string(data[:len(head)]) == head
 }
 
-// told is what such an event says.
-type told struct {
+// countedFields holds the fields of such an event.
+type countedFields struct {
 	id, model, stop []byte
 	usage           usageJSON
 }
 
-func (t *told) message(value []byte) bool {
+func (t *countedFields) message(value []byte) bool {
 	return members(value, func(name, value []byte) (ok bool) {
 		switch string(name) {
 		case "id":
@@ -77,7 +77,7 @@ func (t *told) message(value []byte) bool {
 	})
 }
 
-func (t *told) delta(value []byte) bool {
+func (t *countedFields) delta(value []byte) bool {
 	return members(value, func(name, value []byte) (ok bool) {
 		switch string(name) {
 		case "stop_reason":
@@ -110,7 +110,7 @@ func (u *usageJSON) read(value []byte) bool {
 	})
 }
 
-// part reads an object within the usage. The names in them differ from one another.
+// part reads an object within the usage. Its field names are distinct from those of the outer object.
 func (u *usageJSON) part(value []byte) bool {
 	return string(value) == "null" || members(value, func(name, value []byte) bool {
 		switch string(name) {
@@ -127,7 +127,7 @@ func (u *usageJSON) part(value []byte) bool {
 	})
 }
 
-// read takes a whole number; null leaves the count unset.
+// read reads an integer; null leaves the count unset.
 func (c *count) read(value []byte) bool {
 	if string(value) == "null" {
 		return true
@@ -146,8 +146,8 @@ func (c *count) read(value []byte) bool {
 	return true
 }
 
-// unknown reports that a name which is not looked for is no other spelling of one that
-// is: encoding/json does not tell capitals from small letters.
+// unknown reports whether an unexpected name is really a different name, and not another spelling of an
+// expected one: encoding/json ignores letter case.
 func unknown(name []byte) bool {
 	for _, c := range name {
 		if c == '\\' || c >= 0x80 || 'A' <= c && c <= 'Z' {
@@ -157,7 +157,7 @@ func unknown(name []byte) bool {
 	return true
 }
 
-// plainString is the text of a JSON string without escapes.
+// plainString returns the text of a JSON string without escapes.
 func plainString(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
@@ -170,8 +170,8 @@ func plainString(value []byte) ([]byte, bool) {
 	return value[1 : len(value)-1], true
 }
 
-// members gives the members of a JSON object, until f returns false. It reports whether
-// f never did, and false for what is no object. The JSON is known to be valid.
+// members calls f for the members of a JSON object until f returns false. It reports whether f never did; it
+// returns false for anything but an object. The JSON must be valid.
 func members(object []byte, f func(name, value []byte) bool) bool {
 	i := blanks(object, 0)
 	if object[i] != '{' {
@@ -181,7 +181,7 @@ func members(object []byte, f func(name, value []byte) bool) bool {
 	for object[i] != '}' {
 		end := valueEnd(object, i)
 		name := object[i+1 : end-1]
-		i = blanks(object, blanks(object, end)+1) // the colon stands between
+		i = blanks(object, blanks(object, end)+1) // skip the colon
 		end = valueEnd(object, i)
 		if !f(name, object[i:end]) {
 			return false
@@ -200,7 +200,7 @@ func blanks(b []byte, i int) int {
 	return i
 }
 
-// valueEnd is where the JSON value ends that begins at i.
+// valueEnd returns the end of the JSON value that begins at i.
 func valueEnd(b []byte, i int) int {
 	depth := 0
 	for ; i < len(b); i++ {
@@ -218,7 +218,7 @@ func valueEnd(b []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // of a number or a word
+				return i // of a number or a literal
 			}
 			if depth--; depth == 0 {
 				return i + 1

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// countedEvents begin and end messages, as the vendor and others write them. Those of
-// the first list are read without reflection.
+// countedEvents begin and end messages, as the vendor and others write them. Those in the first list are read
+// without reflection.
 var countedEvents = [2][]string{{
 	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":4},"output_tokens":1,"service_tier":"standard"}}}`,
 	`{"type":"message_start","message":{"id":"m","model":"x","usage":{"cache_creation":null,"output_tokens":null}} }`,
@@ -34,8 +34,8 @@ var countedEvents = [2][]string{{
 	`{"type":"message_start"}`,
 }}
 
-// slowly takes an event as encoding/json reads it.
-func (m *message) slowly(data []byte) error {
+// viaJSON processes an event with encoding/json.
+func (m *message) viaJSON(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (m *message) slowly(data []byte) error {
 	return m.dispatch(e)
 }
 
-// TestCounted holds what is read without reflection to what encoding/json reads, and
-// that nothing is taken of what is left to it.
+// TestCounted checks that the fast path reads what encoding/json reads, and changes nothing for events that
+// it rejects.
 func TestCounted(t *testing.T) {
 	for unusual, list := range countedEvents {
 		for _, data := range list {
@@ -54,7 +54,7 @@ func TestCounted(t *testing.T) {
 				continue
 			}
 			if unusual == 0 {
-				if err := slow.slowly([]byte(data)); err != nil {
+				if err := slow.viaJSON([]byte(data)); err != nil {
 					t.Errorf("%s: %v", data, err)
 				}
 			}
@@ -65,7 +65,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// FuzzCounted looks for an event that the two ways read differently.
+// FuzzCounted looks for an event that the two paths read differently.
 func FuzzCounted(f *testing.F) {
 	for _, list := range countedEvents {
 		for _, data := range list {
@@ -77,7 +77,7 @@ func FuzzCounted(f *testing.F) {
 		if !fast.counted(data) {
 			return
 		}
-		if err := slow.slowly(data); err != nil {
+		if err := slow.viaJSON(data); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
 		if !reflect.DeepEqual(fast, slow) {

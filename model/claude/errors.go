@@ -15,24 +15,24 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Why our own clock ended a call.
+// Causes of our own timeouts.
 var (
 	errFirstByte = errors.New("the upstream sent nothing in time")
 	errIdle      = errors.New("the upstream fell silent")
 )
 
-// The ways in which a stream fails.
+// Ways in which a stream fails.
 const (
 	cutShort  = "cut short" // the connection ended or broke
-	malformed = "malformed" // it is not what the protocol allows
-	oversized = "oversized" // it is larger than we accept
+	malformed = "malformed" // it violates the protocol
+	oversized = "oversized" // it exceeds our limits
 	reported  = "reported"  // the upstream sent an error event
 )
 
 // streamError is a failure after the response headers.
 type streamError struct {
 	kind     string
-	upstream errorJSON // when reported
+	upstream errorJSON // set for reported
 	err      error
 }
 
@@ -53,19 +53,19 @@ type failure struct {
 	transient bool   // the same call may succeed
 	busy      bool   // the upstream is overloaded: wait longer, or ask another model
 	once      bool   // retry only once
-	elsewhere bool   // another model may serve where this one does not
+	elsewhere bool   // another model may succeed where this one fails
 	after     time.Duration
-	hasAfter  bool // after is what the upstream asked for
+	hasAfter  bool // the upstream sent a Retry-After
 
-	// What the attempt had come to.
+	// State of the attempt.
 	shown   bool
-	begun   bool // the upstream began a message: it will be billed
+	begun   bool // the upstream began a message, which will be billed
 	partial string
 	usage   footnote.Usage
 	cost    footnote.Cost
 }
 
-// stepError is what a caller sees of f.
+// stepError returns f as callers see it.
 func (f *failure) stepError(again bool) *agent.StepError {
 	return &agent.StepError{
 		Code: f.code, Message: f.message, Again: again, RetryAfter: f.after,
@@ -73,7 +73,7 @@ func (f *failure) stepError(again bool) *agent.StepError {
 	}
 }
 
-// What a user reads. None of it names a key, a host or a text of the upstream's.
+// Messages for users. None of them contains a key, a host or text of the upstream.
 const (
 	sayRefusedKey  = "The model's API refused our key. The operator has to check it."
 	sayForbidden   = "The model's API does not let our key use this model. The operator has to check it."
@@ -92,7 +92,7 @@ const (
 	sayBudget      = "What is left of the budget does not pay for another answer."
 )
 
-// classify turns an error of a call into a failure. ctx is the attempt's own.
+// classify converts an error of a call to a failure. ctx is the attempt's own.
 func classify(ctx context.Context, model string, err error) *failure {
 	if api, ok := errors.AsType[*anthropic.Error](err); ok {
 		f := byStatus(model, api.StatusCode, string(api.Type()), string(api.ErrorCode()), api.Message)
@@ -119,8 +119,8 @@ func classify(ctx context.Context, model string, err error) *failure {
 	return f
 }
 
-// byStatus classifies what the upstream itself said. An error event has status
-// 200 and is told apart by its type, as is everything else that has one.
+// byStatus classifies an error that the upstream reported. An error event has status 200; as with everything
+// that has an error type, the type decides.
 func byStatus(model string, status int, kind, code, message string) *failure {
 	if strings.HasSuffix(code, "_spend_limit_reached") {
 		return &failure{code: footnote.ModelUnavailable, message: saySpendCap}
@@ -151,16 +151,16 @@ func byStatus(model string, status int, kind, code, message string) *failure {
 		return &failure{code: footnote.AgentTimeout, message: sayTimeout, transient: true, elsewhere: true}
 	case status == http.StatusConflict, status >= 500:
 		return &failure{code: footnote.ModelUnavailable, message: sayUnavailable, transient: true, elsewhere: true}
-	// The API has no code for a prompt beyond the context window, only this text.
-	// Where it changes, the failure is an internal one like other refusals.
+	// The API has no code for a prompt that exceeds the context window, only this text. If it changes, the
+	// failure becomes an internal one, like other rejections.
 	case strings.Contains(message, "prompt is too long"):
 		return &failure{code: footnote.InputTooLong, message: sayTooLong}
 	}
 	return &failure{code: footnote.Internal, message: sayBad}
 }
 
-// statusOf gives the status that an error event would have had as an answer.
-// Unknown types count as the upstream's own trouble.
+// statusOf returns the HTTP status that corresponds to an error event. Unknown types count as a failure of
+// the upstream.
 func statusOf(kind string) int {
 	switch kind {
 	case "invalid_request_error":
@@ -185,7 +185,7 @@ func statusOf(kind string) int {
 	return http.StatusInternalServerError
 }
 
-// readHeaders adds what the headers say about trying again.
+// readHeaders adds what the headers say about retries.
 func readHeaders(f *failure, res *http.Response) {
 	if res == nil {
 		return
@@ -197,7 +197,7 @@ func readHeaders(f *failure, res *http.Response) {
 		f.transient = false
 	}
 	f.after, f.hasAfter = retryAfter(res.Header)
-	// A rate limit names its end; one that does not may be a spending cap.
+	// A rate limit states when it ends; one without a time may be a spending cap.
 	f.once = f.code == footnote.RateLimited && !f.hasAfter
 }
 
@@ -216,15 +216,15 @@ func retryAfter(h http.Header) (time.Duration, bool) {
 	return 0, false
 }
 
-// bounded is so many seconds, between 0 and a day.
+// bounded converts seconds to a duration between 0 and a day.
 func bounded(seconds float64) time.Duration {
-	if !(seconds > 0) { // not a number, either
+	if !(seconds > 0) { // also true for NaN
 		return 0
 	}
 	return time.Duration(min(seconds, 86_400) * float64(time.Second))
 }
 
-// clip shortens a text that came from outside.
+// clip shortens an untrusted text.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -19,7 +19,8 @@ import (
 
 func errorReply(f modeltest.Failure) modeltest.Reply { return modeltest.Reply{Error: &f} }
 
-// Failures before anything was shown: retried, or mapped to what a client sees.
+// TestFailuresBeforeTheAnswer checks that failures before anything was shown are retried, or mapped to what a
+// client sees.
 func TestFailuresBeforeTheAnswer(t *testing.T) {
 	ok := modeltest.Say("fine")
 	four := func(r modeltest.Reply) []modeltest.Reply { return []modeltest.Reply{r, r, r, r, ok} }
@@ -93,8 +94,8 @@ func TestFailuresBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// Failures after something was shown: never retried here, and said to be worth
-// another attempt where they are.
+// TestFailuresWithinTheAnswer checks that failures after something was shown are never retried here, and that
+// the error says when a retry is worthwhile.
 func TestFailuresWithinTheAnswer(t *testing.T) {
 	text := modeltest.Say("one two three")
 	for _, tc := range []struct {
@@ -153,7 +154,7 @@ func TestNothingListens(t *testing.T) {
 	}
 }
 
-// Slow but alive is not silent.
+// TestSlowBytesKeepTheCallAlive checks that a slow answer does not count as silence.
 func TestSlowBytesKeepTheCallAlive(t *testing.T) {
 	m, _ := setup(t, replies(modeltest.Reply{Text: "slow", Loris: time.Millisecond}), Options{Idle: time.Second})
 	reply, err := m.Step(t.Context(), ask(user("hi")), &recorder{})
@@ -167,7 +168,7 @@ func TestFallbacks(t *testing.T) {
 		name      string
 		first     modeltest.Reply
 		fallbacks []string
-		served    []string // models asked, in order
+		served    []string // models called, in order
 		code      footnote.Code
 	}{
 		{"overloaded", modeltest.Fail(529), []string{"claude-opus-5-5"}, []string{"claude-sonnet-5-5", "claude-sonnet-5-5", "claude-opus-5-5"}, ""},
@@ -201,7 +202,7 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// Cancelling closes the upstream connection at once and gives the cause.
+// TestCancel checks that cancelling closes the upstream connection at once and returns the cause.
 func TestCancel(t *testing.T) {
 	why := errors.New("the person left")
 	for _, started := range []bool{false, true} {
@@ -251,7 +252,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silence is a body that gives its text and then nothing, until its context ends.
+// silence is a body that returns its text and then blocks until its context ends.
 type silence struct {
 	ctx  context.Context
 	text io.Reader
@@ -306,7 +307,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// Waits grow, are random up to their limit, and honour what the upstream asks.
+// TestBackoff checks that waits grow, are random up to their limit, and honour the upstream's Retry-After.
 func TestBackoff(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -349,7 +350,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A wait that would outlast the deadline is not begun.
+// TestNoWaitBeyondTheDeadline checks that a wait that would outlast the deadline does not begin.
 func TestNoWaitBeyondTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := inBubble(t, func(r *http.Request) (*http.Response, error) {

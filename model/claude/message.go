@@ -22,13 +22,13 @@ const (
 	maxMessage = 64 << 20 // bytes of all blocks
 )
 
-// message puts a message together from its events and tells live about it.
+// message builds a message from its events and notifies live.
 type message struct {
 	live   agent.Live
 	blocks []*block
 	size   int
-	dirty  bool // live was told something since the last flush
-	shown  bool // live was told anything at all
+	dirty  bool // live has unflushed changes
+	shown  bool // live has shown anything at all
 
 	begun, ended bool // message_start, message_stop
 	id, model    string
@@ -45,12 +45,12 @@ type count struct {
 	set bool
 }
 
-// UnmarshalJSON accepts any JSON value. null leaves the count unset; a fraction
-// is cut off; a negative number is 0.
+// UnmarshalJSON accepts any JSON value. null leaves the count unset; a fraction is truncated; a negative
+// number becomes 0.
 func (c *count) UnmarshalJSON(raw []byte) error {
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || math.IsNaN(f) {
-		return nil // a count in an unknown form is no count
+		return nil // ignore a count in an unknown form
 	}
 	c.n, c.set = int64(min(max(f, 0), 1e12)), true
 	return nil
@@ -80,8 +80,7 @@ type usageJSON struct {
 	} `json:"server_tool_use"`
 }
 
-// take replaces what u holds. The counters are totals of the whole message, never
-// to be added up.
+// take replaces the counters that u sets. They are totals of the whole message and must not be added up.
 func (m *message) take(u *usageJSON, final bool) {
 	if u == nil {
 		return
@@ -90,7 +89,7 @@ func (m *message) take(u *usageJSON, final bool) {
 	u.CacheRead.into(&m.usage.CacheRead)
 	u.CacheSplit.Long.into(&m.usage.CacheWrite1h)
 	switch {
-	case u.CacheWrite.set: // what is not known to live an hour lives five minutes
+	case u.CacheWrite.set: // without a known lifetime of an hour, assume five minutes
 		m.usage.CacheWrite1h = min(m.usage.CacheWrite1h, u.CacheWrite.n)
 		m.usage.CacheWrite5m = u.CacheWrite.n - m.usage.CacheWrite1h
 	default:
@@ -136,7 +135,7 @@ type errorJSON struct {
 	} `json:"details"`
 }
 
-// handle takes the data of one event. name is what the event line said.
+// handle processes the data of one event. name comes from the event line.
 func (m *message) handle(name, data []byte) error {
 	if d, ok := scanDelta(data); ok {
 		return m.delta(d)
@@ -160,12 +159,12 @@ func (m *message) handle(name, data []byte) error {
 		m.end()
 		return nil
 	}
-	if string(data) == "[DONE]" { // some proxies add the end mark of another protocol
+	if string(data) == "[DONE]" { // some proxies add the end marker of another protocol
 		return nil
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		// The name tells of a field in an unexpected form, in an event we need not know.
+		// A field has an unexpected type; ignore it if we do not know the event anyway.
 		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); !wrongType || known(e.Type) {
 			return &streamError{kind: malformed, err: fmt.Errorf("event %q: %w", clip(string(name), 64), err)}
 		}
@@ -185,7 +184,7 @@ func known(kind string) bool {
 	return false
 }
 
-// dispatch does what the event says. Events of unknown types are ignored.
+// dispatch processes a decoded event. It ignores events of unknown types.
 func (m *message) dispatch(e event) error {
 	switch e.Type {
 	case "message_start":
@@ -226,8 +225,7 @@ func (m *message) end() {
 	m.ended = true
 }
 
-// whole takes a message that came in one piece, from a server that does not
-// stream.
+// whole processes a complete message, from a server that does not stream.
 func (m *message) whole(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e.Message); err != nil {
@@ -251,8 +249,7 @@ func (m *message) whole(data []byte) error {
 	return nil
 }
 
-// find gives the block of an upstream index. It stands at that place in all but
-// oddly numbered messages.
+// find returns the block with an upstream index. Usually that is also its position.
 func (m *message) find(index int) *block {
 	if index >= 0 && index < len(m.blocks) && m.blocks[index].index == index {
 		return m.blocks[index]
@@ -265,7 +262,7 @@ func (m *message) find(index int) *block {
 	return nil
 }
 
-// place is where a block stands in the message.
+// place returns the position of a block in the message.
 func (m *message) place(b *block) int {
 	if b.index < len(m.blocks) && b.index >= 0 && m.blocks[b.index] == b {
 		return b.index
@@ -302,15 +299,15 @@ func (m *message) start(index int, raw json.RawMessage) error {
 	if err := m.open(b); err != nil {
 		return err
 	}
-	// Text is announced with its first piece: a call that breaks off before that
-	// can be made again without anybody noticing.
+	// Announce text with its first piece: a call that breaks off before that can be repeated without anybody
+	// noticing.
 	if b.live && b.kind != agent.TextBlock {
 		m.announce(b)
 	}
 	if text := inside(b.field(grown)); len(text) > 0 && grown != "input" {
 		return m.add(b, text)
 	}
-	// An input that came whole is shown like one that was streamed.
+	// Show an input that came complete like one that was streamed.
 	if input := b.field("input"); b.kind == agent.ToolUseBlock && len(input) > 2 && input[0] == '{' {
 		text, err := json.Marshal(string(input))
 		if err != nil {
@@ -342,14 +339,14 @@ func (m *message) tell(b *block, text []byte) {
 	m.live.Delta(m.place(b), text)
 }
 
-// delta adds a piece that the fast path read.
+// delta appends a piece that the fast path read.
 func (m *message) delta(d fastDelta) error {
 	b := m.find(d.index)
 	if b == nil || !b.open {
 		return &streamError{kind: malformed, err: fmt.Errorf("a delta for block %d, which is not open", d.index)}
 	}
 	if !b.grows || (d.kind == textDelta) != (b.kind == agent.TextBlock) || (d.kind == thinkingDelta) != (b.kind == agent.ThinkingBlock) {
-		return nil // a kind of block, or a mixture, that is not known here
+		return nil // an unknown kind of block, or a delta that does not match it
 	}
 	if m.size += len(d.text); m.size > maxMessage {
 		return &streamError{kind: oversized, err: errTooLarge}
@@ -363,7 +360,7 @@ func (m *message) delta(d fastDelta) error {
 	return nil
 }
 
-// add adds the inside of a JSON string that encoding/json has accepted.
+// add appends the inside of a JSON string that encoding/json has accepted.
 func (m *message) add(b *block, text []byte) error {
 	if m.size += len(text); m.size > maxMessage {
 		return &streamError{kind: oversized, err: errTooLarge}
@@ -372,8 +369,8 @@ func (m *message) add(b *block, text []byte) error {
 	return nil
 }
 
-// addOdd adds a piece that may need repair, and holds back the first half of a
-// surrogate pair at its end until the second one comes.
+// addOdd appends a piece that may need repair. It holds back the first half of a surrogate pair at its end
+// until the second half comes.
 func (m *message) addOdd(b *block, text []byte) {
 	if b.held {
 		text = append(append(m.scratch[:0], b.hold[:]...), text...)
@@ -388,8 +385,8 @@ func (m *message) addOdd(b *block, text []byte) {
 	m.tell(b, fixed)
 }
 
-// endsInFirstHalf reports whether the inside of a JSON string ends with the first
-// half of an escaped surrogate pair.
+// endsInFirstHalf reports whether the inside of a JSON string ends with the first half of an escaped
+// surrogate pair.
 func endsInFirstHalf(text []byte) bool {
 	s, ok := scanString(append(text[:len(text):len(text)], '"'), 0)
 	return ok && s.tail
@@ -442,7 +439,7 @@ func (m *message) close(b *block) {
 	}
 }
 
-// partial is the text that was shown.
+// partial returns the text that was shown.
 func (m *message) partial() string {
 	var out strings.Builder
 	for _, b := range m.blocks {
@@ -454,8 +451,8 @@ func (m *message) partial() string {
 	return out.String()
 }
 
-// total is the usage of the message, filled up with estimates where the upstream
-// did not count or did not come to it. prompt is the size of the request in bytes.
+// total returns the usage of the message, with estimates where the upstream sent no count or did not get that
+// far. prompt is the size of the request in bytes.
 func (m *message) total(prompt int) footnote.Usage {
 	u := m.usage
 	if !m.sawInput {
@@ -471,5 +468,5 @@ func (m *message) total(prompt int) footnote.Usage {
 	return u
 }
 
-// estimate is how many tokens so many bytes are, about.
+// estimate returns the approximate number of tokens in a number of bytes.
 func estimate(bytes int) int64 { return (int64(bytes)*2 + 6) / 7 }

@@ -5,21 +5,21 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// sentBeside is what the vendor adds to a prompt that has tools, in tokens, and more.
-const sentBeside = 1_000
+// maxToolOverhead is an upper bound for the tokens that the vendor adds to a prompt with tools.
+const maxToolOverhead = 1_000
 
-// Most is how much a call can use: all the output it may have, and its prompt as if
-// all of it were written to the cache, by the dearest of the models that may be asked.
-// A token is taken to be two bytes of the prompt, of which it has more than three.
+// Most returns an upper bound for the usage of a call: its full output limit, and its prompt as if all of it
+// were written to the cache, priced for the most expensive model that may be tried. It assumes two bytes per
+// token of the prompt; the actual number is above three.
 func (m *Model) Most(req agent.Request) (tokens int64, cost footnote.Cost) {
 	lasting, size := len(req.System)+len(req.Tools), 0
 	for _, msg := range req.Messages {
 		size += len(msg.Content)
 	}
-	req.MaxCost = 0 // it is asked what it would be
+	req.MaxCost = 0 // without a limit: the result is the cost
 	for _, model := range m.candidates(&req) {
 		out, _ := m.limit(model, &req)
-		u := footnote.Usage{CacheWrite1h: int64(lasting)/2 + sentBeside, CacheWrite5m: int64(size) / 2, Output: out}
+		u := footnote.Usage{CacheWrite1h: int64(lasting)/2 + maxToolOverhead, CacheWrite5m: int64(size) / 2, Output: out}
 		c := m.prices.Cost(model, u)
 		if tokens = max(tokens, u.Prompt()+out); c.MicroUSD > cost.MicroUSD {
 			cost = c
@@ -28,11 +28,11 @@ func (m *Model) Most(req agent.Request) (tokens int64, cost footnote.Cost) {
 	return tokens, cost
 }
 
-// besideTools is what the vendor adds to a prompt that has tools, in tokens.
-const besideTools = 350
+// toolOverhead is the number of tokens that the vendor adds to a prompt with tools.
+const toolOverhead = 350
 
-// prompt is what a prompt takes, about, as if all of it were written to the cache, and as
-// if grown by so many bytes.
+// prompt estimates the usage of a prompt after it has grown by a number of bytes, as if all of it were
+// written to the cache.
 func (m *Model) prompt(req *agent.Request, grown int) footnote.Usage {
 	lasting, size := len(req.System)+len(req.Tools), grown
 	for _, msg := range req.Messages {
@@ -40,7 +40,7 @@ func (m *Model) prompt(req *agent.Request, grown int) footnote.Usage {
 	}
 	u := footnote.Usage{CacheWrite1h: estimate(lasting), CacheWrite5m: estimate(size)}
 	if len(req.Tools) > len("[]") {
-		u.CacheWrite1h += besideTools
+		u.CacheWrite1h += toolOverhead
 	}
 	if m.opts.Profile == Compatible {
 		return footnote.Usage{Input: u.Prompt()}
@@ -48,8 +48,8 @@ func (m *Model) prompt(req *agent.Request, grown int) footnote.Usage {
 	return u
 }
 
-// Least is what must be left for a call to be made at all, by the dearest of the models
-// that may be asked: its prompt, grown by so many bytes, and an answer of req.MaxTokens.
+// Least returns what must be left for a call to be made at all, for the most expensive model that may be
+// tried: its prompt, grown by a number of bytes, and an answer of req.MaxTokens.
 func (m *Model) Least(req agent.Request, grown int) (tokens int64, cost footnote.Cost) {
 	u := m.prompt(&req, grown)
 	for _, model := range m.candidates(&req) {

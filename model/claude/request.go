@@ -14,11 +14,11 @@ import (
 	"github.com/footnotehq/footnote/model/price"
 )
 
-// minOutput is the shortest answer worth asking for, in tokens.
+// minOutput is the shortest answer worth requesting, in tokens.
 const minOutput = 256
 
-// body is a request body in pieces. The pieces of the history are the stored
-// bytes themselves; they are not copied, and must not change while a call runs.
+// body is a request body in pieces. The pieces of the history are the stored bytes themselves; they are not
+// copied, and must not change during a call.
 type body struct {
 	parts [][]byte
 	size  int64
@@ -31,11 +31,11 @@ func (b *body) add(part []byte) {
 	}
 }
 
-// open gives a reader of the whole body. Every attempt opens its own.
+// open returns a reader of the whole body. Every attempt opens its own.
 func (b *body) open() io.ReadCloser { return &bodyReader{parts: b.parts} }
 
-// bodyReader fills each read from as many pieces as fit, so that a long history
-// does not become one write per message.
+// bodyReader fills each read with as many pieces as fit, so that a long history does not become one write per
+// message.
 type bodyReader struct {
 	parts [][]byte
 	at    int // in parts[0]
@@ -60,7 +60,7 @@ func (r *bodyReader) Close() error {
 	return nil
 }
 
-// thinkingType is what the model is asked for; empty when nothing is said.
+// thinkingType returns the thinking type to request; empty: leave it out.
 func (m *Model) thinkingType(model price.Model, effort string) string {
 	switch {
 	case m.opts.Profile == Compatible:
@@ -74,8 +74,8 @@ func (m *Model) thinkingType(model price.Model, effort string) string {
 	}
 }
 
-// effort is the level of a request: its own, or the process's. A model that cannot
-// but think does so as little as it can.
+// effort returns the effort of a request: its own, or the process's default. A model that always thinks gets
+// its lowest level.
 func (m *Model) effort(effort string, model price.Model) string {
 	switch {
 	case effort == "":
@@ -89,7 +89,7 @@ func (m *Model) effort(effort string, model price.Model) string {
 	}
 }
 
-// limit is the most tokens model may produce in this call.
+// limit returns the largest number of tokens that model may produce in this call.
 func (m *Model) limit(model string, req *agent.Request) (int64, *failure) {
 	out := int64(m.opts.MaxTokens)
 	if req.MaxTokens > 0 {
@@ -109,7 +109,7 @@ func (m *Model) limit(model string, req *agent.Request) (int64, *failure) {
 	return min(out, fits), nil
 }
 
-// build writes the request for one model.
+// build builds the request for one model.
 func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
 	anthropic := m.opts.Profile == Anthropic
 	var tail body // everything after the head
@@ -144,8 +144,8 @@ func (m *Model) build(model string, req *agent.Request) (*body, *failure) {
 	return out, nil
 }
 
-// head is the part of the body that is not stored anywhere.
-func (m *Model) head(model, effort string, limit int64, who footnote.Principal) []byte {
+// head returns the part of the body that is not stored anywhere.
+func (m *Model) head(model, effort string, limit int64, principal footnote.Principal) []byte {
 	out := append([]byte(`{"model":`), jsonString(model)...)
 	out = append(strconv.AppendInt(append(out, `,"max_tokens":`...), limit, 10), `,"stream":true`...)
 	if m.opts.Profile == Compatible {
@@ -165,13 +165,13 @@ func (m *Model) head(model, effort string, limit int64, who footnote.Principal) 
 			out = append(append(append(out, `,"output_config":{"effort":`...), jsonString(level)...), '}')
 		}
 	}
-	if who.User != "" {
-		out = append(append(append(out, `,"metadata":{"user_id":`...), jsonString(userID(who))...), '}')
+	if principal.User != "" {
+		out = append(append(append(out, `,"metadata":{"user_id":`...), jsonString(userID(principal))...), '}')
 	}
 	return append(out, `,"cache_control":{"type":"ephemeral"}`...)
 }
 
-// userID is a name for a user that tells the vendor nothing about who it is.
+// userID returns a pseudonym for a user that reveals nothing to the vendor.
 func userID(p footnote.Principal) string {
 	sum := sha256.Sum256([]byte("footnote user\x00" + p.Org + "\x00" + p.User))
 	return "u_" + hex.EncodeToString(sum[:16])
@@ -184,9 +184,8 @@ func jsonString(s string) []byte {
 
 const longMark = `,"cache_control":{"type":"ephemeral","ttl":"1h"}`
 
-// addMarked adds a JSON array with a cache mark on its last object. Arrays that are
-// not to be marked, have marks of their own, or do not end in an object stay as
-// they are.
+// addMarked adds a JSON array with a cache mark on its last object. An array stays as it is if it should not
+// be marked, has its own marks, or does not end in an object.
 func (b *body) addMarked(array []byte, mark bool) {
 	trimmed, ok := bytes.CutSuffix(bytes.TrimRight(array, " \t\r\n"), []byte("]"))
 	inner, object := bytes.CutSuffix(bytes.TrimRight(trimmed, " \t\r\n"), []byte("}"))
@@ -239,13 +238,12 @@ func roleHead(role string) []byte {
 	return append(append([]byte(`{"role":`), jsonString(role)...), `,"content":`...)
 }
 
-// withoutForeignThinking leaves out thinking that the upstream cannot have made:
-// thinking without a signature when it is the vendor's API, and all thinking when
-// it is another server, which cannot read the vendor's. It is nil when nothing
-// else is left. Content that need not change is given back as it is.
+// withoutForeignThinking removes thinking that the upstream cannot have produced: thinking without a
+// signature for the vendor's API, and all thinking for another server, which cannot read the vendor's. It
+// returns nil if nothing is left, and content itself if nothing needs to change.
 func (m *Model) withoutForeignThinking(content []byte) ([]byte, error) {
 	if !bytes.Contains(content, []byte(`thinking"`)) {
-		return content, nil // as nearly always, and a history is long
+		return content, nil // almost always, and a history is long
 	}
 	thinking := bytes.Count(content, []byte(`"type":"thinking"`))
 	redacted := bytes.Count(content, []byte(`"type":"redacted_thinking"`))

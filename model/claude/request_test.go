@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// stored is a message as it comes back from a store.
+// stored returns a message as a store returns it.
 func stored(t *testing.T, m footnote.AssistantMessage) footnote.AssistantMessage {
 	t.Helper()
 	kind, data, err := footnote.EncodeBody(m)
@@ -31,8 +31,8 @@ func stored(t *testing.T, m footnote.AssistantMessage) footnote.AssistantMessage
 	return body.(footnote.AssistantMessage)
 }
 
-// A conversation over several turns, its messages stored and read back between
-// them, keeps its thinking valid: the server checks every signature.
+// TestHistoryKeepsItsThinking checks that a conversation over several turns, whose messages are stored and
+// read back, keeps its thinking valid: the server checks every signature.
 func TestHistoryKeepsItsThinking(t *testing.T) {
 	for _, display := range []string{"summarized", "omitted"} {
 		turn := func(r modeltest.Request) modeltest.Reply {
@@ -160,8 +160,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// The compatible profile sends only what every such server knows, and takes what
-// they leave out.
+// TestCompatible checks that the compatible profile sends only what every such server supports, and accepts
+// what they leave out.
 func TestCompatible(t *testing.T) {
 	m, s := setup(t, modeltest.Options{Compatible: true, Replies: []modeltest.Reply{
 		modeltest.Blocks(modeltest.ThinkBlock("hm"), modeltest.TextBlock("Looking."), modeltest.CallBlock("run_query", `{"sql":"select 1, 2, 3, 4, 5, 6"}`)),
@@ -196,7 +196,7 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// A server that ignores stream is understood too.
+// TestAnswerInOnePiece checks that a server that ignores stream is understood, too.
 func TestAnswerInOnePiece(t *testing.T) {
 	rt := transport(func(*http.Request) (*http.Response, error) {
 		body := `{"id":"m1","type":"message","model":"llama","content":[{"type":"text","text":"hi \ud83d"},{"type":"tool_use","id":"t1","name":"q","input":{"a": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":5.0}}`
@@ -216,7 +216,7 @@ func TestAnswerInOnePiece(t *testing.T) {
 	}
 }
 
-// A long history goes out as it is, and again on a retry.
+// TestLongHistory checks that a long history is sent unchanged, and again on a retry.
 func TestLongHistory(t *testing.T) {
 	m, s := setup(t, replies(modeltest.Fail(500), modeltest.Say("ok")), Options{})
 	var history []agent.Message
@@ -237,7 +237,7 @@ func TestLongHistory(t *testing.T) {
 	}
 }
 
-// One connection serves call after call.
+// TestConnectionsAreReused checks that one connection serves several calls.
 func TestConnectionsAreReused(t *testing.T) {
 	s := modeltest.New(modeltest.Options{Rule: func(modeltest.Request) modeltest.Reply { return modeltest.Say("ok") }})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,14 +261,14 @@ func TestConnectionsAreReused(t *testing.T) {
 		if _, err := m.Step(t.Context(), ask(user("hi")), &recorder{}); err != nil {
 			t.Fatal(err)
 		}
-		m.wg.Wait() // the connection is given back
+		m.wg.Wait() // until the connection is free again
 	}
 	if opened.Load() != 1 {
 		t.Errorf("%d connections", opened.Load())
 	}
 }
 
-// The key is nowhere but in the request, even when the upstream repeats it.
+// TestTheKeyIsNotPrinted checks that the key appears only in the request, even if the upstream repeats it.
 func TestTheKeyIsNotPrinted(t *testing.T) {
 	var log bytes.Buffer
 	echo := modeltest.Reply{Error: &modeltest.Failure{Status: 401, Message: "invalid key " + testKey}}
@@ -297,7 +297,7 @@ func TestTheKeyIsNotPrinted(t *testing.T) {
 	}
 }
 
-// The environment of the process has no say.
+// TestEnvironmentIsIgnored checks that the process's environment has no effect.
 func TestEnvironmentIsIgnored(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "other")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")

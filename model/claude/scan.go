@@ -5,18 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads the one event that matters for speed, a content_block_delta,
-// without decoding it. The text of a delta is copied as it stands between its
-// quotes: what is stored and what is shown is JSON text again. Anything the
-// scanner is not sure of goes to the slow path, which decodes with encoding/json.
+// This file reads the one event that matters for speed, a content_block_delta, without decoding it. It copies
+// the text of a delta as it stands between its quotes, because both stored and shown text is JSON again.
+// Anything the scanner is not sure of goes to the slow path, which decodes with encoding/json.
 
-// What a byte means inside a JSON string.
+// Classes of bytes inside a JSON string.
 const (
 	plain = iota
 	quoteByte
 	escapeByte
 	controlByte // not allowed unescaped
-	highByte    // part of a character beyond ASCII
+	highByte    // part of a non-ASCII character
 )
 
 var class = func() (c [256]uint8) {
@@ -35,15 +34,15 @@ var class = func() (c [256]uint8) {
 	return c
 }()
 
-// scanned says what is known of the inside of a JSON string.
+// scanned describes the inside of a JSON string.
 type scanned struct {
-	end  int  // where the closing quote stands
+	end  int  // position of the closing quote
 	tail bool // it ends with the first half of an escaped surrogate pair
-	odd  bool // it needs repair: half a pair in another place, or invalid UTF-8
+	odd  bool // it needs repair: half a pair elsewhere, or invalid UTF-8
 }
 
-// scanString finds the end of the JSON string whose inside begins at from. ok is
-// false when the string is not valid JSON or does not end.
+// scanString finds the end of the JSON string whose inside begins at from. ok is false if the string is not
+// valid JSON or does not end.
 func scanString(b []byte, from int) (s scanned, ok bool) {
 	high := false
 	wants := -1 // where the second half of a surrogate pair must begin
@@ -120,9 +119,8 @@ func hex4(b []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// repair copies the inside of a valid JSON string and puts U+FFFD for halves of
-// surrogate pairs that stand alone and for bytes that are not UTF-8. A first half
-// at the very end is kept: its second half may still come.
+// repair copies the inside of a valid JSON string and replaces unpaired surrogates and invalid UTF-8 with
+// U+FFFD. It keeps a first half at the very end: its second half may still come.
 func repair(dst, raw []byte) []byte {
 	const replacement = `\ufffd`
 	for i := 0; i < len(raw); {
@@ -162,8 +160,7 @@ func repair(dst, raw []byte) []byte {
 	return dst
 }
 
-// secondHalf reports whether raw begins with the second half of an escaped
-// surrogate pair.
+// secondHalf reports whether raw begins with the second half of an escaped surrogate pair.
 func secondHalf(raw []byte) bool {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return false
@@ -172,7 +169,7 @@ func secondHalf(raw []byte) bool {
 	return ok && r >= 0xDC00 && r < 0xE000
 }
 
-// deltaKind is the kind of a delta that the fast path knows.
+// deltaKind is a kind of delta that the fast path knows.
 type deltaKind uint8
 
 const (
@@ -181,8 +178,8 @@ const (
 	inputDelta
 )
 
-// A form is one way to write a delta event: without blanks, as the vendor does,
-// or with a blank after each comma and colon, as several other servers do.
+// A form is one way to write a delta event: without spaces, as the vendor does, or with a space after each
+// comma and colon, as several other servers do.
 type form struct {
 	head  string
 	delta string
@@ -227,10 +224,10 @@ type fastDelta struct {
 	odd   bool
 }
 
-// scanDelta reads the data of a delta event. ok is false for everything else and
-// for deltas written in an unusual way.
+// scanDelta reads the data of a delta event. ok is false for everything else, and for deltas written in an
+// unusual way.
 func scanDelta(b []byte) (d fastDelta, ok bool) {
-	const indexOfBlank = 8 // {"type": — a blank or a quote follows
+	const indexOfBlank = 8 // {"type": — a space or a quote follows
 	if len(b) <= indexOfBlank {
 		return d, false
 	}
@@ -277,7 +274,7 @@ func skip(b []byte, i int, literal string) (int, bool) {
 	return i + len(literal), true
 }
 
-// closes reports whether b is two closing braces and blanks.
+// closes reports whether b consists of two closing braces and spaces.
 func closes(b []byte) bool {
 	if len(b) == 2 {
 		return b[0] == '}' && b[1] == '}'
@@ -286,8 +283,8 @@ func closes(b []byte) bool {
 	return len(b) >= 2 && b[0] == '}' && b[len(b)-1] == '}' && len(bytes.Trim(b[1:len(b)-1], " ")) == 0
 }
 
-// scanPlain reads an event that is all of one form but for its index: head, a number
-// of at most four digits, spaces that some servers pad with, tail.
+// scanPlain reads an event that has a fixed form except for its index: head, a number of at most four digits,
+// spaces that some servers pad with, tail.
 func scanPlain(data []byte, head, tail string) (index int, ok bool) {
 	if len(data) < len(head) || string(data[:len(head)]) != head {
 		return 0, false

@@ -10,29 +10,28 @@ import (
 
 const (
 	firstBuffer = 2 << 10  // holds a few events: most streams are read one piece at a time
-	largeBuffer = 64 << 10 // what is read at once when much has piled up
-	manyFull    = 4        // reads in a row that filled the buffer: more keeps coming than it holds
+	largeBuffer = 64 << 10 // size of reads when a lot of data has piled up
+	manyFull    = 4        // consecutive reads that filled the buffer, after which it grows
 	maxEvent    = 32 << 20 // bytes of one event
 )
 
-// reader cuts a stream of server-sent events into events and hands their data to
-// a message. Lines end in \n or \r\n; the data of an event is a JSON object, most
-// often on a single line.
+// reader splits a stream of server-sent events and passes the data of each to a message. Lines end in \n or
+// \r\n; the data of an event is a JSON object, usually on a single line.
 type reader struct {
 	msg  *message
 	live agent.Live
-	// buf[:end] was read and not yet used up; it begins with the oldest event that
-	// is not complete. The places below are offsets into it.
+	// buf[:end] was read and not yet used; it begins with the oldest incomplete event. The positions below
+	// are offsets into it.
 	buf  []byte
 	end  int
-	full int // how many reads in a row have filled the buffer
+	full int // consecutive reads that filled the buffer
 	scan int // where to look for the next line break
 	line int // where the current line begins
 
 	// The current event. data is empty while hasData is false.
 	hasData bool
 	data    span
-	joined  []byte // the data, when it has several lines
+	joined  []byte // the data, if it has several lines
 	name    span
 }
 
@@ -45,9 +44,9 @@ func newReader(live agent.Live) *reader {
 	return &reader{msg: &message{live: live}, live: live, buf: make([]byte, firstBuffer)}
 }
 
-// run reads body until the message is complete. It calls beat after every read,
-// and flushes live once after each read that brought something to show. A body
-// that ends before the message does is an error of kind cutShort.
+// run reads body until the message is complete. It calls beat after every read, and flushes live once after
+// each read that had something to show. If the body ends before the message does, it returns an error of kind
+// cutShort.
 func (r *reader) run(body io.Reader, beat func()) error {
 	for !r.msg.ended {
 		if err := r.read(body, beat); err != nil {
@@ -57,7 +56,7 @@ func (r *reader) run(body io.Reader, beat func()) error {
 	return nil
 }
 
-// read is one read of run.
+// read performs one read of run.
 func (r *reader) read(body io.Reader, beat func()) error {
 	if err := r.room(); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (r *reader) read(body io.Reader, beat func()) error {
 	return &streamError{kind: cutShort, err: err}
 }
 
-// room makes place for at least one byte in the buffer.
+// room makes room for at least one byte in the buffer.
 func (r *reader) room() error {
 	if r.end < len(r.buf) {
 		return nil
@@ -113,10 +112,9 @@ func (r *reader) grow() {
 	r.buf = grown
 }
 
-// consume handles every complete event in the buffer and moves what is left to
-// its start.
+// consume handles every complete event in the buffer and moves the rest to its start.
 func (r *reader) consume() error {
-	used := 0 // everything before it belongs to events that are done
+	used := 0 // everything before it belongs to completed events
 	for {
 		i := bytes.IndexByte(r.buf[r.scan:r.end], '\n')
 		if i < 0 {
@@ -150,12 +148,12 @@ func (r *reader) consume() error {
 	return nil
 }
 
-// reset forgets the current event.
+// reset clears the current event.
 func (r *reader) reset() {
 	r.hasData, r.joined, r.data, r.name = false, nil, span{}, span{}
 }
 
-// field takes one line of an event.
+// field processes one line of an event.
 func (r *reader) field(from, to int) {
 	line := r.buf[from:to]
 	switch {
@@ -177,7 +175,7 @@ func (r *reader) field(from, to int) {
 	}
 }
 
-// dispatch hands on the current event.
+// dispatch passes on the current event.
 func (r *reader) dispatch() error {
 	data := r.joined
 	if data == nil {
@@ -190,7 +188,7 @@ func (r *reader) dispatch() error {
 	return r.msg.handle(name, data)
 }
 
-// rest handles a last event that no blank line follows.
+// rest handles a last event without a blank line after it.
 func (r *reader) rest() error {
 	if r.end > r.line {
 		r.field(r.line, r.end)

@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// A transcript with everything in it that a stream may bring.
+// transcript contains everything that a stream may contain.
 const transcript = `event: message_start
 data: {"type":"message_start","message":{"id":"msg_A","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"usage":{"input_tokens":31,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20},"cache_read_input_tokens":4096,"output_tokens":2}}}
 
@@ -171,13 +171,13 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// Wherever the network cuts the bytes, the message is the same; and there is one
-// flush for each read that brought something to show.
+// TestEverySplit checks that the message is the same wherever the network splits the bytes, and that there is
+// one flush for each read that had something to show.
 func TestEverySplit(t *testing.T) {
 	for i := 1; i < len(transcript); i++ {
 		live := &recorder{}
 		r := newReader(live)
-		r.buf = make([]byte, len(transcript)) // so that a read is not cut by the buffer
+		r.buf = make([]byte, len(transcript)) // so that the buffer does not split a read
 		err := r.run(io.MultiReader(strings.NewReader(transcript[:i]), strings.NewReader(transcript[i:])), nothing)
 		checkTranscript(t, transcript[max(0, i-30):i]+"|", r, live, err)
 		if live.flushes > 2 {
@@ -186,7 +186,7 @@ func TestEverySplit(t *testing.T) {
 	}
 }
 
-// Small buffers must grow and move what they hold.
+// TestBuffers checks that small buffers grow and move their contents.
 func TestBuffers(t *testing.T) {
 	for size := 1; size < 600; size += 7 {
 		live := &recorder{}
@@ -197,7 +197,7 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// A stream that ends anywhere before message_stop is an error, never a message.
+// TestEveryEnd checks that a stream that ends anywhere before message_stop is an error, never a message.
 func TestEveryEnd(t *testing.T) {
 	last := strings.LastIndex(transcript, `{"type":"message_stop"}`) + len(`{"type":"message_stop"}`)
 	for i := range last {
@@ -283,7 +283,7 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// endless repeats a text without end.
+// endless repeats a text forever.
 type endless struct {
 	text []byte
 	at   int
@@ -298,8 +298,7 @@ func (e *endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// An upstream without measure is stopped, by the size of an event and of a
-// message.
+// TestBounds checks the size limits of an event and of a message.
 func TestBounds(t *testing.T) {
 	line := io.MultiReader(strings.NewReader("data: "), &endless{text: bytes.Repeat([]byte("x"), 1<<20)})
 	big := sse(startText) + "data: " + textEvent(strings.Repeat("x", 1<<20)) + "\n\n"
@@ -314,7 +313,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A single large event is read whole.
+// TestLargeEvent checks that a single large event is read completely.
 func TestLargeEvent(t *testing.T) {
 	text := strings.Repeat("0123456789", 200_000)
 	r := newReader(&silent{})
@@ -323,8 +322,8 @@ func TestLargeEvent(t *testing.T) {
 	}
 }
 
-// decoded is what encoding/json makes of a string, with the one exception that
-// halves of surrogate pairs are one replacement character each there as here.
+// decoded decodes a string as encoding/json does, with one exception: each unpaired surrogate becomes one
+// replacement character.
 func decoded(t *testing.T, inside []byte) string {
 	t.Helper()
 	var s string
@@ -334,7 +333,7 @@ func decoded(t *testing.T, inside []byte) string {
 	return s
 }
 
-// The fast path must agree with encoding/json about every delta it accepts.
+// FuzzScanDelta checks that the fast path agrees with encoding/json about every delta it accepts.
 func FuzzScanDelta(f *testing.F) {
 	for _, inside := range []string{"", "plain", `\"q\"`, `\ud83d\udcc8`, `\ud83d`, `\udcc8`, `\ud83d\ud83d\udcc8`, "\xff", "é", `\u00e9`, `\`, `\u12`, "\x01"} {
 		f.Add([]byte(textEvent(inside)))
@@ -366,8 +365,8 @@ func FuzzScanDelta(f *testing.F) {
 	})
 }
 
-// No stream may crash the reader, make it show something that is not JSON text, or
-// give a block that is not JSON.
+// FuzzReader checks that no stream can crash the reader, make it show something that is not JSON text, or
+// produce a block that is not JSON.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(transcript), 7)
 	f.Add([]byte(sse(startTool, fragment(`{"sql":"sel`), stopBlock, stopAll)), 1)
@@ -398,7 +397,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// chunks gives data in pieces of n bytes.
+// chunks returns data in pieces of n bytes.
 type chunks struct {
 	data []byte
 	n    int
@@ -413,8 +412,8 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The events that are read without being decoded mean the same in any other
-// spelling, which is decoded.
+// TestPlainEvents checks that the events that are read without decoding mean the same in any other spelling,
+// which is decoded.
 func TestPlainEvents(t *testing.T) {
 	plain := []string{
 		`{"type":"message_start","message":{"id":"m","model":"x"}}`, `{"type":"ping"}`,
