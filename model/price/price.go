@@ -1,5 +1,5 @@
-// Package price knows what model calls cost and what each model accepts. The
-// data is a dated file inside the binary; a configuration can change any of it.
+// Package price knows what model calls cost and what each model supports. The data is a dated file inside the
+// binary; a configuration can override any of it.
 package price
 
 import (
@@ -28,7 +28,7 @@ var embedded []byte
 // file it is written in dollars per million tokens, with at most six decimals.
 type Rate int64
 
-// UnmarshalYAML reads the dollars exactly, without passing through a float.
+// UnmarshalYAML reads an amount in dollars exactly, without using a float.
 func (r *Rate) UnmarshalYAML(node *yaml.Node) error {
 	whole, frac, _ := strings.Cut(node.Value, ".")
 	if len(frac) > 6 {
@@ -42,8 +42,7 @@ func (r *Rate) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// Band is a set of prices. It holds for prompts of up to UpTo tokens, and for all
-// larger ones when UpTo is 0.
+// Band is a set of prices. It applies to prompts of up to UpTo tokens, or to all larger ones if UpTo is 0.
 type Band struct {
 	UpTo    int64 `yaml:"up_to"`
 	Input   Rate  `yaml:"input"`
@@ -53,25 +52,25 @@ type Band struct {
 	Read    Rate  `yaml:"read"`
 }
 
-// Thinking says which thinking types a model accepts. Always is true when the
-// model thinks whatever is asked.
+// Thinking lists the thinking types that a model accepts. Always is true if the model thinks regardless of
+// the request.
 type Thinking struct {
 	Types  []string `yaml:"types"`
 	Always bool     `yaml:"always"`
 }
 
-// Model is what is known of one model.
+// Model describes one model.
 type Model struct {
 	Context     int64     `yaml:"context"`    // tokens
 	MaxOutput   int64     `yaml:"max_output"` // tokens
-	Bands       []Band    `yaml:"bands"`      // by rising UpTo, the last without
+	Bands       []Band    `yaml:"bands"`      // by ascending UpTo, the last one without
 	Thinking    Thinking  `yaml:"thinking"`
-	Effort      []string  `yaml:"effort"`       // levels it accepts; none: the field is refused
-	PrefixCheck bool      `yaml:"prefix_check"` // thinking is bound to what came before it
+	Effort      []string  `yaml:"effort"`       // levels it accepts; empty: the field is rejected
+	PrefixCheck bool      `yaml:"prefix_check"` // thinking is bound to the content before it
 	ForcedTools bool      `yaml:"forced_tools"` // accepts tool_choice any and tool
 	Prefill     bool      `yaml:"prefill"`      // accepts an assistant message at the end
 	SystemRole  bool      `yaml:"system_role"`  // accepts messages of role system
-	Ends        time.Time `yaml:"ends"`         // when it is switched off; zero: not announced
+	Ends        time.Time `yaml:"ends"`         // shutdown date; zero: not announced
 }
 
 // Thinks reports whether the model accepts this thinking type.
@@ -83,7 +82,7 @@ type file struct {
 	Models    map[string]Model `yaml:"models"`
 }
 
-// Table is a loaded price list. It is read-only and may be shared.
+// Table is a price list. It is read-only and safe for concurrent use.
 type Table struct {
 	date    time.Time
 	search  Rate // per thousand searches
@@ -91,10 +90,9 @@ type Table struct {
 	highest Band // the highest known price of each kind
 }
 
-// Load reads the embedded list and lays override, a file of the same shape, over
-// it: a named model changes in the fields the override gives, a new name is
-// added. A price of 0 must be written out; an unknown key is an error. override
-// may be empty.
+// Load reads the embedded list and applies override, a file of the same format: it replaces the fields that
+// it gives for a known model, and adds models with new names. A price of 0 must be written out; an unknown
+// key is an error. override may be empty.
 func Load(override []byte) (*Table, error) {
 	var f file
 	if err := strict(embedded, &f); err != nil {
@@ -131,7 +129,7 @@ func strict(data []byte, into any) error {
 }
 
 func overlay(f *file, override []byte) error {
-	if err := strict(override, new(file)); err != nil { // refuses unknown keys
+	if err := strict(override, new(file)); err != nil { // rejects unknown keys
 		return err
 	}
 	over := struct {
@@ -143,7 +141,7 @@ func overlay(f *file, override []byte) error {
 		return err
 	}
 	for id, node := range over.Models {
-		m := f.Models[id] // a known model keeps what the override does not name
+		m := f.Models[id] // a known model keeps the fields that the override leaves out
 		if err := node.Decode(&m); err != nil {
 			return err
 		}
@@ -168,15 +166,15 @@ func check(m Model) error {
 	return nil
 }
 
-// Date is the day the data was collected.
+// Date returns the day the data was collected.
 func (t *Table) Date() time.Time { return t.date }
 
-// Names are the ids of all known models, sorted.
+// Names returns the ids of all known models, sorted.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.models)) }
 
 var dateSuffix = regexp.MustCompile(`-20\d{6}$`)
 
-// Model finds a model by id. An id with a date at its end is the model without.
+// Model returns a model by id. It ignores a date at the end of the id.
 func (t *Table) Model(id string) (Model, bool) {
 	if m, ok := t.models[id]; ok {
 		return m, true
@@ -185,8 +183,8 @@ func (t *Table) Model(id string) (Model, bool) {
 	return m, ok
 }
 
-// band picks the prices for a prompt; known is false for a model without any,
-// which is then priced by the highest known rates.
+// band returns the prices for a prompt. It returns known=false and the highest known rates for a model
+// without prices.
 func (t *Table) band(model string, prompt int64) (b Band, known bool) {
 	m, ok := t.Model(model)
 	if !ok {
@@ -197,11 +195,11 @@ func (t *Table) band(model string, prompt int64) (b Band, known bool) {
 			return b, true
 		}
 	}
-	return t.highest, false // not reached: the last band has no limit
+	return t.highest, false // unreachable: the last band has no limit
 }
 
-// Cost is the price of one call of model, rounded up to a millionth of a dollar.
-// The usage must be that of a single call: bands depend on the size of a prompt.
+// Cost returns the price of one call of model, rounded up to a millionth of a dollar. The usage must be that
+// of a single call: bands depend on the size of a prompt.
 func (t *Table) Cost(model string, u footnote.Usage) footnote.Cost {
 	b, known := t.band(model, u.Prompt())
 	sum := times(u.Input, b.Input) +
@@ -213,8 +211,8 @@ func (t *Table) Cost(model string, u footnote.Usage) footnote.Cost {
 	return footnote.Cost{MicroUSD: micro, Unpriced: !known}
 }
 
-// times multiplies a count by a rate. Counts come from outside: a negative one
-// counts as none, and a huge one is held below what would overflow.
+// times multiplies a count by a rate. Counts are untrusted: a negative one counts as 0, and a huge one is
+// capped to prevent an overflow.
 func times(count int64, rate Rate) int64 {
 	count = min(max(count, 0), 1_000_000_000)
 	if rate > 0 && count > math.MaxInt64/8/int64(rate) {
@@ -225,9 +223,8 @@ func times(count int64, rate Rate) int64 {
 
 func ceilDiv(n, d int64) int64 { return (n + d - 1) / d }
 
-// MaxOutputFor returns how many output tokens a call of model may produce so that it
-// stays within budgetMicro, beside its prompt. The result is at least 0 and at most the
-// model's own limit, where one is known.
+// MaxOutputFor returns how many output tokens a call of model may produce so that, together with its prompt,
+// it stays within budgetMicro. The result is at least 0 and at most the model's own limit, if known.
 func (t *Table) MaxOutputFor(model string, budgetMicro int64, prompt footnote.Usage) int64 {
 	b, _ := t.band(model, prompt.Prompt())
 	limit := int64(math.MaxInt32)

@@ -60,7 +60,7 @@ func TestMaxOutputFor(t *testing.T) {
 	}
 }
 
-// What MaxOutputFor allows must not cost more than the budget.
+// TestMaxOutputForStaysWithinTheBudget checks that what MaxOutputFor allows never costs more than the budget.
 func TestMaxOutputForStaysWithinTheBudget(t *testing.T) {
 	table := load(t, "")
 	for _, model := range table.Names() {
