@@ -180,16 +180,16 @@ func (r *run) afford(req *Request) error {
 			return err
 		}
 	}
-	err := r.setApart(req)
+	err := r.reserveStep(req)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded && r.paid() && r.ctx.Err() == nil {
 		req.Messages, req.NoTools, r.purse.closing = r.frugal(), true, true
-		err = r.setApart(req)
+		err = r.reserveStep(req)
 	}
 	return err
 }
 
-// setApart is afford for one attempt.
-func (r *run) setApart(req *Request) error {
+// reserveStep is afford for one attempt.
+func (r *run) reserveStep(req *Request) error {
 	left := r.left()
 	req.MaxCost = max(1, left)
 	closed := *req

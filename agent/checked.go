@@ -61,7 +61,7 @@ func (r *run) checked(tool Checked, call Call, before []Call) (words string, err
 			words, err = "The call could not be checked. This is a fault of the server, not of the call.", nil
 		}
 	}()
-	err = r.e.insist(ctx, func() (err error) {
+	err = r.e.retryWhileAway(ctx, func() (err error) {
 		words, err = tool.Check(ctx, call, before)
 		return err
 	})

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"regexp"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -117,14 +116,14 @@ type Engine struct {
 	side   chan struct{}  // places for Complete
 	recall recall
 
-	lastAway atomic.Pointer[time.Time] // when the log was last found to be away; nil: never
+	availability *availability // of a log that is shared
 
 	systemDigest, toolsDigest lastDigest // of what conversations are opened with
 
 	mu       sync.Mutex // guards below
 	runs     map[string]*run
 	opening  map[clientKey]*run // first runs of conversations, by their clients' names
-	orphans  map[string]int64   // leases of runs whose events could not be written
+	orphans  map[string]orphan  // by stream
 	locks    map[string]*streamLock
 	draining bool
 }
@@ -179,11 +178,13 @@ func New(opts Options) (*Engine, error) {
 		side:    make(chan struct{}, sideJobs),
 		runs:    map[string]*run{},
 		opening: map[clientKey]*run{},
-		orphans: map[string]int64{},
+		orphans: map[string]orphan{},
 		locks:   map[string]*streamLock{},
 		recall:  recall{ttl: opts.Recall, now: opts.Now},
+
+		availability: newAvailability(opts.LeaseTTL),
 	}
-	e.opts.Budget = patient{opts.Budget, e}
+	e.opts.Budget = retryingBudget{opts.Budget, e}
 	for _, a := range opts.Assistants {
 		if err := e.register(a); err != nil {
 			return nil, err
@@ -492,11 +493,11 @@ func (e *Engine) quiet(ctx context.Context, stream string) (footnote.Stream, err
 		if !r.ending() {
 			return footnote.Stream{}, busy()
 		}
-		if err := r.awaits(ctx); err != nil { // its readers may have seen its end before it is over
+		if err := r.waitUntilOver(ctx); err != nil { // its readers may have seen its end before it is over
 			return footnote.Stream{}, err
 		}
 	}
-	if err := e.adopt(ctx, stream); err != nil {
+	if err := e.settleOrphan(ctx, stream); err != nil {
 		return footnote.Stream{}, err
 	}
 	head, err := e.opts.Log.Get(ctx, stream)
@@ -578,7 +579,7 @@ func (e *Engine) stopOnce(ctx context.Context, conversation, by string) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.closeRun(ctx, head, s, "The run was stopped.", by)
+	_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: by})
 	return err
 }
 
@@ -594,7 +595,7 @@ func (e *Engine) stopRunning(ctx context.Context, conversation, by string) (done
 	if !r.isClosed() {
 		return true, nil // whatever it does next, it finds that it was stopped
 	}
-	err = r.awaits(ctx)
+	err = r.waitUntilOver(ctx)
 	return err != nil, err
 }
 

@@ -247,7 +247,7 @@ func (r *run) group(plans []plan) error {
 			return err
 		}
 		// So does a look whether the run is still ours, after a pause.
-		if err := r.e.insist(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
+		if err := r.e.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
 	}
@@ -534,7 +534,7 @@ func (r *run) outlasting(ctx context.Context, p plan) (out Output, err error) {
 		}
 		return out, err
 	}
-	err = r.e.insist(r.ctx, func() error {
+	err = r.e.retryWhileAway(r.ctx, func() error {
 		out, err = r.hooked(ctx, p)
 		return err
 	})

@@ -65,7 +65,7 @@ func (e *Engine) note(ctx context.Context, p footnote.Principal, conversation st
 			if done || err != nil {
 				return seq, body, err
 			}
-			if err := r.awaits(ctx); err != nil { // it is about to park, or to end
+			if err := r.waitUntilOver(ctx); err != nil { // it is about to park, or to end
 				return 0, nil, err
 			}
 			continue

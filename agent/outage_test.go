@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,11 +94,12 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// outage runs a question with two steps and a tool that changes something.
-func outage(t *testing.T, log *leaving, policy string) {
-	var asked, called int
+// changing is a rig with a model that takes two steps and a tool that changes something. It
+// counts how often they are called.
+func changing(t *testing.T, log store.Store) (r *rig, asked, called *int) {
+	asked, called = new(int), new(int)
 	model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
-		asked++
+		*asked++
 		time.Sleep(time.Second) // so that each step has appends of its own
 		if len(req.Messages) > 1 {
 			return say("It is done."), nil
@@ -106,14 +109,20 @@ func outage(t *testing.T, log *leaving, policy string) {
 		}}, nil
 	})
 	change := agenttest.NewTool(agent.Spec{Name: "change"}, func(context.Context, agent.Call) (agent.Output, error) {
-		called++
+		*called++
 		time.Sleep(time.Second)
 		return agent.Output{Content: "changed"}, nil
 	})
-	r := newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
+	r = newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
 		a.Policy.Approve = []string{"*"}
 		o.Log = log
 	})
+	return r, asked, called
+}
+
+// outage runs a question while the store goes away.
+func outage(t *testing.T, log *leaving, policy string) {
+	r, asked, called := changing(t, log)
 	ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: policy})
 	kinds, _ := r.read(ticket)
 	const want = "[opened titled user_message run_started assistant_message tool_result assistant_message " +
@@ -129,8 +138,8 @@ func outage(t *testing.T, log *leaving, policy string) {
 	if fmt.Sprint(stored) != want {
 		t.Errorf("stored are %v", stored)
 	}
-	if asked != 2 || called != 1 {
-		t.Errorf("the model was asked %d times, the tool called %d times", asked, called)
+	if *asked != 2 || *called != 1 {
+		t.Errorf("the model was asked %d times, the tool called %d times", *asked, *called)
 	}
 }
 
@@ -142,25 +151,7 @@ func TestLongOutage(t *testing.T) {
 		t.Run(fmt.Sprint("append ", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &leaving{Store: store.NewMem(), at: at, lasts: 10 * time.Minute}
-				called := 0
-				model := modelFunc(func(_ context.Context, req agent.Request, _ agent.Live) (agent.Reply, error) {
-					time.Sleep(time.Second)
-					if len(req.Messages) > 1 {
-						return say("It is done."), nil
-					}
-					return agent.Reply{Message: footnote.AssistantMessage{
-						Blocks: agenttest.Call("a", "change", `{}`).Blocks, StopReason: agent.ToolUse,
-					}}, nil
-				})
-				change := agenttest.NewTool(agent.Spec{Name: "change"}, func(context.Context, agent.Call) (agent.Output, error) {
-					called++
-					time.Sleep(time.Second)
-					return agent.Output{Content: "changed"}, nil
-				})
-				r := newRig(t, nil, []agent.Tool{change}, use(model), func(a *agent.Assistant, o *agent.Options) {
-					a.Policy.Approve = []string{"*"}
-					o.Log = log
-				})
+				r, _, called := changing(t, log)
 				ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
 				reader := r.engine.Subscribe(ticket)
 				var err error
@@ -185,11 +176,87 @@ func TestLongOutage(t *testing.T) {
 						t.Errorf("the run ended with %+v", b)
 					}
 				}
-				if ended != 1 || results != 1 || called > max(1, calls) {
-					t.Errorf("%d ends, %d results, the tool called %d times", ended, results, called)
+				if ended != 1 || results != 1 || *called > max(1, calls) {
+					t.Errorf("%d ends, %d results, the tool called %d times", ended, results, *called)
 				}
 			})
 		})
+	}
+}
+
+// refusing is a log that refuses what a model has said with an error that does not pass, and
+// everything for some time after that.
+type refusing struct {
+	store.Store
+	err  error
+	all  time.Duration
+	back time.Time
+}
+
+func (l *refusing) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+	said := slices.ContainsFunc(a.Bodies, func(b footnote.Body) bool {
+		_, ok := b.(footnote.AssistantMessage)
+		return ok
+	})
+	if said {
+		l.back = time.Now().Add(l.all)
+	}
+	if said || time.Now().Before(l.back) {
+		return nil, l.err
+	}
+	return l.Store.Append(ctx, a)
+}
+
+// TestPermanentWriteError: a run whose events can never be written ends with the reason, at
+// once or as soon as its end can be written. The model is not asked again, or once more where
+// somebody may have mended the store.
+func TestPermanentWriteError(t *testing.T) {
+	for code, err := range map[footnote.Code]error{
+		footnote.TooLarge:           footnote.Errorf(footnote.TooLarge, "This is too large."),
+		footnote.StorageUnavailable: footnote.Errorf(footnote.StorageUnavailable, "The store is damaged."),
+		footnote.Internal:           errors.New("a bug"),
+	} {
+		most := 1
+		if code == footnote.StorageUnavailable {
+			most = 2 // somebody may have mended it
+		}
+		for _, all := range []time.Duration{0, time.Minute} {
+			t.Run(fmt.Sprint(code, ", refuses all for ", all), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					log := &refusing{Store: store.NewMem(), err: err, all: all}
+					asked := 0
+					model := modelFunc(func(context.Context, agent.Request, agent.Live) (agent.Reply, error) {
+						asked++
+						time.Sleep(time.Second) // so that what it says has an append of its own
+						return say("42"), nil
+					})
+					r := newRig(t, nil, nil, use(model), func(_ *agent.Assistant, o *agent.Options) { o.Log = log })
+					ticket := r.submit(agent.Turn{Text: "go", OnDisconnect: agent.Continue})
+					reader := r.engine.Subscribe(ticket)
+					defer reader.Close()
+					var told error
+					for told == nil {
+						_, told = reader.Next(t.Context())
+					}
+					synctest.Wait()
+					if all > 0 || most > 1 {
+						time.Sleep(3 * time.Minute)
+					}
+					var last footnote.Body
+					for ev := range log.Events(t.Context(), ticket.Conversation, 0) {
+						last = ev.Body
+					}
+					failed, ok := last.(footnote.RunFailed)
+					if !ok || failed.Code != code || failed.Message != footnote.MessageOf(err) || footnote.CodeOf(told) != code {
+						t.Errorf("the reader was told %v, and the run ended with %+v", told, last)
+					}
+					time.Sleep(5 * time.Minute)
+					if asked > most {
+						t.Errorf("the model was asked %d times, want at most %d", asked, most)
+					}
+				})
+			})
+		}
 	}
 }
 
@@ -232,9 +299,17 @@ type cut struct {
 	*mortal
 	away     *atomic.Bool
 	readable bool // also while it is away
+	frozen   bool // while it is away it does not answer at all
 }
 
-func (c *cut) gone() error {
+func (c *cut) gone(ctx context.Context) error {
+	for c.frozen && c.away.Load() {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	if c.away.Load() {
 		return errAway
 	}
@@ -242,41 +317,42 @@ func (c *cut) gone() error {
 }
 
 func (c *cut) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
-	if err := c.gone(); err != nil {
+	if err := c.gone(ctx); err != nil {
 		return nil, err
 	}
 	return c.mortal.Append(ctx, a)
 }
 
 func (c *cut) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
-	if err := c.gone(); err != nil {
+	if err := c.gone(ctx); err != nil {
 		return err
 	}
 	return c.mortal.Renew(ctx, stream, token, ttl)
 }
 
 func (c *cut) Ping(ctx context.Context) error {
-	if err := c.gone(); err != nil {
+	if err := c.gone(ctx); err != nil {
 		return err
 	}
 	return c.mortal.Ping(ctx)
 }
 
 func (c *cut) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
-	if err := c.gone(); err != nil && !c.readable {
+	if err := c.gone(ctx); err != nil && !c.readable {
 		return nil, err
 	}
 	return c.mortal.Unfinished(ctx, now, limit)
 }
 
-// TestAnOutageIsNotADeath: when the log is away, or read-only, for longer than a lease
+// TestAnOutageIsNotADeath: when the log is away, read-only or frozen for longer than a lease
 // lasts, nobody takes over a run whose engine is there; but when the engine died meanwhile,
 // somebody does.
 func TestAnOutageIsNotADeath(t *testing.T) {
-	for name, c := range map[string]struct{ died, readable bool }{
-		"alive": {}, "died": {died: true}, "alive, read-only": {readable: true}, "died, read-only": {true, true},
+	for name, c := range map[string]struct{ died, readable, frozen bool }{
+		"alive": {}, "alive, read-only": {readable: true}, "alive, frozen": {frozen: true},
+		"died": {died: true}, "died, read-only": {died: true, readable: true}, "died, frozen": {died: true, frozen: true},
 	} {
-		died, readable := c.died, c.readable
+		died, readable, frozen := c.died, c.readable, c.frozen
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var away atomic.Bool
@@ -292,9 +368,9 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 					}
 				})
 				owner := &mortal{common: c}
-				id := begun(t, engineOver(t, &cut{owner, &away, readable}, nil, model), agent.Continue)
+				id := begun(t, engineOver(t, &cut{owner, &away, readable, frozen}, nil, model), agent.Continue)
 				other, said := alarmed()
-				engineOver(t, &cut{&mortal{common: c}, &away, readable}, other, model)
+				engineOver(t, &cut{&mortal{common: c}, &away, readable, frozen}, other, model)
 				time.Sleep(10 * time.Second)
 				away.Store(true)
 				time.Sleep(15 * time.Second)
@@ -311,6 +387,70 @@ func TestAnOutageIsNotADeath(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// sluggish is a common log that takes some time for each call.
+type sluggish struct {
+	*mortal
+	takes time.Duration
+}
+
+func (l *sluggish) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+	time.Sleep(l.takes)
+	return l.mortal.Renew(ctx, stream, token, ttl)
+}
+
+func (l *sluggish) Ping(ctx context.Context) error {
+	time.Sleep(l.takes)
+	return l.mortal.Ping(ctx)
+}
+
+func (l *sluggish) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+	time.Sleep(l.takes)
+	return l.mortal.Unfinished(ctx, now, limit)
+}
+
+// TestASlowStoreIsNotAway: however slow a store is, as long as it answers, runs whose engine
+// died go on elsewhere, and those of an engine that lives stay with it.
+func TestASlowStoreIsNotAway(t *testing.T) {
+	for _, takes := range []time.Duration{time.Second, 2500 * time.Millisecond, 4 * time.Second} {
+		for _, died := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, died: %t", takes, died), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := &common{Store: store.NewMem()}
+					var asked atomic.Int64
+					model := modelFunc(func(ctx context.Context, _ agent.Request, _ agent.Live) (agent.Reply, error) {
+						asked.Add(1)
+						select {
+						case <-time.After(2 * time.Minute):
+							return say("Done."), nil
+						case <-ctx.Done():
+							return agent.Reply{}, context.Cause(ctx)
+						}
+					})
+					owner := &mortal{common: c}
+					first := engineOver(t, &sluggish{owner, takes}, nil, model)
+					var ids []string
+					for range 3 {
+						ids = append(ids, begun(t, first, agent.Continue))
+					}
+					engineOver(t, &sluggish{&mortal{common: c}, takes}, nil, model)
+					time.Sleep(10 * time.Second)
+					owner.dead.Store(died)
+					time.Sleep(4 * time.Minute)
+					for _, id := range ids {
+						_, kinds := c.bodies(t, id)
+						if !strings.Contains(kinds, "run_finished") || strings.Contains(kinds, "run_resumed") != died {
+							t.Errorf("the events are %s", kinds)
+						}
+					}
+					if want := map[bool]int64{false: 3, true: 6}[died]; asked.Load() != want {
+						t.Errorf("the model was asked %d times, want %d", asked.Load(), want)
+					}
+				})
+			})
+		}
 	}
 }
 

@@ -79,7 +79,8 @@ func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *r
 	r.cancel = cancel
 	r.w = &writer{
 		log: e.opts.Log, topic: r.topic, stream: head, run: id, owner: e.opts.Owner, ttl: e.opts.LeaseTTL,
-		logger: e.opts.Logger, outage: e.opts.Outage, ending: e.ctx.Done(), failed: func(err error) { cancel(err) }, last: head.Last, next: head.Last + 1,
+		logger: e.opts.Logger, outage: e.opts.Outage, ending: e.ctx.Done(), failed: func(err error) { cancel(err) },
+		last: head.Last, next: head.Last + 1,
 	}
 	return r
 }
@@ -152,8 +153,8 @@ func (r *run) execute() {
 	r.record(terminal, err)
 }
 
-// over forgets a run. When its events could not be written, it must be closed later;
-// but not after a conflict: then it is not, or no longer, ours.
+// over forgets a run. One whose events could not be written becomes an orphan, unless the
+// error is a conflict: then another engine has the run.
 func (e *Engine) over(r *run, err error) {
 	e.unclaim(r)
 	if r.turn.admitted != nil {
@@ -162,9 +163,31 @@ func (e *Engine) over(r *run, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runs, r.stream)
-	if err != nil && footnote.CodeOf(err) != footnote.Conflict {
-		e.orphans[r.stream] = r.w.token()
+	if err == nil || footnote.CodeOf(err) == footnote.Conflict {
+		return
 	}
+	o := orphan{run: r.id, lease: r.w.token()}
+	if r.refused(err) {
+		o.err = err
+		e.work.Go(func() {
+			<-r.done
+			e.lockAndSettleOrphan(context.WithoutCancel(e.ctx), r.stream)
+		})
+	}
+	e.orphans[r.stream] = o
+}
+
+// refused reports whether the log will refuse the events of the run again after they could
+// not be written. A log that cannot be used until somebody mends it gets one more chance.
+func (r *run) refused(err error) bool {
+	return !away(err) && (footnote.CodeOf(err) != footnote.StorageUnavailable || r.s.recoveries > 0)
+}
+
+func (e *Engine) isOrphan(stream string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.orphans[stream]
+	return ok
 }
 
 // isClosed reports whether the run takes no more answers.
@@ -203,6 +226,9 @@ func (r *run) record(terminal footnote.Body, err error) {
 	r.e.opts.Logger.Info("run ended", attrs...)
 }
 
+// msgRunEnded is the result of a call that is open when its run ends.
+const msgRunEnded = "The run ended before this call was answered."
+
 // finish closes what is open and appends the terminal event.
 func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	r.mu.Lock()
@@ -210,7 +236,9 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	r.closed = true
 	var bodies []footnote.Body
 	for _, c := range r.s.open() {
-		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: "The run ended before this call was answered.", IsError: true, By: "recovery", Statements: r.unanswered(c)})
+		bodies = append(bodies, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: msgRunEnded, IsError: true, By: "recovery", Statements: r.unanswered(c),
+		})
 	}
 	if answered != nil {
 		bodies = append(bodies, *answered)
@@ -237,16 +265,21 @@ func (r *run) unanswered(c openCall) []footnote.Statement {
 
 // sums adds to a terminal event what the run took.
 func (r *run) sums(terminal footnote.Body) footnote.Body {
-	millis := (r.spent + r.e.opts.Now().Sub(r.begun)).Milliseconds()
+	return withTotals(terminal, r.s.steps, r.s.usage, r.s.cost, r.spent+r.e.opts.Now().Sub(r.begun))
+}
+
+// withTotals is a terminal event with what its run took.
+func withTotals(terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration) footnote.Body {
+	millis := took.Milliseconds()
 	switch b := terminal.(type) {
 	case footnote.RunFinished:
-		b.Steps, b.Usage, b.Cost, b.Millis = r.s.steps, r.s.usage, r.s.cost, millis
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
 		return b
 	case footnote.RunFailed:
-		b.Steps, b.Usage, b.Cost, b.Millis = r.s.steps, r.s.usage, r.s.cost, millis
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
 		return b
 	case footnote.RunStopped:
-		b.Steps, b.Usage, b.Cost, b.Millis = r.s.steps, r.s.usage, r.s.cost, millis
+		b.Steps, b.Usage, b.Cost, b.Millis = steps, u, c, millis
 		return b
 	default:
 		return terminal
@@ -410,6 +443,11 @@ func (r *run) failed(err error) footnote.Body {
 	if footnote.CodeOf(err) == footnote.Internal {
 		r.e.opts.Logger.Error("run failed", "conversation", r.stream, "run", r.id, "err", err)
 	}
+	return failure(err)
+}
+
+// failure is the end of a run for which an error is the reason.
+func failure(err error) footnote.RunFailed {
 	failed := footnote.RunFailed{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err)}
 	if e, ok := errors.AsType[*footnote.Error](err); ok {
 		failed.RetryAfterMillis = e.RetryAfter.Milliseconds()
@@ -464,11 +502,11 @@ func (r *run) reopen() error {
 
 // blob reads a blob of the conversation, and waits for a store that is away.
 func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
-	err = r.e.insist(ctx, func() error {
+	err = r.e.retryWhileAway(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, readTime)
 		defer cancel()
 		data, err = r.e.opts.Log.Blob(ctx, r.stream, d)
-		return unanswered(ctx, err)
+		return timeoutAsAway(ctx, err)
 	})
 	return data, err
 }
@@ -497,7 +535,7 @@ func (r *run) step(last bool) (*Reply, error) {
 			s.said(reply, live)
 			return reply, nil
 		}
-		if err := s.again(err, live); err != nil {
+		if err := s.retry(err, live); err != nil {
 			return nil, err
 		}
 	}
@@ -543,9 +581,9 @@ func (s *stepping) said(reply *Reply, live *live) {
 	s.r.message(s.n, reply, live, s.r.purse.used(m.Usage, m.Cost))
 }
 
-// again records a call that failed and waits until it can be made again. It
-// returns why it cannot.
-func (s *stepping) again(err error, live *live) error {
+// retry records a call that failed and waits until it can be made again. It returns why it
+// cannot.
+func (s *stepping) retry(err error, live *live) error {
 	r, se := s.r, stepError(err)
 	r.e.opts.Metrics.StepEnded(s.req.Model, se.Usage, se.Cost, r.e.opts.Now().Sub(s.begun), true)
 	r.e.opts.Metrics.StepFailed(se.Code)

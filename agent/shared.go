@@ -27,6 +27,8 @@ const (
 	sharedTTL     = 6 * time.Second
 	soleTTL       = 30 * time.Second
 	soleLook      = 5 * time.Second
+	shortestLook  = time.Second
+	longestLook   = 2 * time.Second
 	heedStops     = 500 * time.Millisecond
 	lookElsewhere = 200 * time.Millisecond // between looks at a run that another engine drives
 	elsewhereIn   = 10 * time.Second       // how long a note waits for such a run to park or to end; an answer, also for a tool
@@ -41,7 +43,7 @@ func (e *Engine) look() time.Duration {
 	if e.opts.Shared == nil {
 		return soleLook
 	}
-	return time.Second + mathrand.N(time.Second)
+	return shortestLook + mathrand.N(longestLook-shortestLook)
 }
 
 // heed stops the runs that somebody asked another engine to stop.
@@ -205,7 +207,7 @@ func (r *run) first(ctx context.Context, a footnote.Append) error {
 		events, err = r.e.opts.Log.Append(ctx, a)
 	}
 	if err != nil {
-		return unanswered(ctx, err)
+		return timeoutAsAway(ctx, err)
 	}
 	r.w.took(begun, len(events), a.Release)
 	r.topic.Publish(events...)

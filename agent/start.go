@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -352,11 +353,11 @@ func (e *Engine) answerHere(ctx context.Context, head footnote.Stream, t Turn) (
 		if ticket, done, err := r.deliver(ctx, t); done || err != nil {
 			return ticket, false, err
 		}
-		if err := r.awaits(ctx); err != nil { // it is just about to park, or to end
+		if err := r.waitUntilOver(ctx); err != nil { // it is just about to park, or to end
 			return Ticket{}, false, err
 		}
 	}
-	if err := e.adopt(ctx, head.ID); err != nil {
+	if err := e.settleOrphan(ctx, head.ID); err != nil {
 		return Ticket{}, false, err
 	}
 	if head, err = e.opts.Log.Get(ctx, head.ID); err != nil {
@@ -489,12 +490,14 @@ func (s *state) waiting() []openCall {
 
 // supersede closes the open calls of a parked run, because its user went on.
 func (e *Engine) supersede(ctx context.Context, head footnote.Stream, s *state) (footnote.Stream, error) {
-	return e.closeRun(ctx, head, s, NotAnswered, "user")
+	return e.closeRun(ctx, head, s, NotAnswered, footnote.RunStopped{By: "user"})
 }
 
 // closeRun ends a run that nothing drives: it answers its open calls with words
 // and appends the terminal event. The stream must be locked.
-func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words, by string) (footnote.Stream, error) {
+func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, words string, terminal footnote.Body) (
+	footnote.Stream, error,
+) {
 	if s.run == "" || s.run != head.Run {
 		// It has ended, or another one has begun, since the head was read.
 		return head, footnote.Errorf(footnote.Conflict, "The conversation has moved on.")
@@ -515,7 +518,7 @@ func (e *Engine) closeRun(ctx context.Context, head footnote.Stream, s *state, w
 	for _, c := range s.open() {
 		bodies = append(bodies, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "recovery", Statements: possiblyRun(c)})
 	}
-	bodies = append(bodies, footnote.RunStopped{By: by, Steps: s.steps, Usage: usage, Cost: cost, Millis: s.spent().Milliseconds()})
+	bodies = append(bodies, withTotals(terminal, s.steps, usage, cost, s.spent()))
 	events, err := e.opts.Log.Append(ctx, footnote.Append{
 		Stream: head.ID, After: head.Last, Run: s.run, Bodies: bodies, Settle: settle,
 		Take: &footnote.Take{Owner: e.opts.Owner, TTL: e.opts.LeaseTTL}, Release: true,
@@ -542,7 +545,7 @@ func (e *Engine) interrupt(ctx context.Context, head footnote.Stream) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.closeRun(ctx, head, s, history.Interrupted, "interrupted")
+	_, err = e.closeRun(ctx, head, s, history.Interrupted, footnote.RunStopped{By: "interrupted"})
 	return err
 }
 
@@ -555,11 +558,13 @@ func (e *Engine) Recover(ctx context.Context) error {
 	if err == nil && len(heads) > 0 && e.opts.Shared != nil {
 		err = e.opts.Shared.Ping(ctx)
 	}
-	e.looked(begun, err)
+	e.availability.note(begun, err)
 	if err != nil {
 		return fmt.Errorf("list unfinished runs: %w", err)
 	}
-	heads = slices.DeleteFunc(heads, e.mayBeDriven)
+	if e.opts.Shared != nil {
+		heads = e.availability.lost(heads)
+	}
 	e.recoverAll(ctx, heads)
 	if e.opts.Shared != nil {
 		err = e.stopParked(ctx)
@@ -588,6 +593,16 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 		return nil //nolint:nilerror // it is left to the next process
 	}
 	defer leave()
+	return e.whileIdle(ctx, stream, func(ctx context.Context, stream string) error {
+		if e.isOrphan(stream) {
+			return e.settleOrphan(ctx, stream)
+		}
+		return e.recoverLocked(ctx, stream)
+	})
+}
+
+// whileIdle calls do while the stream is locked, unless a run of this engine is under way.
+func (e *Engine) whileIdle(ctx context.Context, stream string, do func(context.Context, string) error) error {
 	unlock, err := e.lock(ctx, stream)
 	if err != nil {
 		return err
@@ -596,7 +611,7 @@ func (e *Engine) recover(ctx context.Context, stream string) error {
 	if e.running(stream) != nil {
 		return nil
 	}
-	return e.recoverLocked(ctx, stream)
+	return do(ctx, stream)
 }
 
 // recoverLocked is recover for a stream that is locked, and in which nothing of ours
@@ -611,7 +626,7 @@ func (e *Engine) recoverLocked(ctx context.Context, stream string) error {
 		return err
 	}
 	if e.withdrawn(ctx, s.started.Key) {
-		_, err = e.closeRun(ctx, head, s, "The run was stopped.", byRevoked)
+		_, err = e.closeRun(ctx, head, s, "The run was stopped.", footnote.RunStopped{By: byRevoked})
 		return err
 	}
 	if head.RunState == "parked" && head.Deadline.After(e.opts.Now()) {
@@ -667,13 +682,13 @@ func (e *Engine) tend() {
 		case <-e.ctx.Done():
 			return
 		case <-tick.C:
-			tick.Reset(e.look())
-			e.retryOrphans()
+			e.settleOrphans()
 			ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
 			if err := e.Recover(ctx); err != nil && ctx.Err() == nil {
 				e.opts.Logger.WarnContext(ctx, "recovery", "err", err)
 			}
 			cancel()
+			tick.Reset(e.look()) // only now: a slow log gets a pause, too; see availability
 		}
 	}
 }
@@ -695,13 +710,27 @@ func (e *Engine) keepLeases() {
 
 // renew extends the leases of the running runs. One that is lost ends its run.
 func (e *Engine) renew() {
+	ctx, cancel := context.WithTimeout(e.ctx, e.opts.LeaseTTL)
+	defer cancel()
+	var renewals sync.WaitGroup
+	slots := make(chan struct{}, renewAtOnce)
 	for _, r := range e.live() {
 		token := r.w.token()
 		if token == 0 {
 			continue
 		}
-		if err := r.w.renew(e.ctx, token); footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
-			r.cancel(fmt.Errorf("lease lost: %w", err))
-		}
+		slots <- struct{}{}
+		renewals.Go(func() {
+			defer func() { <-slots }()
+			err := r.w.renew(ctx, token)
+			if footnote.CodeOf(err) == footnote.Conflict && r.w.token() == token {
+				r.cancel(fmt.Errorf("lease lost: %w", err))
+			}
+		})
 	}
+	renewals.Wait()
 }
+
+// renewAtOnce is how many leases are renewed side by side: a slow store must not make the
+// renewals of many runs take longer than a lease lasts.
+const renewAtOnce = 8

@@ -141,10 +141,9 @@ func (w *writer) drain() {
 	}
 }
 
-// append writes what is asked for, and tries again while the log is away: nobody
-// has been told that it failed. The first events of a new run are not tried again: a
-// person waits for them, and can ask again. It returns when the lease was certainly
-// ours.
+// append writes what is asked for, and retries while the log is away: nobody has been told
+// that it failed. The first events of a new run are not retried: a person waits for them, and
+// can ask again. It returns a time at which the lease was certainly ours.
 func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event, begun time.Time, err error) {
 	a.ID = rand.Int64()
 	begun = time.Now()
@@ -155,7 +154,7 @@ func (w *writer) append(a footnote.Append, fresh bool) (events []footnote.Event,
 			return events, begun, err
 		}
 		w.waits(err)
-		if !tries.again(context.Background()) {
+		if !tries.wait(context.Background()) {
 			return events, begun, err
 		}
 	}
@@ -179,11 +178,11 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 	defer cancel()
 	// A lease that is lost may be one that an earlier attempt has given back.
 	if err := w.secure(ctx); err != nil && (first || footnote.CodeOf(err) != footnote.Conflict) {
-		return nil, unanswered(ctx, err)
+		return nil, timeoutAsAway(ctx, err)
 	}
 	if fresh {
 		events, err = w.log.CreateAppend(ctx, w.stream, a)
-		return events, unanswered(ctx, err)
+		return events, timeoutAsAway(ctx, err)
 	}
 	events, err = w.log.Append(ctx, a)
 	if a.Lease != 0 && footnote.CodeOf(err) == footnote.Conflict {
@@ -196,7 +195,7 @@ func (w *writer) attempt(a footnote.Append, fresh, first bool) (events []footnot
 			err = renewal
 		}
 	}
-	return events, unanswered(ctx, err)
+	return events, timeoutAsAway(ctx, err)
 }
 
 // writeTime is how long a write may take.
@@ -351,8 +350,6 @@ func (w *writer) took(begun time.Time, events int, released bool) {
 
 // renew extends the lease.
 func (w *writer) renew(ctx context.Context, token int64) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
 	begun := time.Now()
 	err := w.log.Renew(ctx, w.stream.ID, token, w.ttl)
 	if err == nil {
@@ -360,7 +357,7 @@ func (w *writer) renew(ctx context.Context, token int64) error {
 		w.sure = begun
 		w.mu.Unlock()
 	}
-	return unanswered(ctx, err)
+	return timeoutAsAway(ctx, err)
 }
 
 // secure renews a lease that may have run out unnoticed, because the process or the
@@ -373,6 +370,8 @@ func (w *writer) secure(ctx context.Context) error {
 	if token == 0 || !late {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
 	return w.renew(ctx, token)
 }
 
