@@ -19,8 +19,14 @@ func checkSpace(folder string) error {
 	if err := unix.Statfs(folder, &disk); err != nil {
 		return nil //nolint:nilerror // see above
 	}
-	if free := int64(disk.Bavail) * int64(disk.Bsize); free < spare { //nolint:unconvert // the types differ between systems
+	if full(&disk) {
 		return syscall.ENOSPC
 	}
 	return nil
+}
+
+// full reports whether a disk has less than spare left for this user. A file system that
+// counts no blocks, such as one without a limit in memory, does not tell.
+func full(disk *unix.Statfs_t) bool {
+	return disk.Blocks > 0 && int64(disk.Bavail)*int64(disk.Bsize) < spare //nolint:unconvert // the types differ between systems
 }
