@@ -1,5 +1,4 @@
-// Package ask has the tool ask_user, with which the model asks the user a question
-// and waits for the answer.
+// Package ask provides the tool ask_user, with which the model asks the user a question and waits for the answer.
 package ask
 
 import (
@@ -16,8 +15,8 @@ type input struct {
 
 type tool struct{}
 
-// New returns ask_user. It runs in the user's page, which shows the question; its
-// result is the answer in words.
+// New returns ask_user. It runs in the user's page, which shows the question. Its result is the user's answer as
+// text.
 func New() agent.Tool { return tool{} }
 
 var spec = agent.Spec{
@@ -34,7 +33,7 @@ var spec = agent.Spec{
 
 func (tool) Spec() agent.Spec { return spec }
 
-// Call is never called: the user's page answers.
+// Call is never called, because the user's page answers.
 func (tool) Call(context.Context, agent.Call) (agent.Output, error) {
 	return agent.Fail("The question was not shown to the user."), nil
 }

@@ -1,6 +1,6 @@
-// Package browser has the tools of data that stays in the user's browser: the page
-// runs their queries and transforms, and posts as many rows of a result as the user
-// lets the model see. And final_answer, with which the assistant ends.
+// Package browser provides the tools for data that stays in the user's browser. The page runs their queries and
+// transforms, and posts as many rows of a result as the user lets the model see. The package also provides
+// final_answer, with which the assistant ends.
 package browser
 
 import (
@@ -53,7 +53,7 @@ type tool struct{ spec agent.Spec }
 
 func (t tool) Spec() agent.Spec { return t.spec }
 
-// Call is never called: the page answers.
+// Call is never called, because the page answers.
 func (t tool) Call(context.Context, agent.Call) (agent.Output, error) {
 	return agent.Fail(t.spec.Name + " runs in the user's page."), nil
 }
@@ -96,13 +96,12 @@ func New() []agent.Tool {
 	return append(tools, final{chart.New(), finalSpec()})
 }
 
-// ChartTypes are the types that a final answer can have.
+// ChartTypes returns the chart types that a final answer can have.
 func ChartTypes() []string {
 	return []string{chart.Bar, chart.Line, chart.Pie, chart.Scatter, chart.Table}
 }
 
-// final is final_answer. Its chart is one of show_chart, of the newest result that
-// has the axes.
+// final is the tool final_answer. Its chart is drawn by show_chart from the newest result that has its axes.
 type final struct {
 	charts agent.Tool
 	spec   agent.Spec
@@ -124,8 +123,8 @@ func finalSpec() agent.Spec {
 	}
 }
 
-// Call takes the answer. Axes that no result has make it a table: the answer has
-// been shown already, and is worth more than its chart.
+// Call accepts the answer. If no result has the axes, it becomes a table: the answer has already been shown and is
+// worth more than its chart.
 func (f final) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 	var in finalInput
 	if err := json.Unmarshal(call.Input, &in); err != nil {

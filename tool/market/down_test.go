@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// each calls all tools, and gives their answers to a test.
+// each calls every tool and passes its answer to check.
 func each(t *testing.T, m market.Market, deadline time.Duration, check func(name string, out agent.Output, r reply)) {
 	t.Helper()
 	for _, tool := range tools.New(tools.Options{Market: m, Deadline: deadline}) {
@@ -43,9 +43,9 @@ func each(t *testing.T, m market.Market, deadline time.Duration, check func(name
 	}
 }
 
-// TestPostgresGoes kills the database under the tools, lets it come back, and has another
-// connection keep its tables locked: each tool says that the database is away or did not
-// answer, never that there is nothing, and answers when it is back.
+// TestPostgresGoes stops the database server, starts it again, and has another connection keep its
+// tables locked. Each tool must report that the database is unavailable or did not answer, never an empty result,
+// and must answer again afterwards.
 func TestPostgresGoes(t *testing.T) {
 	server := pgtest.New(t)
 	url := server.Database(t)
@@ -77,7 +77,7 @@ func TestPostgresGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(t.Context())) // not before: what nobody needs any more is collected, and the lock with it
+	defer conn.Close(context.WithoutCancel(t.Context())) // if conn were collected earlier, its lock would go
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -90,14 +90,14 @@ func TestPostgresGoes(t *testing.T) {
 	server.Kill(t)
 	away(time.Minute, "it cannot be read.")
 	server.Start(t)
-	for _, err = s.Symbols(t.Context()); err != nil; { // the pool may hold connections that were cut
+	for _, err = s.Symbols(t.Context()); err != nil; { // the pool may still hold dead connections
 		_, err = s.Symbols(t.Context())
 	}
 	answers()
 }
 
-// TestHalfLoaded has a symbol and nothing else, and then candles too: each tool says what
-// was read and has nothing.
+// TestHalfLoaded loads a symbol without data, and then with candles only. Each tool must name what was read and
+// turned out to be empty.
 func TestHalfLoaded(t *testing.T) {
 	s := open(t)
 	with(t, s, func(l market.Load) error {
@@ -127,8 +127,8 @@ func TestHalfLoaded(t *testing.T) {
 	says()
 }
 
-// TestSameEvent of both currencies is of one of them: their releases move the price in
-// opposite ways.
+// TestSameEvent checks that for an event that both currencies have, only one currency's releases are used: the two
+// move the price in opposite ways.
 func TestSameEvent(t *testing.T) {
 	s := small(t)
 	with(t, s, func(l market.Load) error {
@@ -138,7 +138,7 @@ func TestSameEvent(t *testing.T) {
 	if out, _ := call(t, m, "get_event_statistics", inputs["get_event_statistics"]); !out.IsError || !strings.Contains(out.Content, "Call again with one of them as currency: EUR, USD.") {
 		t.Error(out.Content)
 	}
-	// A number above its forecast is good for the dollar, and the price rose: no hit.
+	// A number above its forecast is good for the dollar, but the price rose, so it is not a hit.
 	_, r := call(t, m, "get_event_statistics", map[string]any{"symbol": "EURUSD", "event": "CPI y/y", "currency": "usd"})
 	if len(r.Table.Rows) != 2 || r.Table.Rows[0][6] != 1.0 || r.Table.Rows[0][7] != 0.0 {
 		t.Errorf("%v", r.Table.Rows)
@@ -146,7 +146,7 @@ func TestSameEvent(t *testing.T) {
 	if out, _ := call(t, m, "get_event_statistics", map[string]any{"symbol": "EURUSD", "event": "CPI y/y", "currency": "chf"}); !out.IsError || !strings.Contains(out.Content, "has no past event of CHF") {
 		t.Error(out.Content)
 	}
-	// Of an index nobody knows which way it should go.
+	// For an index, the expected direction is unknown.
 	with(t, s, func(l market.Load) error {
 		if err := l.Symbol(t.Context(), market.Symbol{Symbol: "DAX40", Digits: 1}); err != nil {
 			return err
@@ -171,7 +171,7 @@ func TestSameEvent(t *testing.T) {
 	}
 }
 
-// TestFractions has no more digits in a sum of volumes than these have.
+// TestFractions checks that a sum of volumes has no more digits than the volumes.
 func TestFractions(t *testing.T) {
 	s := small(t)
 	with(t, s, func(l market.Load) error {
@@ -184,7 +184,7 @@ func TestFractions(t *testing.T) {
 	}
 }
 
-// TestMissingReport has no change in a week where the week before is missing.
+// TestMissingReport checks that a week shows no change when the previous week is missing.
 func TestMissingReport(t *testing.T) {
 	s := small(t)
 	with(t, s, func(l market.Load) error {

@@ -1,10 +1,9 @@
-// Package market has the tools that look at a market: candles, the price, the calendar
-// and what prices did after its releases, headlines, positions of large traders, and
-// the trades of the person who asks. They only read: what they are made of has no
-// method that writes.
+// Package market provides the tools that examine a market: candles, the price, the calendar and how prices reacted
+// to its releases, headlines, positions of large traders, and the user's own trades. They only read: the interface
+// they use has no method that writes.
 //
-// A part that is away is said to be: the model gets a failed result that names it, and
-// the run goes on. It never gets an empty list for it.
+// When a part of the data is unavailable, the model gets a failed result that names it, never an empty list, and
+// the run continues.
 package market
 
 import (
@@ -24,11 +23,11 @@ import (
 // Options configure the tools.
 type Options struct {
 	Market market.Market // required
-	// Deadline is how long a part may take to answer; default 5 s.
+	// Deadline limits how long a part may take to answer; default 5 s.
 	Deadline time.Duration
 }
 
-// Source is the name under which results of these tools are stored.
+// Source is the source name under which results of these tools are stored.
 const Source = "market"
 
 // New returns the nine tools.
@@ -37,52 +36,51 @@ func New(o Options) []agent.Tool {
 		o.Deadline = 5 * time.Second
 	}
 	return []agent.Tool{
-		of(o, candlesSpec, candles), of(o, priceSpec, price),
-		of(o, eventsSpec, events), of(o, statisticsSpec, statistics),
-		of(o, headlinesSpec, headlines),
-		of(o, positioningSpec, positioning), of(o, historySpec, history),
-		of(o, tradesSpec, trades), of(o, statsSpec, stats),
+		newTool(o, candlesSpec, candles), newTool(o, priceSpec, price),
+		newTool(o, eventsSpec, events), newTool(o, statisticsSpec, statistics),
+		newTool(o, headlinesSpec, headlines),
+		newTool(o, positioningSpec, positioning), newTool(o, historySpec, history),
+		newTool(o, tradesSpec, trades), newTool(o, statsSpec, stats),
 	}
 }
 
-// input is what a tool is asked: a pointer to In.
+// input is the input of a tool: a pointer to In.
 type input[In any] interface {
 	*In
-	// common are the fields that all tools have: why the model asks, and of which symbol.
+	// common returns the fields that all tools have: the reason for the call, and the symbol.
 	common() (thought, symbol *string)
 }
 
-// tool is one of them: its answer is computed by a function of what is asked, which fills in
-// what was left out of it.
+// tool is one of the tools. A function computes its answer from the input, in which it fills in the defaults.
 type tool[In any, P input[In]] struct {
 	Options
 	spec   agent.Spec
 	answer func(context.Context, question, P) (answer, error)
 }
 
-func of[In any, P input[In]](o Options, spec agent.Spec, f func(context.Context, question, P) (answer, error)) agent.Tool {
+func newTool[In any, P input[In]](o Options, spec agent.Spec, f func(context.Context, question, P) (answer, error)) agent.Tool {
 	return tool[In, P]{o, spec, f}
 }
 
-// journal is a question about trades: people trade symbols that have no candles here, too.
+// journal is a question about trades: people also trade symbols without candles here.
 type journal interface{ journal() }
 
-// question is what every tool needs to know.
+// question holds what every tool needs to know.
 type question struct {
 	market market.Market
-	who    footnote.Principal
+	caller footnote.Principal
 	now    time.Time
-	symbol market.Symbol // that is asked for; none where any is meant
+	symbol market.Symbol // the requested one; zero if the tool allows any
 }
 
-// answer is a table, and what is to be known of it.
+// answer is a table and facts about it.
 type answer struct {
-	asked     any // the input with all that was left out of it
+	asked     any // the input with its defaults filled in
 	now       time.Time
 	symbol    market.Symbol
 	result    footnote.Result
 	synthetic bool
-	facts     map[string]any // beside the table
+	facts     map[string]any // in addition to the table
 	notes     []string
 }
 
@@ -106,7 +104,7 @@ func (t tool[In, P]) Call(ctx context.Context, call agent.Call) (agent.Output, e
 	case ctx.Err() != nil:
 		return agent.Output{}, context.Cause(ctx)
 	case code == footnote.MarketUnavailable || err != nil && limited.Err() != nil:
-		return down(err), nil
+		return unavailable(err), nil
 	case code == footnote.InvalidRequest || code == footnote.NotFound:
 		return agent.Fail(footnote.MessageOf(err)), nil
 	case err != nil:
@@ -115,15 +113,15 @@ func (t tool[In, P]) Call(ctx context.Context, call agent.Call) (agent.Output, e
 	return t.output(call, a), nil
 }
 
-// ask answers what is asked of a symbol that there is.
-func (t tool[In, P]) ask(ctx context.Context, who footnote.Principal, in P) (a answer, err error) {
-	q := question{market: t.Market, who: who}
+// ask answers a call. It looks up the symbol first.
+func (t tool[In, P]) ask(ctx context.Context, caller footnote.Principal, in P) (a answer, err error) {
+	q := question{market: t.Market, caller: caller}
 	if q.now, err = t.Market.Now(ctx); err != nil {
 		return a, err
 	}
 	q.now = q.now.UTC()
 	thought, name := in.common()
-	*thought = "" // it is the user's, and no part of what was asked
+	*thought = "" // it is for the user and not part of the query
 	if *name != "" {
 		wanted := strings.ToUpper(strings.NewReplacer("/", "", " ", "").Replace(*name))
 		q.symbol, err = market.Find(ctx, t.Market, wanted)
@@ -140,8 +138,8 @@ func (t tool[In, P]) ask(ctx context.Context, who footnote.Principal, in P) (a a
 	return a, err
 }
 
-// down is what the model reads when a part is away.
-func down(err error) agent.Output {
+// unavailable returns the output for an unavailable part.
+func unavailable(err error) agent.Output {
 	reason := "The market data did not answer in time."
 	if footnote.CodeOf(err) == footnote.MarketUnavailable {
 		reason = footnote.MessageOf(err)
@@ -152,14 +150,14 @@ func down(err error) agent.Output {
 	}))}
 }
 
-// The most that the model reads of a table.
+// Limits on what the model reads of a table.
 const (
-	mostRows  = 500
-	mostBytes = 60_000
+	maxRows  = 500
+	maxBytes = 60_000
 )
 
-// invented is said of data that is.
-const invented = "This data is synthetic: it was invented for a demo and says nothing about a real market. Tell the user so."
+// syntheticNote is the note on synthetic data.
+const syntheticNote = "This data is synthetic: it was invented for a demo and says nothing about a real market. Tell the user so."
 
 func (t tool[In, P]) output(call agent.Call, a answer) agent.Output {
 	facts := map[string]any{"now": moment(a.now), "synthetic": a.synthetic}
@@ -170,18 +168,18 @@ func (t tool[In, P]) output(call agent.Call, a answer) agent.Output {
 		facts["symbol"] = a.symbol.Symbol
 	}
 	if a.synthetic {
-		a.notes = append(a.notes, invented)
+		a.notes = append(a.notes, syntheticNote)
 	}
 	if len(a.notes) > 0 {
 		facts["note"] = strings.Join(a.notes, " ")
 	}
-	facts["table"] = json.RawMessage(reply.Table{ID: call.ResultID, Result: a.result, Rows: mostRows, Bytes: mostBytes}.JSON())
-	// Which call gave the numbers stands where a statement would.
+	facts["table"] = json.RawMessage(reply.Table{ID: call.ResultID, Result: a.result, Rows: maxRows, Bytes: maxBytes}.JSON())
+	// The call takes the place of the SQL statement behind the numbers.
 	sql := "-- " + t.spec.Name + " " + string(reply.JSON(a.asked))
 	return agent.Output{Content: string(reply.JSON(facts)), Rows: &a.result, Source: Source, SQL: sql}
 }
 
-// at reads a time: a date, or a moment.
+// at parses a date or a time.
 func at(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -201,7 +199,7 @@ func span(fromText, toText string) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// moment is a cell.
+// moment returns the cell for a time.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -209,7 +207,7 @@ func moment(t time.Time) any {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// optional is the cell of a number that may not be known.
+// optional returns the cell for a number that may be unknown.
 func optional(v *float64) any {
 	if v == nil {
 		return nil
@@ -217,7 +215,7 @@ func optional(v *float64) any {
 	return *v
 }
 
-// level is the cell of a price that may not be set.
+// level returns the cell for a price that may be unset.
 func level(v float64) any {
 	if v == 0 {
 		return nil
@@ -225,14 +223,14 @@ func level(v float64) any {
 	return v
 }
 
-// round keeps some digits after the point.
+// round rounds to a number of digits after the point.
 func round(v float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(v*scale) / scale
 }
 
-// pip is the unit in which moves of a price are told: ten points, and of prices of four
-// digits, or two in yen, one point; it is never more than 1.
+// pip returns the unit for price moves: ten points, or one point for prices with four digits (two for yen). It is
+// never more than 1.
 func pip(s market.Symbol) float64 {
 	digits := max(0, s.Digits-1)
 	if s.Digits == 4 || s.Digits == 2 && s.Quote == "JPY" {

@@ -26,7 +26,7 @@ func day(text string) time.Time {
 	return t
 }
 
-// fixed is a feed that knows one price.
+// fixed is a feed with a single price.
 type fixed struct {
 	now   time.Time
 	price market.Price
@@ -48,7 +48,7 @@ func open(t *testing.T) market.Store {
 	return s
 }
 
-// with does a load.
+// with runs a load.
 func with(t *testing.T, s market.Store, f func(market.Load) error) {
 	t.Helper()
 	l, err := s.Begin(t.Context())
@@ -63,7 +63,7 @@ func with(t *testing.T, s market.Store, f func(market.Load) error) {
 	}
 }
 
-// small is a market of which every answer can be computed by hand.
+// small returns a market for which every answer can be computed by hand.
 func small(t *testing.T) market.Store {
 	t.Helper()
 	s := open(t)
@@ -71,7 +71,7 @@ func small(t *testing.T) market.Store {
 	return s
 }
 
-// fill loads 600 minutes that rise a pip each, releases of one event, four reports, and the
+// fill loads 600 minutes in which the price rises a pip per minute, releases of one event, four reports, and the
 // trades of two people.
 func fill(t *testing.T, s market.Store) {
 	t.Helper()
@@ -121,7 +121,7 @@ type reply struct {
 	}
 }
 
-// call calls a tool as ada, and reads its answer.
+// call calls a tool as ada and decodes its answer.
 func call(t *testing.T, m market.Market, name string, in map[string]any) (agent.Output, reply) {
 	t.Helper()
 	for _, tool := range tools.New(tools.Options{Market: m, Deadline: time.Minute}) {
@@ -182,7 +182,8 @@ func TestAnswers(t *testing.T) {
 			{"session London", "USD", 2.0, 1.0, 1.0, 50.0, 49.5, 100.0, -50.5, 1.98, 24.75, 100.0, -50.5, 1.0, 1.0, -1.0, 50.5, "2026-10-05T10:00:00Z", "2026-10-06T10:00:00Z"},
 			{"pair EURUSD", "USD", 2.0, 1.0, 1.0, 50.0, 49.5, 100.0, -50.5, 1.98, 24.75, 100.0, -50.5, 1.0, 1.0, -1.0, 50.5, "2026-10-05T10:00:00Z", "2026-10-06T10:00:00Z"}}, ""},
 		{"get_event_statistics", map[string]any{"symbol": "EURUSD", "event": "cpi Y/Y", "minutes": 30}, [][]any{
-			// A pip a minute, up: 30 pips each. Two releases were a surprise, one of them up.
+			// The price rises a pip per minute, so each move is 30 pips. Two releases were a surprise, one of them
+			// upward.
 			{"all", 3.0, 30.0, 30.0, 30.0, 3.0, 2.0, 1.0, 50.0, nil, nil, nil, nil, nil, nil},
 			{"2026-11-19T02:00:00Z", nil, nil, nil, nil, nil, nil, nil, nil, 2.6, 2.5, 1.112, 1.115, 30.0, "1m"},
 			{"2026-11-19T04:00:00Z", nil, nil, nil, nil, nil, nil, nil, nil, 2.4, 2.5, 1.124, 1.127, 30.0, "1m"},
@@ -205,7 +206,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPips has symbols whose prices have different digits, and one below zero.
+// TestPips uses symbols whose prices have different numbers of digits, and one whose price is below zero.
 func TestPips(t *testing.T) {
 	s := open(t)
 	for _, c := range []struct {
@@ -218,7 +219,7 @@ func TestPips(t *testing.T) {
 		{market.Symbol{Symbol: "USDJPY", Quote: "JPY", Digits: 3}, 149.123, 149.141, 0.018, 1.8}, {market.Symbol{Symbol: "USDJPY2", Quote: "JPY", Digits: 2}, 149.12, 149.14, 0.02, 2},
 		{market.Symbol{Symbol: "XAUUSD", Quote: "USD", Digits: 2}, 2650.12, 2650.42, 0.3, 3}, {market.Symbol{Symbol: "N225", Quote: "JPY"}, 38000, 38005, 5, 5},
 		{market.Symbol{Symbol: "OIL", Quote: "USD", Digits: 2}, -37.65, -37.6, 0.05, 0.5},
-		{market.Symbol{Symbol: "GBPUSD4", Quote: "USD", Digits: 4}, 1.28411, 1.28426, 0.00015, 1.5}, // the feed has a digit more than the candles
+		{market.Symbol{Symbol: "GBPUSD4", Quote: "USD", Digits: 4}, 1.28411, 1.28426, 0.00015, 1.5}, // one digit more than candles
 	} {
 		with(t, s, func(l market.Load) error { return l.Symbol(t.Context(), c.symbol) })
 		m := market.New(s, fixed{price: market.Price{Symbol: c.symbol.Symbol, Bid: c.bid, Ask: c.ask}})
@@ -228,7 +229,7 @@ func TestPips(t *testing.T) {
 	}
 }
 
-// TestFaults has words for what the model can repair.
+// TestFaults checks the messages for faults that the model can repair.
 func TestFaults(t *testing.T) {
 	m := market.New(small(t), fixed{now: day("2026-11-19 10:00")})
 	for _, c := range []struct {
@@ -249,7 +250,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// away is a database that is.
+// away is an unavailable database.
 type away struct{ market.Store }
 
 var errAway = market.Down(market.Database, "it cannot be read.", errors.New("connection refused"))
@@ -277,8 +278,7 @@ var inputs = map[string]map[string]any{
 	"get_trade_history": {}, "get_trade_stats": {},
 }
 
-// TestDown has each tool say that its part is away: not an empty list, and not the end
-// of the run.
+// TestDown checks that each tool reports an unavailable part, without an empty list and without ending the run.
 func TestDown(t *testing.T) {
 	for name, in := range inputs {
 		out, r := call(t, market.New(away{}, fixed{}), name, in)
@@ -292,7 +292,7 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestDeadline ends the wait for a part that does not answer.
+// TestDeadline checks that tools stop waiting for a part that does not answer.
 func TestDeadline(t *testing.T) {
 	tool := tools.New(tools.Options{Market: market.New(slow{}, fixed{}), Deadline: time.Millisecond})[0]
 	out, err := tool.Call(t.Context(), agent.Call{Name: "get_candles", Input: []byte(`{"symbol":"EURUSD","timeframe":"1h"}`)})
@@ -301,8 +301,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestNoToolWrites holds that there are the nine tools, that all of them say that they
-// only read, and that what they are made of has no method that could place an order.
+// TestNoToolWrites checks that there are nine tools, that all of them are declared read-only, and that the
+// interface they use has no method that could place an order.
 func TestNoToolWrites(t *testing.T) {
 	list := tools.New(tools.Options{})
 	if len(list) != len(inputs) {
@@ -322,7 +322,7 @@ func TestNoToolWrites(t *testing.T) {
 	}
 }
 
-// TestSchemas refuses inputs out of bounds before a tool sees them.
+// TestSchemas checks that inputs out of bounds are refused before they reach a tool.
 func TestSchemas(t *testing.T) {
 	var specs []agent.Spec
 	for _, tool := range tools.New(tools.Options{}) {

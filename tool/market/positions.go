@@ -52,9 +52,9 @@ func history(ctx context.Context, q question, in *historyInput) (answer, error) 
 	return reports(ctx, q, int(in.Weeks))
 }
 
-// reports are the newest n reports as a table.
+// reports returns the newest n reports as a table.
 func reports(ctx context.Context, q question, n int) (a answer, err error) {
-	list, err := q.market.COT(ctx, market.COTQuery{Symbol: q.symbol.Symbol, To: q.now, Limit: n + 1}) // one more, for the change of the first
+	list, err := q.market.COT(ctx, market.COTQuery{Symbol: q.symbol.Symbol, To: q.now, Limit: n + 1}) // +1: for the first change
 	if err != nil {
 		return a, err
 	}

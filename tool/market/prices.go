@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/tool/schema"
 )
 
-// mostCandles is how many candles one call gives.
-const mostCandles = 500
+// maxCandles limits the candles per call.
+const maxCandles = 500
 
 type candlesInput struct {
 	Thought   string  `json:"thought,omitempty" jsonschema:"Why the candles are needed, in one short sentence. The user sees it."`
@@ -40,7 +40,7 @@ var candlesSpec = agent.Spec{
 		"Times are the beginnings of candles in UTC; a day begins at 00:00 UTC and a week on Monday. Times in which nothing was traded, such as weekends, have no candle. " +
 		"When the data ends within the last candle it is marked as partial. When a range has more candles than are given, the newest are given and it is said.",
 	InputSchema: schema.For[candlesInput](schema.Length("symbol", 1, 32), schema.Enum("timeframe", names(market.Timeframes())...),
-		schema.Integer("limit", 1, mostCandles), schema.Length("from", 0, 40), schema.Length("to", 0, 40), schema.Length("thought", 0, 500)),
+		schema.Integer("limit", 1, maxCandles), schema.Length("from", 0, 40), schema.Length("to", 0, 40), schema.Length("thought", 0, 500)),
 	Side: agent.Server, ReadOnly: true,
 }
 
@@ -54,7 +54,7 @@ func candles(ctx context.Context, q question, in *candlesInput) (answer, error) 
 	if limit == 0 {
 		limit = 100
 		if !from.IsZero() {
-			limit = mostCandles
+			limit = maxCandles
 		}
 	}
 	list, err := q.market.Candles(ctx, market.CandleQuery{Symbol: s.Symbol, Timeframe: market.Timeframe(in.Timeframe), From: from, To: to, Limit: limit + 1})
@@ -67,14 +67,14 @@ func candles(ctx context.Context, q question, in *candlesInput) (answer, error) 
 	a := answer{synthetic: s.Synthetic, facts: map[string]any{"timeframe": in.Timeframe, "digits": s.Digits}}
 	a.result.Columns = columns("time", footnote.KindTimestamp, "open", footnote.KindNumber, "high", footnote.KindNumber, "low", footnote.KindNumber, "close", footnote.KindNumber, "volume", footnote.KindNumber)
 	for _, c := range list {
-		a.result.Rows = append(a.result.Rows, []any{moment(c.Time), c.Open, c.High, c.Low, c.Close, round(c.Volume, 8)}) // sums of fractions are a little off
+		a.result.Rows = append(a.result.Rows, []any{moment(c.Time), c.Open, c.High, c.Low, c.Close, round(c.Volume, 8)}) // sums are inexact
 	}
-	a.tell(list, more, !from.IsZero(), s)
+	a.noteGaps(list, more, !from.IsZero(), s)
 	return a, nil
 }
 
-// tell says what the candles alone do not.
-func (a *answer) tell(list []market.Candle, more, ranged bool, s market.Symbol) {
+// noteGaps adds what the candles alone do not show.
+func (a *answer) noteGaps(list []market.Candle, more, ranged bool, s market.Symbol) {
 	if len(list) == 0 {
 		if len(s.Timeframes) == 0 {
 			a.note("There are no candles of %s at all.", s.Symbol)
@@ -108,8 +108,8 @@ var priceSpec = agent.Spec{
 	Side:        agent.Server, ReadOnly: true,
 }
 
-// stale is from when on an age is pointed out.
-const stale = time.Minute
+// staleAge is the age from which a price is reported as old.
+const staleAge = time.Minute
 
 func price(ctx context.Context, q question, in *priceInput) (answer, error) {
 	s := q.symbol
@@ -133,7 +133,7 @@ func price(ctx context.Context, q question, in *priceInput) (answer, error) {
 	if spread == nil {
 		a.note("Candles have no spread: bid and ask are one price, and the spread is not known.")
 	}
-	if age >= stale {
+	if age >= staleAge {
 		a.note("The price is %s old: it is not current.", age.Round(time.Second))
 	}
 	return a, nil
@@ -196,25 +196,25 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 		a.note("These are the first %d events of the range; there are more.", limit)
 	}
 	if in.Currency == "" {
-		a.ofAll(q.symbol)
+		a.noteUnfiltered(q.symbol)
 	}
 	for _, e := range list {
 		a.synthetic = a.synthetic || e.Synthetic
 		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), e.Currency, e.Title, e.Impact, optional(e.Actual), optional(e.Forecast), optional(e.Previous), e.Unit})
 	}
-	return a, a.known(ctx, q, find, len(list))
+	return a, a.noteCoverage(ctx, q, find, len(list))
 }
 
-// ofAll says of a symbol, such as an index, that what is listed is not chosen for it.
-func (a *answer) ofAll(s market.Symbol) {
+// noteUnfiltered notes that a list was not narrowed to a symbol's currencies when there are none, as for an index.
+func (a *answer) noteUnfiltered(s market.Symbol) {
 	if s.Symbol != "" && len(s.Currencies()) == 0 {
 		a.note("It is not known which currencies concern %s: this is about all of them.", s.Symbol)
 	}
 }
 
-// known says whether there are no events or none are known, and where what is loaded of the
-// calendar begins or ends within the range: beyond, a day without events is no calm one.
-func (a *answer) known(ctx context.Context, q question, find market.EventQuery, n int) error {
+// noteCoverage notes whether there were no events or none are known, and where the loaded calendar begins or ends
+// within the range. Outside of it, a day without events need not be a calm one.
+func (a *answer) noteCoverage(ctx context.Context, q question, find market.EventQuery, n int) error {
 	end, err := market.CalendarEnd(ctx, q.market, find.Currencies)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (a *answer) known(ctx context.Context, q question, find market.EventQuery, 
 	return nil
 }
 
-// noHeadlines says whether there is no news, or none is known.
+// noHeadlines notes whether there was no news or none is known.
 func (a *answer) noHeadlines(ctx context.Context, q question, find market.HeadlineQuery) error {
 	last, err := q.market.Headlines(ctx, market.HeadlineQuery{Currencies: find.Currencies, To: find.To, Limit: 1})
 	switch {
@@ -288,7 +288,7 @@ func headlines(ctx context.Context, q question, in *headlinesInput) (answer, err
 	}
 	var a answer
 	a.result.Columns = columns("time", footnote.KindTimestamp, "source", footnote.KindText, "title", footnote.KindText, "currencies", footnote.KindText)
-	a.ofAll(q.symbol)
+	a.noteUnfiltered(q.symbol)
 	for _, h := range list {
 		a.synthetic = a.synthetic || h.Synthetic
 		a.result.Rows = append(a.result.Rows, []any{moment(h.Time), h.Source, h.Title, strings.Join(h.Currencies, ", ")})
@@ -337,9 +337,9 @@ func statistics(ctx context.Context, q question, in *statisticsInput) (answer, e
 	if len(list) == 0 {
 		return answer{}, q.noReactions(ctx, in)
 	}
-	// Of two currencies the same event moves the price in opposite ways.
-	whose := list[0].Event.Currency
-	if slices.ContainsFunc(list, func(r market.Reaction) bool { return r.Event.Currency != whose }) {
+	// The same event moves the price in opposite ways for the two currencies.
+	currency := list[0].Event.Currency
+	if slices.ContainsFunc(list, func(r market.Reaction) bool { return r.Event.Currency != currency }) {
 		var all []string
 		for _, r := range list {
 			if !slices.Contains(all, r.Event.Currency) {
@@ -349,7 +349,7 @@ func statistics(ctx context.Context, q question, in *statisticsInput) (answer, e
 		slices.Sort(all)
 		return answer{}, footnote.Errorf(footnote.InvalidRequest, "The calendar has %s of several currencies. Call again with one of them as currency: %s.", list[0].Event.Title, strings.Join(all, ", "))
 	}
-	a := answer{facts: map[string]any{"event": list[0].Event.Title, "currency": whose, "minutes": in.Minutes, "pip": pip(s)}}
+	a := answer{facts: map[string]any{"event": list[0].Event.Title, "currency": currency, "minutes": in.Minutes, "pip": pip(s)}}
 	way := direction(s, list[0].Event)
 	sum := market.Summarise(list, way)
 	pips := func(v float64) float64 { return round(v/pip(s), 1) }
@@ -382,18 +382,18 @@ func statistics(ctx context.Context, q question, in *statisticsInput) (answer, e
 	return a, nil
 }
 
-// noReactions says why there is nothing to measure.
+// noReactions returns an answer that says why there is nothing to measure.
 func (q question) noReactions(ctx context.Context, in *statisticsInput) error {
-	whose := q.symbol.Currencies()
+	currencies := q.symbol.Currencies()
 	if in.Currency != "" {
-		whose = []string{in.Currency}
+		currencies = []string{in.Currency}
 	}
-	list, err := q.market.Events(ctx, market.EventQuery{Currencies: whose, To: q.now, Newest: true, Limit: 300})
+	list, err := q.market.Events(ctx, market.EventQuery{Currencies: currencies, To: q.now, Newest: true, Limit: 300})
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		return footnote.Errorf(footnote.NotFound, "The calendar was read and has no past event of %s.", strings.Join(whose, ", "))
+		return footnote.Errorf(footnote.NotFound, "The calendar was read and has no past event of %s.", strings.Join(currencies, ", "))
 	}
 	var titles []string
 	for _, e := range list {
@@ -409,9 +409,8 @@ func (q question) noReactions(ctx context.Context, in *statisticsInput) error {
 	return footnote.Errorf(footnote.NotFound, "The calendar has no past event of this title for %s. It has: %s.", q.symbol.Symbol, strings.Join(titles, ", "))
 }
 
-// direction is where a symbol is expected to go when a release is above its forecast: a
-// currency gains by it, unless the number is one of people without work. It is 0 where
-// nothing is expected, as of an index, which is of no currency.
+// direction returns where a symbol should go when a release is above its forecast. Its currency gains, unless the
+// number counts unemployed people. The result is 0 if nothing is expected, as for an index, which has no currency.
 func direction(s market.Symbol, e market.Event) int {
 	d := 0
 	switch e.Currency {

@@ -33,9 +33,9 @@ var tradesSpec = agent.Spec{
 	Side:        agent.Server, ReadOnly: true,
 }
 
-// mine reads the newest trades of who asks.
-func (q question) mine(ctx context.Context, from, to string, limit int, open bool) (list []market.Trade, err error) {
-	find := market.TradeQuery{Org: q.who.Org, User: q.who.User, Symbol: q.symbol.Symbol, Limit: limit, Open: open}
+// myTrades returns the caller's newest trades.
+func (q question) myTrades(ctx context.Context, from, to string, limit int, open bool) (list []market.Trade, err error) {
+	find := market.TradeQuery{Org: q.caller.Org, User: q.caller.User, Symbol: q.symbol.Symbol, Limit: limit, Open: open}
 	if find.From, find.To, err = span(from, to); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func trades(ctx context.Context, q question, in *tradesInput) (a answer, err err
 		in.Limit = 50
 	}
 	limit := int(in.Limit)
-	list, err := q.mine(ctx, in.From, in.To, limit+1, in.Open)
+	list, err := q.myTrades(ctx, in.From, in.To, limit+1, in.Open)
 	if err != nil {
 		return a, err
 	}
@@ -95,11 +95,11 @@ var statsSpec = agent.Spec{
 	Side:        agent.Server, ReadOnly: true,
 }
 
-// part is trades that are added up: all in a currency, or those of a session or a pair.
+// part is a group of trades that are summed up: all in a currency, or those of a session or a pair.
 type part struct{ name, currency string }
 
 func stats(ctx context.Context, q question, in *statsInput) (a answer, err error) {
-	list, err := q.mine(ctx, in.From, in.To, market.MaxTrades, false)
+	list, err := q.myTrades(ctx, in.From, in.To, market.MaxTrades, false)
 	if err != nil {
 		return a, err
 	}
@@ -142,7 +142,7 @@ func stats(ctx context.Context, q question, in *statsInput) (a answer, err error
 	return a, nil
 }
 
-// values are those that trades have of something, sorted.
+// values returns the distinct values of a property of the trades, sorted.
 func values(list []market.Trade, of func(market.Trade) string) []string {
 	all := map[string]bool{}
 	for _, t := range list {

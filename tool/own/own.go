@@ -1,7 +1,6 @@
-// Package own has the tools that an operator writes: one statement with typed
-// parameters, under a name and a description. The statement goes through the gate
-// and the limits of its source like any other; the parameters are bound and never
-// become part of it.
+// Package own provides the tools that an operator defines: one statement with typed parameters, a name and a
+// description. The statement passes through its source's gate and limits like any other. Parameters are bound and
+// never become part of the text.
 package own
 
 import (
@@ -30,36 +29,36 @@ const (
 	Date    = typed.Date // 2006-01-02
 )
 
-// Thought is the field of the input that people read and that no statement gets.
+// Thought is an input field that people read and that no statement uses.
 const Thought = "thought"
 
-// Options are a tool.
+// Options configure a tool.
 type Options struct {
 	Name        string
 	Description string
-	Source      string // name of the source that it reads
+	Source      string // name of the source it queries
 	SQL         string // with $1, $2, … for the parameters, in order
 	Parameters  []Parameter
 	Sources     lookup.Sources // required
-	// Limits of the query. Zero fields take the source's own.
+	// Limits bound the query. Zero fields take the source's own limits.
 	Limits source.Limits
 }
 
-// Parameter is one of a tool's.
+// Parameter describes a parameter of a tool.
 type Parameter struct {
 	Name        string
 	Type        string
 	Description string
-	Values      []string // of a text: those that are taken; none: all
-	Optional    bool     // left out, it is NULL
+	Values      []string // of a text: the accepted ones; none: all
+	Optional    bool     // NULL when omitted
 }
 
-// Bounds of a tool.
+// Limits of a tool.
 const (
-	mostParameters = 32
-	mostValues     = 200
-	longestSQL     = 64 << 10
-	longestWords   = 4000
+	maxParameters = 32
+	maxValues     = 200
+	maxSQL        = 64 << 10
+	maxWords      = 4000
 )
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -69,7 +68,7 @@ type tool struct {
 	spec agent.Spec
 }
 
-// New makes a tool. The error says what of it cannot be right.
+// New returns a tool, or an error that says which option is invalid.
 func New(o Options) (agent.Tool, error) {
 	if err := check(o); err != nil {
 		return nil, err
@@ -86,12 +85,12 @@ func check(o Options) error {
 	switch {
 	case !goodName.MatchString(o.Name):
 		return fmt.Errorf("the name %q must be of small letters, digits and _, and begin with a letter", o.Name)
-	case strings.TrimSpace(o.Description) == "" || len(o.Description) > longestWords:
-		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name, longestWords)
-	case strings.TrimSpace(o.SQL) == "" || len(o.SQL) > longestSQL:
-		return fmt.Errorf("%s needs sql of at most %d bytes", o.Name, longestSQL)
-	case len(o.Parameters) > mostParameters:
-		return fmt.Errorf("%s has more than %d parameters", o.Name, mostParameters)
+	case strings.TrimSpace(o.Description) == "" || len(o.Description) > maxWords:
+		return fmt.Errorf("%s needs a description of at most %d bytes: by it the model knows when to call it", o.Name, maxWords)
+	case strings.TrimSpace(o.SQL) == "" || len(o.SQL) > maxSQL:
+		return fmt.Errorf("%s needs sql of at most %d bytes", o.Name, maxSQL)
+	case len(o.Parameters) > maxParameters:
+		return fmt.Errorf("%s has more than %d parameters", o.Name, maxParameters)
 	}
 	seen := map[string]bool{Thought: true}
 	for _, p := range o.Parameters {
@@ -102,10 +101,10 @@ func check(o Options) error {
 			return fmt.Errorf("%s: the name of the parameter %s is taken", o.Name, p.Name)
 		case !slices.Contains(typed.All, p.Type):
 			return fmt.Errorf("%s: the type of the parameter %s is %q; it must be text, integer, number, boolean or date", o.Name, p.Name, p.Type)
-		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > mostValues:
-			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name, p.Name, mostValues)
-		case len(p.Description) > longestWords:
-			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name, longestWords)
+		case len(p.Values) > 0 && p.Type != Text || len(p.Values) > maxValues:
+			return fmt.Errorf("%s: the parameter %s has values, which a text alone may have, at most %d", o.Name, p.Name, maxValues)
+		case len(p.Description) > maxWords:
+			return fmt.Errorf("%s: the description of the parameter %s has more than %d bytes", o.Name, p.Name, maxWords)
 		}
 		seen[p.Name] = true
 	}
@@ -114,8 +113,8 @@ func check(o Options) error {
 
 var place = regexp.MustCompile(`\$[0-9]+`)
 
-// checkPlaces holds that $1, $2, … first stand in the statement in this order, one
-// for each parameter: SQLite numbers them as they come.
+// checkPlaces checks that $1, $2, … first occur in the statement in this order, one for each parameter: SQLite
+// numbers them by occurrence.
 func checkPlaces(o Options) error {
 	most := 0
 	for _, p := range place.FindAllString(o.SQL, -1) {
@@ -131,7 +130,7 @@ func checkPlaces(o Options) error {
 	return nil
 }
 
-// inputSchema is what a call may say.
+// inputSchema returns the schema of a call's input.
 func inputSchema(parameters []Parameter) json.RawMessage {
 	type property struct {
 		Type        any      `json:"type"`
@@ -191,8 +190,8 @@ func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMe
 	}, nil
 }
 
-// bind reads the arguments of a call. Said is what they were, as a comment behind
-// the statement, by which a footnote names its query.
+// bind parses the arguments of a call. Said lists them as a comment after the statement, which a footnote uses to
+// name its query.
 func (t tool) bind(in map[string]json.RawMessage) (args []any, said string, err error) {
 	for i, p := range t.Parameters {
 		raw, given := in[p.Name]

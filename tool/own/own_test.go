@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/tool/own"
 )
 
-// bound is a source that tells what was bound.
+// bound is a source that records what was bound.
 type bound struct {
 	source.Source
 	args []any

@@ -8,7 +8,7 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
-// How the engines say that a name does not exist. The first group is the name.
+// Messages of the engines for a name that does not exist. The first group is the name.
 var (
 	noTable = []*regexp.Regexp{
 		regexp.MustCompile(`(?i)no such (?:table|view): "?([^\s"]+)`),                            // SQLite
@@ -28,14 +28,14 @@ var (
 	}
 )
 
-// listed is how many names a hint lists at most.
-const listed = 30
+// maxListed limits the names listed in a hint.
+const maxListed = 30
 
-// hint helps with a name that does not exist: the nearest ones, and the ones
-// there are. It is empty for other faults.
+// hint returns help for a name that does not exist: the nearest names and the existing ones. It returns "" for
+// other faults.
 func hint(reason, sql string, s source.Schema) string {
-	if len(reason) > longest {
-		reason = reason[:longest]
+	if len(reason) > maxText {
+		reason = reason[:maxText]
 	}
 	if name := match(noTable, reason); name != "" {
 		return tableHint(name, s)
@@ -68,7 +68,7 @@ func listTables(names []string) string {
 	if len(names) == 0 {
 		return "The source has no tables."
 	}
-	if len(names) > listed {
+	if len(names) > maxListed {
 		return "Call list_tables to see the tables."
 	}
 	return "The tables are: " + strings.Join(clipAll(names), ", ") + "."
@@ -78,7 +78,7 @@ func didYouMean(names []string) string {
 	return "Did you mean " + strings.Join(clipAll(names), " or ") + "?"
 }
 
-// columnHint looks at the columns of the tables that the statement names.
+// columnHint considers the columns of the tables that the statement names.
 func columnHint(name, sql string, s source.Schema) string {
 	last := name[strings.LastIndex(name, ".")+1:]
 	var names []string
@@ -93,7 +93,7 @@ func columnHint(name, sql string, s source.Schema) string {
 			columns = append(columns, c.Name)
 		}
 	}
-	// Nearest compares the bare names; the answer says which table has them.
+	// Nearest compares bare names; the hint also says which table has them.
 	if near := spelling.Nearest(last, columns, 2); len(near) > 0 {
 		var full []string
 		for i, c := range columns {
@@ -103,7 +103,7 @@ func columnHint(name, sql string, s source.Schema) string {
 		}
 		return didYouMean(full)
 	}
-	if len(names) == 0 || len(names) > listed {
+	if len(names) == 0 || len(names) > maxListed {
 		return "Call describe_table to see a table's columns."
 	}
 	return "The columns are: " + strings.Join(clipAll(names), ", ") + "."

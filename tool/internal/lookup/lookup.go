@@ -1,7 +1,6 @@
-// Package lookup reads a tool's input and finds what it names — a source, a table,
-// a column. What does not exist comes back as a Fault: words for the model that say
-// what there is. Only names that came out of the catalogue here are ever written
-// into SQL.
+// Package lookup decodes a tool's input and finds what it names: a source, a table, a column. If something does not
+// exist, the error is a Fault, which tells the model what does. Only names that this package returns from a catalog
+// are ever written into SQL.
 package lookup
 
 import (
@@ -19,38 +18,36 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/spelling"
 )
 
-// Sources finds an open source by its name. It is only asked for names of the
-// conversation's own sources.
+// Sources finds an open source by name. It is called only with names of the conversation's own sources.
 type Sources interface {
 	Source(name string) (source.Source, error)
 }
 
-// longest is how many bytes of a foreign text are repeated to the model.
-const longest = 2000
+// maxText limits the bytes of foreign text that are repeated to the model.
+const maxText = 2000
 
 // Fault is an error that the model should read and can repair.
 type Fault struct {
-	Kind  string // of a statement's fault: source.Refused, …; else empty
+	Kind  string // of a failed statement: source.Refused, …; otherwise empty
 	Words string
 }
 
 func (f *Fault) Error() string { return f.Words }
 
-// output is the fault as the model reads it.
+// output returns the fault as output for the model.
 func (f *Fault) output() agent.Output {
 	out := agent.Fail(f.Words)
 	out.Fault = f.Kind
 	return out
 }
 
-// faultf makes a Fault, in valid UTF-8.
+// faultf returns a Fault in valid UTF-8.
 func faultf(kind, format string, args ...any) *Fault {
 	return &Fault{kind, strings.ToValidUTF8(fmt.Sprintf(format, args...), "�")}
 }
 
-// Run is the Call of a tool whose input is an In: it reads the input and lets f do
-// the work. A Fault that f returns is a failed output. So is a source that is away
-// where the conversation has others; any other error ends the run.
+// Run implements Call for a tool whose input is an In: it decodes the input and calls f. A Fault from f becomes a
+// failed output. So does an unavailable source if the conversation has others. Any other error ends the run.
 func Run[In any](ctx context.Context, call agent.Call, f func(context.Context, agent.Call, In) (agent.Output, error)) (agent.Output, error) {
 	var in In
 	if err := json.Unmarshal(call.Input, &in); err != nil {
@@ -64,25 +61,24 @@ func Run[In any](ctx context.Context, call agent.Call, f func(context.Context, a
 		return fault.output(), nil
 	}
 	if footnote.CodeOf(err) == footnote.DatabaseUnavailable && len(call.Sources) > 1 {
-		return away(call, err).output(), nil
+		return unreachable(call, err).output(), nil
 	}
 	return agent.Output{}, err
 }
 
-// away says that the source of a call cannot be reached, and which others there are.
-func away(call agent.Call, err error) *Fault {
+// unreachable returns the fault for an unreachable source and names the other sources.
+func unreachable(call agent.Call, err error) *Fault {
 	var in struct {
 		Source string `json:"source"`
 	}
-	_ = json.Unmarshal(call.Input, &in) // it was read before
+	_ = json.Unmarshal(call.Input, &in) // the input was already decoded once
 	name, _ := Name(call, in.Source)
 	others := slices.DeleteFunc(slices.Clone(call.Sources), func(s string) bool { return s == name })
 	return faultf(source.Failed, "The source %s cannot be reached now: %s The other sources are: %s.", name, footnote.MessageOf(err), strings.Join(others, ", "))
 }
 
-// Name returns the name of the source that a call means: the one it wants when
-// that belongs to the conversation, and the only one when it names none. The error is
-// a Fault: no source is chosen for a call that could mean several.
+// Name returns the name of the source that a call refers to: want, if the conversation has it, or the only source
+// if want is empty. The error is a Fault: for a call that could mean several sources, none is chosen.
 func Name(call agent.Call, want string) (string, error) {
 	if len(call.Sources) == 0 {
 		return "", faultf("", "This conversation has no data source.")
@@ -101,7 +97,7 @@ func Name(call agent.Call, want string) (string, error) {
 	return "", faultf("", "There is no source named %q. The sources are: %s.", clip(want), strings.Join(call.Sources, ", "))
 }
 
-// Source opens the source that a call means.
+// Source opens the source that a call refers to.
 func Source(sources Sources, call agent.Call, want string) (name string, src source.Source, err error) {
 	name, err = Name(call, want)
 	if err != nil {
@@ -114,7 +110,7 @@ func Source(sources Sources, call agent.Call, want string) (name string, src sou
 	return name, src, nil
 }
 
-// Table returns the table with a name. An empty name means the only table.
+// Table returns the table with the given name. An empty name means the only table.
 func Table(ctx context.Context, src source.Source, name string) (source.Table, error) {
 	s, err := src.Schema(ctx)
 	if err != nil {
@@ -132,12 +128,12 @@ func Table(ctx context.Context, src source.Source, name string) (source.Table, e
 	return source.Table{}, faultf("", "%s", MissingTable(s, name))
 }
 
-// MissingTable says that there is no table with a name, and which there are.
+// MissingTable returns a message that no table has the name, with a list of the existing tables.
 func MissingTable(s source.Schema, name string) string {
 	return fmt.Sprintf("There is no table named %q. %s", clip(name), tableHint(name, s))
 }
 
-// Column returns the column of a table with a name. The error is a Fault.
+// Column returns a table's column with the given name. The error is a Fault.
 func Column(table source.Table, name string) (source.Column, error) {
 	if c, ok := table.Column(unquoted(name)); ok {
 		return c, nil
@@ -146,15 +142,14 @@ func Column(table source.Table, name string) (source.Column, error) {
 	for i, c := range table.Columns {
 		names[i] = c.Name
 	}
-	text := "The columns are: " + strings.Join(clipAll(names[:min(len(names), listed)]), ", ") + "."
+	text := "The columns are: " + strings.Join(clipAll(names[:min(len(names), maxListed)]), ", ") + "."
 	if near := spelling.Nearest(name, names, 2); len(near) > 0 {
 		text = didYouMean(near)
 	}
 	return source.Column{}, faultf("", "Table %s has no column named %q. %s", clip(table.FullName()), clip(name), text)
 }
 
-// unquoted takes away the quotes that a model puts around a name out of habit. It
-// is only used to look the name up.
+// unquoted removes the quotes that models put around a name out of habit. The result is only used for lookup.
 func unquoted(name string) string {
 	for _, q := range []string{`""`, "``", "[]"} {
 		if len(name) > 2 && name[0] == q[0] && name[len(name)-1] == q[1] {
@@ -164,8 +159,8 @@ func unquoted(name string) string {
 	return name
 }
 
-// Failure turns a query's error into a Fault, with a hint where a name was wrong.
-// What the model cannot repair stays as it is.
+// Failure turns a query's error into a Fault, with a hint if a name was wrong. Errors that the model cannot repair
+// are returned unchanged.
 func Failure(ctx context.Context, src source.Source, sql string, err error) error {
 	bad, ok := errors.AsType[*source.Error](err)
 	if !ok {
@@ -178,9 +173,9 @@ func Failure(ctx context.Context, src source.Source, sql string, err error) erro
 	case source.Limited:
 		begin = "The statement ran into a limit: "
 	}
-	reason, _ := reply.Clip(bad.Reason, longest)
+	reason, _ := reply.Clip(bad.Reason, maxText)
 	text := begin + strings.ToValidUTF8(reason, "�")
-	// The hint is a courtesy: without a schema the reason alone must do.
+	// The hint is optional: without a schema, the reason must do.
 	if s, err := src.Schema(ctx); err == nil {
 		if h := hint(bad.Reason, sql, s); h != "" {
 			text = strings.TrimRight(text, ". \n") + ". " + h

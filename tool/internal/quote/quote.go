@@ -1,5 +1,4 @@
-// Package quote writes identifiers into SQL. It is for names that were looked up
-// in a source's catalogue; a name out of an input never gets here.
+// Package quote writes identifiers into SQL. Pass it only names from a source's catalog, never names from an input.
 package quote
 
 import (
@@ -15,7 +14,7 @@ func Name(dialect, name string) string {
 		return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 	case "clickhouse":
 		return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
-	default: // the standard, and SQLite, DuckDB, Postgres
+	default: // the standard syntax, also of SQLite, DuckDB and Postgres
 		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	}
 }

@@ -1,4 +1,4 @@
-// Package spelling finds the name that somebody who mistyped one may have meant.
+// Package spelling finds the name that someone probably meant when mistyping it.
 package spelling
 
 import (
@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how much of a name is compared; longer ones are hardly mistyped
-// names, and the comparison's cost grows with the square.
-const longest = 64
+// maxCompared limits how much of a name is compared. Longer names are unlikely to be mistyped ones, and the cost of a
+// comparison is quadratic.
+const maxCompared = 64
 
-// Nearest returns up to n of the names that are near to word, the nearest first,
-// compared without regard to case. A name is near when at most a third of the
-// word's letters must change; where none is, one that contains the word or is
-// contained in it will do, if both have at least four letters.
+// Nearest returns up to n of the names that are near to word, nearest first, ignoring case. A name is near when at
+// most a third of the word's letters must change. If there is none, a name that contains the word or is contained
+// in it counts, provided that both have at least four letters.
 func Nearest(word string, names []string, n int) []string {
 	type near struct {
 		name     string
@@ -48,17 +47,16 @@ func Nearest(word string, names []string, n int) []string {
 
 func clip(s string) string {
 	s = strings.ToLower(s)
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "")
+	if len(s) > maxCompared {
+		s = strings.ToValidUTF8(s[:maxCompared], "")
 	}
 	return s
 }
 
-// distance is the number of letters to add, drop, replace or swap with their
-// neighbour to make b of a.
+// distance returns the number of letters to add, drop, replace or swap with their neighbor to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	var before, above []int // the two rows over the current one
+	var before, above []int // the two rows above the current one
 	row := make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j

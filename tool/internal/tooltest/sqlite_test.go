@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What the tools write themselves passes the gate of the real source, and gives
-// what the ungated one gives.
+// TestToolsThroughTheGate checks that the statements written by tools pass the gate of the real source, and return
+// the same there as without the gate.
 func TestToolsThroughTheGate(t *testing.T) {
 	gated, err := sqlite.Open(t.Context(), "shop", demotest.Shop(t), sqlite.Options{})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestToolsThroughTheGate(t *testing.T) {
 	}
 }
 
-// A hostile name in a real catalogue is quoted through all layers.
+// TestHostileNamesThroughTheGate checks that a hostile name in a real catalog is quoted in every layer.
 func TestHostileNamesThroughTheGate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd.db")
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -117,8 +117,8 @@ func compare(t *testing.T, gated, open []agent.Tool, name string, in map[string]
 	}
 }
 
-// moment is how the ungated source leaves a moment that went through an
-// expression; the contract has a T in it.
+// moment matches a timestamp that passed through an expression, as the ungated source returns it; sources must
+// return it with a T.
 var moment = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)`)
 
 func plain(content string) string { return moment.ReplaceAllString(content, "${1}T${2}") }

@@ -1,5 +1,5 @@
-// Package tooltest is a source for the tests of tools: a database over
-// database/sql without a gate, without a child process and with row limits only.
+// Package tooltest provides a source for testing tools: a database over database/sql with no gate, no child process
+// and only row limits.
 package tooltest
 
 import (
@@ -21,16 +21,16 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Source is a database under test. Its fields may be set before it is used.
+// Source is a database under test. Set its fields before use.
 type Source struct {
 	DB      *sql.DB
 	Name    string // its dialect
-	Broken  error  // returned by Query, when set
+	Broken  error  // returned by Query, if set
 	Tables  []source.Table
-	Queries []string // what was run
+	Queries []string // the statements that were run
 }
 
-// Sources gives sources by name.
+// Sources maps names to sources.
 type Sources map[string]source.Source
 
 // Source returns a source, or an error with code DatabaseUnavailable.
@@ -41,7 +41,7 @@ func (s Sources) Source(name string) (source.Source, error) {
 	return nil, footnote.Errorf(footnote.DatabaseUnavailable, "The database is away.")
 }
 
-// Shop is the demo shop in SQLite.
+// Shop returns the demo shop in SQLite.
 func Shop(t testing.TB) *Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.db")
@@ -51,7 +51,7 @@ func Shop(t testing.TB) *Source {
 	return open(t, "file:"+path+"?mode=ro")
 }
 
-// SQLite is a database in memory, made by statements.
+// SQLite returns an in-memory database created by statements.
 func SQLite(t testing.TB, statements ...string) *Source {
 	t.Helper()
 	s := open(t, ":memory:")
@@ -108,7 +108,7 @@ func (s *Source) all(t testing.TB, query string, args ...any) [][]any {
 	return r.Rows
 }
 
-// Kind is how a declared type is read.
+// Kind returns the kind of a declared type.
 func Kind(declared string) string {
 	d := strings.ToUpper(declared)
 	for _, k := range []struct{ part, kind string }{
@@ -134,7 +134,7 @@ func (s *Source) Version(context.Context) (string, error) { return "1", nil }
 func (s *Source) Probe(context.Context) error             { return nil }
 func (s *Source) Close() error                            { return s.DB.Close() }
 
-// Query runs a statement; a driver's error becomes a Failed one.
+// Query runs a statement. A driver's error becomes an Error of kind Failed.
 func (s *Source) Query(ctx context.Context, q source.Query, each func([]any) error) (source.Summary, error) {
 	s.Queries = append(s.Queries, q.SQL)
 	if s.Broken != nil {
@@ -215,7 +215,7 @@ func cell(v any, kind string) any {
 	}
 }
 
-// Call makes a call of a tool on the sources named.
+// Call returns a call of a tool with the named sources.
 func Call(t testing.TB, tool agent.Tool, input any, sources ...string) agent.Call {
 	t.Helper()
 	data, ok := input.(string)
@@ -229,7 +229,7 @@ func Call(t testing.TB, tool agent.Tool, input any, sources ...string) agent.Cal
 	return agent.Call{ID: "call_1", Name: tool.Spec().Name, Input: json.RawMessage(data), Sources: sources, ResultID: "r1"}
 }
 
-// Named picks a tool by its name.
+// Named returns the tool with the given name.
 func Named(t testing.TB, tools []agent.Tool, name string) agent.Tool {
 	t.Helper()
 	for _, tool := range tools {

@@ -1,6 +1,5 @@
-// Package typed reads values that a call gives, by their declared type, into what a
-// source binds. What is read here becomes an argument of a statement and never a
-// part of it.
+// Package typed parses the values in a call, by their declared types, into values that a source can bind. They
+// become arguments of a statement and never part of its text.
 package typed
 
 import (
@@ -24,21 +23,21 @@ const (
 	Date    = "date" // 2006-01-02
 )
 
-// All are the types, in the order in which messages name them.
+// All lists the types in the order in which messages name them.
 var All = []string{Text, Integer, Number, Boolean, Date}
 
-// Longest is the bytes of a text that is bound.
+// Longest limits the bytes of a text that is bound.
 const Longest = 1000
 
-// Value reads a value of a type; null is nil. Values, where there are any, are the
-// texts that are taken. The error goes on after a name: "must be a number".
+// Value parses a value of a type; null becomes nil. If values is not empty, it lists the accepted texts. The error
+// continues a sentence that begins with a name: "must be a number".
 func Value(typ string, values []string, raw json.RawMessage) (any, error) {
 	if string(raw) == "null" {
 		return nil, nil
 	}
 	switch typ {
 	case Integer:
-		return whole(raw)
+		return integer(raw)
 	case Number:
 		var f float64
 		if err := json.Unmarshal(raw, &f); err != nil {
@@ -70,8 +69,8 @@ func Value(typ string, values []string, raw json.RawMessage) (any, error) {
 	return s, nil
 }
 
-// whole reads an integer; 5.0 is one, too.
-func whole(raw json.RawMessage) (any, error) {
+// integer parses an integer; 5.0 counts as one, too.
+func integer(raw json.RawMessage) (any, error) {
 	var n int64
 	if json.Unmarshal(raw, &n) == nil {
 		return n, nil
@@ -83,8 +82,7 @@ func whole(raw json.RawMessage) (any, error) {
 	return nil, errors.New("must be a whole number within 64 bits")
 }
 
-// Said tells what was bound as $n, as a line of comment behind the statement, by
-// which a footnote names its query.
+// Said returns what was bound as $n, as a comment line after the statement. A footnote uses it to name its query.
 func Said(n int, name string, arg any) string {
 	return fmt.Sprintf("\n-- $%d %s: %s", n, name, reply.JSON(arg))
 }
