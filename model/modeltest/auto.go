@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// table is one that the schema of a system prompt lists.
+// table is a table that the schema of a system prompt lists.
 type table struct {
-	source string // empty where there is one only
-	name   string // as the prompt writes it
+	source string // empty if there is only one
+	name   string // as written in the prompt
 }
 
 var (
@@ -21,8 +21,8 @@ var (
 	dataWords  = regexp.MustCompile(`(?i)\b(how (many|much)|count|number|total|sum|average|mean|median|revenue|sales|rows?|tables?|data|top|most|least|list|show|which|per|by|between|trend|highest|lowest)\b`)
 )
 
-// tables are those that the schema in the request's system prompt lists. Names
-// with marks that would have to be escaped are left out.
+// tables returns the tables listed by the schema in the request's system prompt. It leaves out names with
+// characters that would need escaping.
 func tables(r Request) []table {
 	_, schema, ok := strings.Cut(plainText(r.System), "<schema>")
 	if !ok {
@@ -47,12 +47,12 @@ func tables(r Request) []table {
 	return list
 }
 
-// plain is a table's name without quotes.
+// plain returns a table's name without quotes.
 func (t table) plain() string { return strings.ReplaceAll(t.name, `"`, "") }
 
-// count is the input of the call that counts the rows.
+// count returns the input of the call that counts the rows.
 func (t table) count() string {
-	name := nameParts.ReplaceAllString(t.name, `"$1$2"`) // a plain word may be one of SQL's
+	name := nameParts.ReplaceAllString(t.name, `"$1$2"`) // an unquoted name may be a SQL keyword
 	input := `{"sql":` + quote("SELECT count(*) AS rows FROM "+name)
 	if t.source != "" {
 		input += `,"source":` + quote(t.source)
@@ -60,10 +60,10 @@ func (t table) count() string {
 	return input + "}"
 }
 
-// counted is the name of the table that a call counted the rows of.
+// counted extracts the table name from a call that counted rows.
 var counted = regexp.MustCompile(`^SELECT count\(\*\) AS rows FROM (.+)$`)
 
-// mentioned finds the first table that a text names, alone or in the singular.
+// mentioned returns the first table that a text names, by itself or in the singular.
 func mentioned(text string, list []table) (table, bool) {
 	text = strings.ToLower(text)
 	for _, t := range list {
@@ -80,8 +80,8 @@ func mentioned(text string, list []table) (table, bool) {
 	return table{}, false
 }
 
-// question is what the person said in the newest message: its first text, after
-// which there may be others of the program.
+// question returns the user's text in the newest message: its first text, which the program may follow with
+// others.
 func question(r Request) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role != "user" {
@@ -96,9 +96,9 @@ func question(r Request) string {
 	return ""
 }
 
-// countRule counts the rows of the table that the question names, or of the first
-// one, and says what came out. What is not about data it answers at once. Requests
-// without a schema or without the tool are for otherwise.
+// countRule counts the rows of the table that the question names, or of the first one, and reports the
+// result. It answers at once if the question is not about data. Requests without a schema or without the tool
+// go to otherwise.
 func countRule(p Params, otherwise Rule) Rule {
 	return func(r Request) Reply {
 		if results := r.Results(); len(results) > 0 {
@@ -123,8 +123,7 @@ func countRule(p Params, otherwise Rule) Rule {
 	}
 }
 
-// worded is an answer from the cells of results that have rows; others are told
-// as summary tells them.
+// worded builds an answer from the cells of results that have rows; other results are worded by summary.
 func worded(r Request, results []Result) string {
 	inputs := map[string]json.RawMessage{}
 	for _, m := range r.Messages {
@@ -138,7 +137,7 @@ func worded(r Request, results []Result) string {
 	for _, one := range results {
 		cells, ok := cellsOf(one)
 		var in struct{ SQL string }
-		_ = json.Unmarshal(inputs[one.ID], &in) // any shape
+		_ = json.Unmarshal(inputs[one.ID], &in) // its shape is unknown
 		count := counted.FindStringSubmatch(in.SQL)
 		switch {
 		case !ok:
@@ -154,8 +153,8 @@ func worded(r Request, results []Result) string {
 	return strings.Join(out, " ")
 }
 
-// cellsOf are the first cells of a result's rows, at most twenty, as they are
-// written. It reports false when the result has no rows.
+// cellsOf returns the first cells of a result's rows, at most twenty, as they are written. It returns false
+// if the result has no rows.
 func cellsOf(r Result) ([]string, bool) {
 	var table struct {
 		Rows [][]json.RawMessage `json:"rows"`
@@ -171,7 +170,7 @@ func cellsOf(r Result) ([]string, bool) {
 			}
 			text := string(cell)
 			if strings.HasPrefix(text, `"`) {
-				_ = json.Unmarshal(cell, &text) // it was read once
+				_ = json.Unmarshal(cell, &text) // it was decoded before
 			}
 			cells = append(cells, text)
 		}

@@ -11,14 +11,14 @@ import (
 
 // Params shape a built-in scenario. Zero fields mean the default.
 type Params struct {
-	Deltas int           // pieces of text; default 200
-	Gap    time.Duration // from one piece to the next; default none
-	Text   string        // what is said; each scenario has a default
-	Tool   string        // the tool that is called; default run_query
+	Deltas int           // number of pieces of text; default 200
+	Gap    time.Duration // between two pieces; default none
+	Text   string        // the text; each scenario has a default
+	Tool   string        // the tool to call; default run_query
 	Input  string        // its input, JSON text; default {"sql": SQL}
 	SQL    string        // default: SELECT 1
 
-	told bool // SQL or Input was given
+	queryGiven bool // SQL or Input was given
 }
 
 var builtins = map[string]func(Params) Rule{
@@ -31,20 +31,20 @@ var builtins = map[string]func(Params) Rule{
 	"faults":  faultsRule,
 }
 
-// Builtins are the names of the built-in scenarios:
+// Builtins returns the names of the built-in scenarios:
 //
 //	text     says Text in Deltas pieces, Gap apart
-//	timed    says Deltas numbered pieces with the time of their writing, Gap apart
+//	timed    says Deltas numbered pieces with the time they were written, Gap apart
 //	flood    says Text in each of Deltas pieces, as fast as it is read
-//	tool     calls Tool, and when its result is there says Text
-//	analyst  calls Tool, and when its result is there says the numbers in it
-//	auto     does what lines "fake: …" of the question say; else it counts the rows
-//	         of a table of the schema it is sent, or works as analyst when it was
-//	         given SQL or Input, or is sent no schema
-//	faults   fails in another way with each request, every other one succeeding
+//	tool     calls Tool, and says Text once it has the result
+//	analyst  calls Tool, and says the numbers in the result once it has it
+//	auto     follows lines "fake: …" in the question; otherwise it counts the rows
+//	         of a table in the schema it receives, or works as analyst if SQL or
+//	         Input was given, or if it receives no schema
+//	faults   fails every other request, each time in a different way
 func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
-// Builtin gives the rule of a built-in scenario.
+// Builtin returns the rule of a built-in scenario.
 func Builtin(name string, p Params) (Rule, error) {
 	make, ok := builtins[name]
 	if !ok {
@@ -56,7 +56,7 @@ func Builtin(name string, p Params) (Rule, error) {
 	if p.Tool == "" {
 		p.Tool = "run_query"
 	}
-	p.told = p.SQL != "" || p.Input != ""
+	p.queryGiven = p.SQL != "" || p.Input != ""
 	if p.SQL == "" {
 		p.SQL = "SELECT 1"
 	}
@@ -93,8 +93,7 @@ func toolRule(p Params) Rule {
 	call := Use(p.Tool, p.Input)
 	done := Blocks(Block{Type: "text", Text: orText(p.Text, "Done."), Deltas: 1, Gap: p.Gap})
 	return func(r Request) Reply {
-		// The body decides, so that it works with a Lax server too: the result is
-		// in the last message.
+		// Check the body, so that it works with a Lax server, too: the result is in the last message.
 		if answersCall(r) {
 			return done
 		}
@@ -124,7 +123,7 @@ func analystRule(p Params) Rule {
 	}
 }
 
-// summary is an answer that is built from the results.
+// summary builds an answer from the results.
 func summary(results []Result) string {
 	var out []string
 	for _, one := range results {
@@ -141,16 +140,16 @@ func summary(results []Result) string {
 	return strings.Join(out, " ")
 }
 
-// autoRule obeys directives in the newest user text, each on a line of its own:
+// autoRule follows directives in the newest user text, each on its own line:
 //
 //	fake: say TEXT                   fake: think TEXT
-//	fake: call TOOL INPUT            (several are calls in parallel)
+//	fake: call TOOL INPUT            (several are parallel calls)
 //	fake: timed DELTAS GAP           fake: fail STATUS
 //	fake: break KIND AFTER           fake: stop REASON
 //	fake: wait DURATION
 func autoRule(p Params) Rule {
 	otherwise := analystRule(p)
-	if !p.told {
+	if !p.queryGiven {
 		otherwise = countRule(p, otherwise)
 	}
 	return func(r Request) Reply {

@@ -4,6 +4,6 @@ package modeltest
 
 import "time"
 
-// Monotonic is a clock in nanoseconds that every process of the machine shares.
-// Here it is the wall clock.
+// Monotonic returns a clock in nanoseconds that all processes of the machine share. Here it is the wall
+// clock.
 func Monotonic() int64 { return time.Now().UnixNano() }

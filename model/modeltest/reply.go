@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Reply is what the server answers to one request: blocks, an error, or both
-// (blocks up to a Fault). The zero value is an empty end_turn.
+// Reply is the server's answer to one request: blocks, an error, or both (blocks up to a Fault). The zero
+// value is an empty end_turn.
 type Reply struct {
 	Blocks       []Block `yaml:"blocks"`
-	Text         string  `yaml:"text"`        // short for a single text block, which comes last
+	Text         string  `yaml:"text"`        // shorthand for a single text block, which comes last
 	StopReason   string  `yaml:"stop_reason"` // default: tool_use with a tool call, else end_turn
 	StopSequence string  `yaml:"stop_sequence"`
 	StopDetails  string  `yaml:"stop_details"` // JSON, for refusals
-	Model        string  `yaml:"model"`        // the model said to have served; default: the one asked for
+	Model        string  `yaml:"model"`        // the model reported as serving; default: the requested one
 	Usage        *Usage  `yaml:"usage"`        // default: estimated from the sizes
-	NoUsage      bool    `yaml:"no_usage"`     // no usage at all, as some servers do
+	NoUsage      bool    `yaml:"no_usage"`     // no usage at all, like some servers
 
 	Wait  time.Duration `yaml:"wait"`  // before the headers
 	Hold  time.Duration `yaml:"hold"`  // between the headers and the first event
-	Loris time.Duration `yaml:"loris"` // write one byte at a time, this far apart
+	Loris time.Duration `yaml:"loris"` // write one byte at a time, with this delay between two
 	Pings int           `yaml:"pings"` // a ping before every n-th delta
-	Odd   bool          `yaml:"odd"`   // unknown events, fields and a block of an unknown type
+	Odd   bool          `yaml:"odd"`   // unknown events, unknown fields and a block of an unknown type
 
 	Error *Failure `yaml:"error"` // answer with this instead of a message
 	Fault *Fault   `yaml:"fault"` // break the stream
 	Raw   string   `yaml:"raw"`   // send this as the whole event stream instead
 }
 
-// Usage is what a reply reports of its tokens.
+// Usage is the token usage that a reply reports.
 type Usage struct {
 	Input      int64 `yaml:"input"`
 	CacheWrite int64 `yaml:"cache_write"` // five minutes
@@ -43,30 +43,29 @@ type Usage struct {
 
 // Block is one block of a reply.
 type Block struct {
-	// Type is text, thinking, redacted_thinking, tool_use or server_tool_use.
-	// With Raw set it is not looked at.
+	// Type is text, thinking, redacted_thinking, tool_use or server_tool_use. It is ignored if Raw is set.
 	Type string `yaml:"type"`
-	Text string `yaml:"text"` // of text and thinking; thinking is hidden unless the request asks to see it
+	Text string `yaml:"text"` // of text and thinking; thinking is hidden unless the request asks for it
 
-	Deltas int           `yaml:"deltas"` // in how many pieces Text or Input comes; 0: one per word, or per 24 characters of input
-	Gap    time.Duration `yaml:"gap"`    // from one piece to the next, by the clock and not by when the last was written
-	// Timed makes a text block of Deltas pieces as AppendTimed writes them: the piece's
-	// number and Monotonic when it was written.
+	Deltas int           `yaml:"deltas"` // pieces of Text or Input; 0: one per word, or per 24 characters of input
+	Gap    time.Duration `yaml:"gap"`    // between two pieces, measured by the clock and not from the last write
+	// Timed makes a text block of Deltas pieces in the format of AppendTimed: the number of the piece, and
+	// Monotonic at the time it was written.
 	Timed bool `yaml:"timed"`
 	// Repeat makes a text block of Deltas pieces, each of them Text.
 	Repeat bool `yaml:"repeat"`
 
-	ID         string `yaml:"id"` // of a tool call; default: one that counts up
+	ID         string `yaml:"id"` // of a tool call; default: a counter
 	Name       string `yaml:"name"`
-	Input      string `yaml:"input"`       // JSON text, sent as it is, valid or not
+	Input      string `yaml:"input"`       // JSON text, sent unchanged, valid or not
 	EmptyFirst bool   `yaml:"empty_first"` // the first fragment is empty
-	Whole      bool   `yaml:"whole"`       // the input stands in the start event, and no fragment comes
+	Whole      bool   `yaml:"whole"`       // the start event has the input, without fragments
 
 	Citation string `yaml:"citation"` // JSON; a citations_delta before the text
 	Raw      string `yaml:"raw"`      // JSON of a whole block, sent in the start event
 }
 
-// Failure is an error answer. Type defaults to the one of the status.
+// Failure is an error response. Type defaults to that of the status.
 type Failure struct {
 	Status      int    `yaml:"status"`
 	Type        string `yaml:"type"`
@@ -74,21 +73,21 @@ type Failure struct {
 	Message     string `yaml:"message"`
 	RetryAfter  string `yaml:"retry_after"`
 	ShouldRetry string `yaml:"should_retry"`
-	Body        string `yaml:"body"` // the whole body instead, of any form
+	Body        string `yaml:"body"` // the whole body instead, in any form
 }
 
-// The ways a stream can break.
+// Ways in which a stream can break.
 const (
 	Reset   = "reset"   // the TCP connection is reset
 	Drop    = "drop"    // the connection closes without ending the body
 	EOF     = "eof"     // the body ends cleanly, without message_stop
-	Stall   = "stall"   // nothing more comes, until the client leaves
+	Stall   = "stall"   // nothing more is sent until the client leaves
 	Garbage = "garbage" // an event that is not JSON, then a clean end
 	ErrorIn = "error"   // an error event, then a clean end
 )
 
-// Fault breaks a stream after that many deltas: before any when After is 0, and
-// after all of them, before the message ends, when there are fewer.
+// Fault breaks a stream after After deltas: before the first if After is 0, and after the last, before the
+// message ends, if there are fewer.
 type Fault struct {
 	Kind    string `yaml:"kind"`
 	After   int    `yaml:"after"`
@@ -97,34 +96,34 @@ type Fault struct {
 	Message string `yaml:"message"`
 }
 
-// Say is a reply of text.
+// Say returns a reply of text.
 func Say(text string) Reply { return Reply{Blocks: []Block{TextBlock(text)}} }
 
-// Use is a reply of one tool call. input is JSON text.
+// Use returns a reply of one tool call. input is JSON text.
 func Use(name, input string) Reply { return Reply{Blocks: []Block{CallBlock(name, input)}} }
 
-// Blocks is a reply of these blocks.
+// Blocks returns a reply of these blocks.
 func Blocks(blocks ...Block) Reply { return Reply{Blocks: blocks} }
 
-// TextBlock is a text block.
+// TextBlock returns a text block.
 func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
 
-// ThinkBlock is a thinking block.
+// ThinkBlock returns a thinking block.
 func ThinkBlock(text string) Block { return Block{Type: "thinking", Text: text} }
 
-// CallBlock is a tool call with an id that counts up.
+// CallBlock returns a tool call whose id is a counter.
 func CallBlock(name, input string) Block { return Block{Type: "tool_use", Name: name, Input: input} }
 
-// Fail is an error answer of this status.
+// Fail returns an error response with this status.
 func Fail(status int) Reply { return Reply{Error: &Failure{Status: status}} }
 
-// Break is r with a fault after so many deltas.
+// Break returns r with a fault after a number of deltas.
 func (r Reply) Break(kind string, after int) Reply {
 	r.Fault = &Fault{Kind: kind, After: after}
 	return r
 }
 
-// blocks are the blocks of a reply, the short form included.
+// blocks returns the blocks of a reply, including the shorthand Text.
 func (r Reply) blocks() []Block {
 	if r.Text == "" {
 		return r.Blocks
@@ -144,7 +143,7 @@ func (r Reply) stopReason() string {
 	return "end_turn"
 }
 
-// pieces cuts text into n parts, between characters. n of 0 cuts after each word.
+// pieces cuts text into n parts, between characters. If n is 0 it cuts after each word.
 func pieces(text string, n int) []string {
 	if text == "" {
 		return nil

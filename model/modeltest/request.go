@@ -11,14 +11,14 @@ import (
 
 // Request is a parsed call of the Messages API, as a rule sees it.
 type Request struct {
-	N        int // 1 for the first request the server accepted or refused
+	N        int // 1 for the first request that the server accepted or rejected
 	Header   http.Header
 	Body     []byte
 	Model    string
 	Max      int64 // max_tokens
 	Stream   bool
 	Messages []Message
-	System   json.RawMessage // as sent; nil when absent
+	System   json.RawMessage // as sent; nil if absent
 	Tools    []Tool
 	Choice   string // type of tool_choice
 	Thinking Thinking
@@ -40,7 +40,7 @@ type Message struct {
 	Content []Content
 }
 
-// Content is one block of a message. A string content is one text block.
+// Content is one block of a message. A string content becomes one text block.
 type Content struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text"`
@@ -82,7 +82,7 @@ type Result struct {
 	IsError bool
 }
 
-// LastUserText is the text of the newest user message that has any.
+// LastUserText returns the text of the newest user message that has any.
 func (r Request) LastUserText() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role != "user" {
@@ -101,8 +101,7 @@ func (r Request) LastUserText() string {
 	return ""
 }
 
-// Results are the tool results in the last message; none when the last message
-// holds no results.
+// Results returns the tool results in the last message, if any.
 func (r Request) Results() []Result {
 	if len(r.Messages) == 0 {
 		return nil
@@ -134,7 +133,7 @@ func (r Request) HasTool(name string) bool {
 	return false
 }
 
-// plainText is the text of a content field: a string, or the text of its blocks.
+// plainText returns the text of a content field: a string, or the text of its blocks.
 func plainText(content json.RawMessage) string {
 	blocks, err := parseContent(content)
 	if err != nil {
@@ -147,7 +146,7 @@ func plainText(content json.RawMessage) string {
 	return b.String()
 }
 
-// parse reads a request body. Its errors are worded as the API words them.
+// parse parses a request body. Its errors have the wording of the API.
 func parse(body []byte) (Request, error) {
 	r := Request{Body: body}
 	if !utf8.Valid(body) {

@@ -9,28 +9,28 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Scenario is what a server answers, as a file says it. Replies are used up in
-// order; then, or when there are none, the first of Rules whose When fits answers.
+// Scenario is a server's behaviour as a file describes it. Replies are used in order. After them, or if there
+// are none, the first of Rules whose When matches answers.
 type Scenario struct {
 	Loop    bool         `yaml:"loop"`
 	Replies []Reply      `yaml:"replies"`
 	Rules   []RuleOfFile `yaml:"rules"`
 }
 
-// RuleOfFile answers requests that fit When. In the reply's texts and inputs,
-// {question} stands for the newest user text, {result} for the text of the tool
-// results in the last message and {numbers} for the numbers in them.
+// RuleOfFile answers requests that match When. In the reply's texts and inputs, {question} stands for the
+// newest user text, {result} for the text of the tool results in the last message and {numbers} for the
+// numbers in them.
 type RuleOfFile struct {
 	When  When  `yaml:"when"`
 	Reply Reply `yaml:"reply"`
 }
 
-// When says which requests a rule is for. Empty conditions always hold.
+// When selects the requests for a rule. Empty conditions always match.
 type When struct {
-	Contains string `yaml:"contains"` // the newest user text, letter case aside
-	Results  *bool  `yaml:"results"`  // whether the last message holds tool results
-	After    string `yaml:"after"`    // a result of this tool is in the last message
-	Offers   string `yaml:"offers"`   // this tool is offered
+	Contains string `yaml:"contains"` // text in the newest user message, ignoring case
+	Results  *bool  `yaml:"results"`  // whether the last message contains tool results
+	After    string `yaml:"after"`    // the last message contains a result of this tool
+	Offers   string `yaml:"offers"`   // the request offers this tool
 }
 
 func (w When) fits(r Request) bool {
@@ -60,7 +60,7 @@ func Load(data []byte) (Scenario, error) {
 	return s, nil
 }
 
-// Options are those of a server that follows the scenario.
+// Options returns the options of a server that follows the scenario.
 func (s Scenario) Options() Options {
 	return Options{Replies: s.Replies, Loop: s.Loop, Rule: s.answer}
 }
@@ -74,10 +74,10 @@ func (s Scenario) answer(r Request) Reply {
 	return Reply{Error: &Failure{Status: 500, Message: "No rule of the scenario fits.", ShouldRetry: "false"}}
 }
 
-// fill puts what the request says into a reply.
+// fill replaces the placeholders in a reply with values of the request.
 func fill(reply Reply, r Request) Reply {
 	plain := []string{"{question}", r.LastUserText(), "{result}", resultText(r), "{numbers}", strings.Join(numbers(resultText(r)), ", ")}
-	inside := append([]string(nil), plain...) // for texts within JSON
+	inside := append([]string(nil), plain...) // for texts inside JSON
 	for i := 1; i < len(inside); i += 2 {
 		quoted := quote(inside[i])
 		inside[i] = quoted[1 : len(quoted)-1]
@@ -102,5 +102,5 @@ func resultText(r Request) string {
 
 var numeral = regexp.MustCompile(`-?\d+(\.\d+)?`)
 
-// numbers are the first numbers of a text, at most twenty.
+// numbers returns the first numbers in a text, at most twenty.
 func numbers(text string) []string { return numeral.FindAllString(text, 20) }

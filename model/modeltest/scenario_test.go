@@ -127,8 +127,8 @@ func TestAutoCountsRows(t *testing.T) {
 	}
 }
 
-// Many timed streams at once: every piece is there, in order, with a time that
-// only grows and lies in the past when it is read.
+// TestManyTimedStreams reads many timed streams at once: every piece arrives, in order, with times that only
+// increase and are in the past when they are read.
 func TestManyTimedStreams(t *testing.T) {
 	const streams, deltas = 100, 20
 	rule, err := Builtin("timed", Params{Deltas: deltas, Gap: 2 * time.Millisecond})

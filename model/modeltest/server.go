@@ -1,11 +1,9 @@
-// Package modeltest is a Messages API server that follows a scenario. It speaks
-// real HTTP, streamed and not, is as strict as the vendor's API where that is
-// known, and can fail in the ways real upstreams do. Tests, benchmarks and the
-// fake-model command use it; it does not import package testing.
+// Package modeltest is a Messages API server that follows a scenario. It speaks real HTTP, streamed and not.
+// It is as strict as the vendor's API, as far as that is known, and can fail in the ways real upstreams do.
+// Tests, benchmarks and the fake-model command use it; it does not import package testing.
 //
-// Signatures of its thinking blocks are bound to the conversation they were made
-// in, as those of current models are, so that a history which changed by a byte
-// that matters is refused.
+// Signatures of its thinking blocks are bound to the conversation in which they were made, like those of
+// current models. It therefore rejects a history in which a significant byte has changed.
 package modeltest
 
 import (
@@ -25,37 +23,35 @@ import (
 	"github.com/footnotehq/footnote/model/price"
 )
 
-// Rule answers a request. It may be called from several goroutines at once.
+// Rule answers a request. It may be called concurrently.
 type Rule func(Request) Reply
 
-// Options configure a Server. The zero value is a strict server without a key
-// whose scenario is empty.
+// Options configure a Server. The zero value is a strict server without a key and with an empty scenario.
 type Options struct {
-	Rule    Rule    // asked when Replies are used up
+	Rule    Rule    // called when all Replies are used
 	Replies []Reply // one per request, in order
-	Loop    bool    // begin again with Replies instead
-	Key     string  // the only key accepted; empty: any, or none
-	// Compatible plays a server of another vendor: it knows any model, refuses
-	// what only the vendor's API has, signs no thinking, reports no input tokens,
-	// sends tool input whole and never pings.
+	Loop    bool    // start over with Replies instead
+	Key     string  // the only key accepted; empty: any key, or none
+	// Compatible imitates another vendor's server: it knows any model, rejects what only the vendor's API
+	// has, does not sign thinking, reports no input tokens, sends tool input whole and never pings.
 	Compatible bool
-	// Lax accepts everything without reading the messages. A rule then sees the
-	// body and the stream flag only. For measuring.
+	// Lax accepts everything without parsing the messages. A rule then sees only the body and the stream
+	// flag. For measurements.
 	Lax     bool
-	Keep    int           // how many requests Requests remembers; default 1,000
+	Keep    int           // number of requests that Requests returns; default 1,000
 	Secret  string        // signs thinking; default: a constant
-	Prices  *price.Table  // models and what they accept; default: the embedded table
-	Limit   int64         // bytes of a body; default 32 MB
-	Longest time.Duration // a stall ends after this; default 10 minutes
+	Prices  *price.Table  // models and what they support; default: the embedded table
+	Limit   int64         // largest body in bytes; default 32 MB
+	Longest time.Duration // longest stall; default 10 minutes
 }
 
-// Metrics count what a server did.
+// Metrics counts what a server did.
 type Metrics struct {
 	Requests int64 `json:"requests"` // calls of the messages endpoint
-	Refusals int64 `json:"refusals"` // of them, refused because the request was wrong
+	Refusals int64 `json:"refusals"` // how many of them were invalid and rejected
 	Open     int64 `json:"open"`     // being answered now
 	MaxOpen  int64 `json:"max_open"`
-	Deltas   int64 `json:"deltas"` // written
+	Deltas   int64 `json:"deltas"` // deltas written
 }
 
 // Server is the API server. It is an http.Handler, safe for concurrent use.
@@ -70,14 +66,14 @@ type Server struct {
 
 	mu       sync.Mutex // guards below
 	closed   bool
-	next     int // of opts.Replies
+	next     int // index into opts.Replies
 	kept     []Request
 	refusals []string
 	refused  int64
 	paused   map[[32]byte]bool // digests of messages that stopped with pause_turn
 }
 
-// New makes a server. It panics when the embedded model table cannot be read.
+// New returns a server. It panics if the embedded model table cannot be read.
 func New(opts Options) *Server {
 	if opts.Keep == 0 {
 		opts.Keep = 1000
@@ -110,7 +106,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// TB is what Start needs of a test.
+// TB is the part of a test that Start needs.
 type TB interface {
 	Cleanup(func())
 	Fatalf(format string, args ...any)
@@ -154,22 +150,22 @@ func (s *Server) Add(replies ...Reply) {
 	s.opts.Replies = append(s.opts.Replies, replies...)
 }
 
-// Requests are the newest requests, oldest first, the refused ones included.
+// Requests returns the newest requests, oldest first, including rejected ones.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.kept...)
 }
 
-// Refusals are the reasons for which requests were refused by the server itself,
-// not by the scenario. A test of a well-behaved client wants none.
+// Refusals returns the reasons for which the server, not the scenario, rejected requests. A test of a
+// well-behaved client expects none.
 func (s *Server) Refusals() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.refusals...)
 }
 
-// Metrics are the counters so far.
+// Metrics returns the current counters.
 func (s *Server) Metrics() Metrics {
 	s.mu.Lock()
 	refused := s.refused
@@ -180,7 +176,7 @@ func (s *Server) Metrics() Metrics {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// messages is the endpoint all this is about.
+// messages is the main endpoint.
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	n := int(s.requests.Add(1))
 	open := s.open.Add(1)
@@ -216,10 +212,10 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	newWriter(s, w, r, req, reply).write()
 }
 
-// errLeft is what comes of a request whose client left before it was sent.
+// errLeft is returned for a request whose client left before it was sent.
 var errLeft = errors.New("the client left")
 
-// read takes the request in and checks it.
+// read reads and checks a request.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (Request, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opts.Limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
@@ -263,7 +259,7 @@ func (s *Server) keep(r Request) {
 	s.kept = append(s.kept, r)
 }
 
-// reply picks what to answer.
+// reply picks the reply to a request.
 func (s *Server) reply(r Request) (Reply, bool) {
 	s.mu.Lock()
 	if s.opts.Loop && len(s.opts.Replies) > 0 && s.next >= len(s.opts.Replies) {
@@ -281,7 +277,7 @@ func (s *Server) reply(r Request) (Reply, bool) {
 	return s.opts.Rule(r), true
 }
 
-// sleep waits for d; false means that the client left or the server closed.
+// sleep waits for d. It returns false if the client left or the server was closed.
 func (s *Server) sleep(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -340,8 +336,8 @@ func errorBody(f Failure, id string) []byte {
 	return body
 }
 
-// remember notes a message that stopped with pause_turn, so that it may be sent
-// back as the last message.
+// remember records a message that stopped with pause_turn, so that the client may send it back as the last
+// message.
 func (s *Server) remember(blocks []json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +380,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"input_tokens":%d}`, tokens(len(body)))
 }
 
-// tokens is the number of tokens in so many bytes, about.
+// tokens returns the approximate number of tokens in a number of bytes.
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
 
 func (s *Server) modelJSON(id string) string {

@@ -14,7 +14,7 @@ const (
 	userJSON  = `{"role":"user","content":"hi"}`
 )
 
-// body makes a request of the newest model from its messages and extra fields.
+// body returns a request to the newest model with these messages and extra fields.
 func body(messages string, extra ...string) string {
 	return `{"model":"claude-sonnet-5-5","max_tokens":1000,"messages":[` + messages + `]` + strings.Join(append([]string{""}, extra...), ",") + `}`
 }
@@ -153,8 +153,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A conversation of several turns keeps its thinking valid only while nothing
-// before it changes.
+// TestThinkingIsBoundToItsPrefix checks that a conversation of several turns keeps its thinking valid only
+// while nothing before it changes.
 func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	s := New(Options{Rule: func(r Request) Reply { return Blocks(ThinkBlock("hm"), TextBlock("ok")) }})
 	base := s.Start(t)

@@ -11,11 +11,10 @@ import (
 	"slices"
 )
 
-// Signatures of thinking blocks. Newer models bind each block to what came
-// before it: the system prompt, the set of tools and every earlier message,
-// thinking left out. A signature holds short digests of these three, so that a
-// refusal can say which one differs, of the thinking before it, and a MAC over
-// all of it and over the block's own text.
+// Signatures of thinking blocks. Newer models bind each block to what came before it: the system prompt, the
+// set of tools and every earlier message, without thinking. A signature contains short digests of these
+// three, so that an error can say which one differs, a digest of the previous thinking, and a MAC over all of
+// it and the block's own text.
 const (
 	sumSize       = 6
 	signatureSize = 5*sumSize + 16 // model, previous, system, tools, messages, MAC
@@ -45,7 +44,7 @@ func (s *Server) sign(b binding, text string) string {
 	return base64.StdEncoding.EncodeToString(append(buf, mac.Sum(nil)[:16]...))
 }
 
-// unseal reads a signature back; ok is false when it is not ours or text differs.
+// unseal decodes a signature. It returns ok=false if the signature is not ours or the text differs.
 func (s *Server) unseal(signature, text string) (b binding, ok bool) {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(raw) != signatureSize {
@@ -57,12 +56,11 @@ func (s *Server) unseal(signature, text string) (b binding, ok bool) {
 	return b, s.sign(b, text) == signature
 }
 
-// prefix follows a request from its start and knows the binding of a thinking
-// block at each place.
+// prefix walks through a request from its start and computes the binding of a thinking block at each place.
 type prefix struct {
 	at   binding
-	hash hash.Hash // over the messages so far, thinking left out
-	none bool      // no thinking has been met yet
+	hash hash.Hash // over the messages so far, without thinking
+	none bool      // no thinking so far
 }
 
 func newPrefix(r Request) *prefix {
@@ -72,7 +70,7 @@ func newPrefix(r Request) *prefix {
 			tools = append(tools, canonical(t.Raw))
 		}
 	}
-	slices.SortFunc(tools, bytes.Compare) // the set counts, not the order
+	slices.SortFunc(tools, bytes.Compare) // only the set counts, not the order
 	system := []byte("null")
 	if blocks, err := parseContent(r.System); err == nil && len(blocks) > 0 {
 		system = nil
@@ -102,7 +100,7 @@ func (p *prefix) block(role string, c Content) {
 	copy(p.at.messages[:], p.hash.Sum(nil))
 }
 
-// thought makes a thinking block the previous one of those that follow.
+// thought records a thinking block as the previous one for those that follow.
 func (p *prefix) thought(c Content) {
 	p.at.previous, p.none = short([]byte(c.Signature+c.Data)), false
 }
@@ -111,8 +109,8 @@ func (p *prefix) thought(c Content) {
 func (s *Server) checkThinking(r Request, bound bool) error {
 	p := newPrefix(r)
 	for i, m := range r.Messages {
-		// A block is bound to what was before its message; or, when a paused turn
-		// came back as one message, to what was before the part it belongs to.
+		// A block is bound to what was before its message. If a paused turn came back as one message, it is
+		// bound to what was before its part of it.
 		before := p.at.messages
 		for j, c := range m.Content {
 			if c.Type == "thinking" || c.Type == "redacted_thinking" {
@@ -155,8 +153,7 @@ func (s *Server) checkBlock(at binding, first bool, c Content, bound bool) error
 	return nil
 }
 
-// canonical is the content of a JSON value: keys sorted, numbers as they are
-// written, cache marks left out.
+// canonical returns the content of a JSON value: sorted keys, numbers as written, no cache marks.
 func canonical(raw json.RawMessage) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// AppendTimed appends a timed piece: a number of six digits, a colon, a time in
-// nanoseconds, a space. Digits are written as letters, 0 as a to 9 as j: a server
-// under measurement may look closely at the numbers in what it is told, and these
-// are none of them.
+// AppendTimed appends a timed piece: a number of six digits, a colon, a time in nanoseconds, a space. Digits
+// are written as letters, 0 as a to 9 as j, because a server under test may analyse the numbers in the text,
+// and these must not count.
 func AppendTimed(dst []byte, number int, at int64) []byte {
 	begun := len(dst)
 	for d := 100_000; d > 1 && number < d; d /= 10 {
@@ -25,8 +24,7 @@ func AppendTimed(dst []byte, number int, at int64) []byte {
 	return append(dst, ' ')
 }
 
-// NextTimed finds the first timed piece in b, and where it ends; 0 when there is
-// no complete one.
+// NextTimed finds the first timed piece in b, and where it ends; end is 0 if there is no complete one.
 func NextTimed(b []byte) (number int, at int64, end int) {
 	for from := 0; ; {
 		colon := bytes.IndexByte(b[from:], ':')
@@ -49,9 +47,9 @@ func NextTimed(b []byte) (number int, at int64, end int) {
 	}
 }
 
-// letters reads a number written as letters, of at least so many.
-func letters(b []byte, least int) (n int64, ok bool) {
-	if len(b) < least || len(b) > 18 {
+// letters reads a number written in at least minLen letters.
+func letters(b []byte, minLen int) (n int64, ok bool) {
+	if len(b) < minLen || len(b) > 18 {
 		return 0, false
 	}
 	for _, c := range b {

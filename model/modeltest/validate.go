@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/model/price"
 )
 
-// refusal is an error answer.
+// refusal is an error response.
 type refusal struct {
 	status  int
 	kind    string
@@ -50,7 +50,7 @@ var (
 	}
 )
 
-// checkHeaders looks at what stands before the body.
+// checkHeaders checks the request headers.
 func (s *Server) checkHeaders(h http.Header) error {
 	key := strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 	if key == "" {
@@ -74,7 +74,7 @@ func (s *Server) checkHeaders(h http.Header) error {
 	return nil
 }
 
-// check refuses what the API would refuse.
+// check rejects what the API would reject.
 func (s *Server) check(r Request) error {
 	if err := s.checkFields(r); err != nil {
 		return err
@@ -181,7 +181,7 @@ func checkTools(r Request) error {
 	seen := map[string]bool{}
 	loaded := len(r.Tools) == 0
 	for i, t := range r.Tools {
-		if t.Type != "" && t.Type != "custom" { // a vendor tool brings its own name and schema
+		if t.Type != "" && t.Type != "custom" { // a vendor tool has its own name and schema
 			loaded = true
 			continue
 		}
@@ -207,7 +207,7 @@ func checkTools(r Request) error {
 	return nil
 }
 
-// checkMarks holds the rules of cache_control.
+// checkMarks enforces the rules of cache_control.
 func checkMarks(r Request) error {
 	var marks []cacheControl
 	add := func(c *cacheControl) {

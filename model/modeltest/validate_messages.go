@@ -24,7 +24,7 @@ func parseMark(raw json.RawMessage) *cacheControl {
 	return &c
 }
 
-// checkMessages holds the rules of roles, blocks and tool results.
+// checkMessages enforces the rules for roles, blocks and tool results.
 func checkMessages(r Request) error {
 	if r.Messages[0].Role != "user" {
 		return invalid("messages: first message must use the \"user\" role")
@@ -80,12 +80,12 @@ func checkMessage(i int, m Message) error {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// checkPlace holds where a message of role system may stand.
+// checkPlace enforces where a message of role system may appear.
 func checkPlace(r Request, i int) error {
 	if r.Messages[i].Role != "system" {
 		return nil
 	}
-	before := r.Messages[i-1] // a first message of another role was refused already
+	before := r.Messages[i-1] // a first message of another role was already rejected
 	if before.Role == "assistant" && !endsInServerTool(before) {
 		return invalid("messages.%d: a system message must follow a user message", i)
 	}
@@ -100,7 +100,7 @@ func endsInServerTool(m Message) bool {
 	return strings.HasSuffix(last, "_tool_result")
 }
 
-// merged joins neighbouring messages of one role, as the API does.
+// merged joins adjacent messages of one role, as the API does.
 func merged(messages []Message) []Message {
 	var out []Message
 	for _, m := range messages {
@@ -113,11 +113,11 @@ func merged(messages []Message) []Message {
 	return out
 }
 
-// checkResults holds that every call is answered in the message right after it,
-// once, and before anything else.
+// checkResults checks that every call is answered in the message right after it, once, and before anything
+// else.
 func checkResults(messages []Message) error {
 	for i, m := range messages {
-		var open []string // calls of the message before this one
+		var open []string // calls of the previous message
 		if i > 0 && messages[i-1].Role == "assistant" {
 			open = callIDs(messages[i-1])
 		}

@@ -14,11 +14,11 @@ import (
 // futureBlock is a block type that clients cannot know yet.
 const futureBlock = "future_block"
 
-// piece is a block of a reply, ready to be sent.
+// piece is a block of a reply, ready to send.
 type piece struct {
 	Block
 	start  []byte          // the content_block of its start event
-	deltas [][]byte        // the delta objects; not used by timed and repeating blocks
+	deltas [][]byte        // the delta objects; unused for timed and repeating blocks
 	final  json.RawMessage // the whole block
 }
 
@@ -31,7 +31,7 @@ type writer struct {
 	req    Request
 	reply  Reply
 	pieces []piece
-	output int // bytes of output, thinking included
+	output int // bytes of output, including thinking
 	buf    []byte
 	sent   int // deltas
 	timer  *time.Timer
@@ -69,7 +69,7 @@ func (w *writer) write() {
 	w.stream()
 }
 
-// prepare makes the blocks, signatures included.
+// prepare builds the blocks, including signatures.
 func (w *writer) prepare() {
 	var p *prefix
 	if !w.s.opts.Lax {
@@ -203,7 +203,7 @@ func (w *writer) makeCall(made *piece) {
 	}
 }
 
-// quote is the JSON of a string, HTML left as it is.
+// quote returns a string as JSON, without HTML escaping.
 func quote(s string) string {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -221,7 +221,7 @@ func (w *writer) model() string {
 	return w.req.Model
 }
 
-// usage is the usage object at the start or the end of a message.
+// usage returns the usage object at the start or the end of a message.
 func (w *writer) usage(end bool) string {
 	u := Usage{Input: tokens(len(w.req.Body)), Output: tokens(w.output) + 1}
 	if w.s.opts.Compatible {
@@ -304,7 +304,7 @@ func (w *writer) odd() string {
 	return ""
 }
 
-// deltas writes those of one block.
+// deltas writes the deltas of one block.
 func (w *writer) deltas(index int, p piece) {
 	head := `event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":` + strconv.Itoa(index) + `,"delta":`
 	tail := "}\n\n"
@@ -347,7 +347,7 @@ func (w *writer) deltas(index int, p piece) {
 	}
 }
 
-// until waits for a moment; false means that the client left.
+// until waits until t. It returns false if the client left.
 func (w *writer) until(t time.Time) bool {
 	d := time.Until(t)
 	if d <= 0 {
@@ -371,7 +371,7 @@ func (w *writer) event(name, data string) {
 	w.buf = append(append(append(append(append(w.buf, "event: "...), name...), "\ndata: "...), data...), "\n\n"...)
 }
 
-// flush sends what was gathered, in one write or byte by byte.
+// flush sends the buffer, in one write or byte by byte.
 func (w *writer) flush() {
 	defer func() { w.buf = w.buf[:0] }()
 	if w.reply.Loris == 0 {
@@ -388,7 +388,7 @@ func (w *writer) flush() {
 	}
 }
 
-// breakOff ends the stream in the way f says.
+// breakOff ends the stream as f specifies.
 func (w *writer) breakOff(f Fault) {
 	switch f.Kind {
 	case ErrorIn:
@@ -416,15 +416,15 @@ func (w *writer) breakOff(f Fault) {
 func reset(rc *http.ResponseController) {
 	conn, _, err := rc.Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // HTTP/2 has no connection of its own to reset
+		panic(http.ErrAbortHandler) // an HTTP/2 stream has no connection of its own to reset
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) // on failure the close below still breaks the stream
+		tcp.SetLinger(0) // if this fails, the close below still breaks the stream
 	}
 	conn.Close()
 }
 
-// writeWhole answers a request that did not ask for a stream.
+// writeWhole answers a request for a response without streaming.
 func (w *writer) writeWhole() {
 	if f := w.reply.Fault; f != nil {
 		switch f.Kind {
