@@ -1,6 +1,5 @@
-// Package aisdk tests the door of the AI SDK with the SDK itself, as published:
-// the machinery behind useChat of each major version, against a server whose model
-// is an imitation of the Messages API.
+// Package aisdk tests the AI SDK's door with the SDK itself, as published: the code behind useChat of each
+// major version, against a server whose model is an imitation of the Messages API.
 package aisdk
 
 import (
@@ -33,15 +32,14 @@ const (
 	bobsKey = "key-of-bob"
 )
 
-// TestClients runs the scenarios of test/clients/aisdk with the newest release of
-// each major version.
+// TestClients runs the scenarios of test/clients/aisdk with the newest release of each major version.
 func TestClients(t *testing.T) {
 	for _, version := range []string{"v5", "v6", "v7"} {
 		t.Run(version, func(t *testing.T) { t.Parallel(); drive(t, version) })
 	}
 }
 
-// drive runs the scenarios with the packages that are pinned in a folder.
+// drive runs the scenarios with the packages that a folder pins.
 func drive(t *testing.T, version string) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -63,8 +61,7 @@ func drive(t *testing.T, version string) {
 	}
 }
 
-// serve is a server with tools of every sort. Its model does what the questions
-// say; see obey.
+// serve starts a server with tools of every kind. Its model does what the questions say; see obey.
 func serve(t *testing.T) string {
 	t.Helper()
 	fake := modeltest.New(modeltest.Options{Rule: rule})
@@ -123,8 +120,7 @@ func resolve(text, _ string, tables []agent.Table, _ []footnote.Cite) ([]footnot
 	return []footnote.Cite{{Start: at, End: at + 2, Text: "42", Result: tables[0].ID, Row: &row, Column: "n", Value: "42", Confidence: 1}}, nil
 }
 
-// tools are one that reads, one that a person must approve, and the same two for
-// the browser.
+// tools returns one that reads, one that a person must approve, and the same two for the browser.
 func tools() []agent.Tool {
 	count := func(context.Context, agent.Call) (agent.Output, error) {
 		rows := footnote.Result{Columns: []footnote.Column{{Name: "n", Kind: footnote.KindInteger}}, Rows: [][]any{{int64(42)}}}
@@ -141,8 +137,8 @@ func tools() []agent.Tool {
 	}
 }
 
-// rule does what the lines of the newest question say. Lines "then" part the model
-// calls; when none is left, it says what the newest results are.
+// rule follows the lines of the newest question. Lines "then" separate the model calls; after the last one,
+// it reports the newest results.
 func rule(r modeltest.Request) modeltest.Reply {
 	question, n := newest(r.Messages)
 	steps := strings.Split(question, "\nthen\n")
@@ -162,8 +158,8 @@ func rule(r modeltest.Request) modeltest.Reply {
 	return modeltest.Say("Done. " + strings.Join(said, "; ") + ".")
 }
 
-// newest is the newest question, and how many messages with results followed it. A
-// question whose answer broke off stands in one message with the next.
+// newest returns the newest question, and how many messages with results followed it. A question whose answer
+// broke off is in the same message as the next one.
 func newest(messages []modeltest.Message) (question string, results int) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != "user" {
@@ -193,7 +189,7 @@ func obey(step string) (reply modeltest.Reply, found bool) {
 		case "slow":
 			n, err := strconv.Atoi(first)
 			if err != nil {
-				panic(err) // a scenario that is wrong
+				panic(err) // an invalid scenario
 			}
 			reply.Blocks = append(reply.Blocks, modeltest.Block{Type: "text", Text: "word ", Repeat: true, Deltas: n, Gap: 10 * time.Millisecond})
 		case "fail":
