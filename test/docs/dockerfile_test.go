@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// instructions are those of a Dockerfile, with their continued lines in one.
+// instructions returns the instructions of a Dockerfile, with continued lines joined.
 func instructions(t *testing.T) (list [][]string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
@@ -27,8 +27,8 @@ func instructions(t *testing.T) (list [][]string) {
 	return list
 }
 
-// ignored reports whether a path is not among what a build gets. The patterns are
-// names from the root, or **/ and the pattern of a name.
+// ignored reports whether .dockerignore excludes a path from a build. The patterns are names from the root,
+// or **/ and the pattern of a name.
 func ignored(t *testing.T, path string) bool {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
@@ -49,8 +49,8 @@ func ignored(t *testing.T, path string) bool {
 	return false
 }
 
-// TestDockerfile holds the Dockerfile, which no test builds, to naming what is
-// there: files, packages, stages and settings.
+// TestDockerfile checks that everything the Dockerfile names exists: files, packages, stages and settings. No
+// test builds it.
 func TestDockerfile(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
 	if err != nil {
@@ -95,7 +95,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// checkCopy looks for what an instruction copies.
+// checkCopy checks that the files that an instruction copies exist.
 func checkCopy(t *testing.T, words, stages []string) {
 	t.Helper()
 	if from, ok := strings.CutPrefix(words[0], "--from="); ok {
@@ -111,8 +111,8 @@ func checkCopy(t *testing.T, words, stages []string) {
 	}
 }
 
-// TestDockerfileHasPackages looks whether the program can be built from what a build
-// gets: every folder of the module's packages it is made of, and what they embed.
+// TestDockerfileHasPackages checks that the program can be built from what a build receives: every folder of
+// its packages in this module, and what they embed.
 func TestDockerfileHasPackages(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
 		`{{$d := .Dir}}{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`, "./cmd/footnote")
@@ -134,7 +134,7 @@ func TestDockerfileHasPackages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The app is built in a stage of its own.
+		// The app is built in its own stage.
 		if ignored(t, path) && !strings.HasPrefix(path, "web/dist/") {
 			t.Errorf("the program needs %s, which .dockerignore leaves out", path)
 		}

@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package docs_test runs what README.md and the pages under docs/ show: each
-// console block is typed into a shell, with the program as it is built now, and
-// what comes out is compared with what the page says. The blocks of one page share
-// one shell and one folder.
+// Package docs_test runs the examples in README.md and the pages under docs/: it types each console block
+// into a shell, with a freshly built program, and compares the output with what the page shows. The blocks of
+// one page share one shell and one folder.
 package docs_test
 
 import (
@@ -72,7 +71,7 @@ func prepare(m *testing.M) (code int, err error) {
 	return pgtest.Run(m), nil
 }
 
-// pages are the files that are checked, by their path from the root.
+// pages returns the blocks of the files to check, by their path from the root.
 func pages(t *testing.T) map[string][]block {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -122,7 +121,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestOtherBlocks reads the pieces that are not run: they must be what they say.
+// TestOtherBlocks parses the blocks that are not run: they must be valid in their language.
 func TestOtherBlocks(t *testing.T) {
 	for name, list := range pages(t) {
 		for _, b := range list {
@@ -146,8 +145,8 @@ func TestOtherBlocks(t *testing.T) {
 	}
 }
 
-// TestEverythingIsShown holds the pages to showing every command and every
-// address at least once in a block that is run.
+// TestEverythingIsShown checks that the pages show every command and every address at least once in a block
+// that is run.
 func TestEverythingIsShown(t *testing.T) {
 	var all strings.Builder
 	for _, list := range pages(t) {
@@ -171,8 +170,8 @@ func TestEverythingIsShown(t *testing.T) {
 	}
 }
 
-// shown are patterns of what must be typed somewhere: the commands, as the program
-// lists them, and the addresses.
+// shown returns patterns of what must be typed somewhere: the commands, as the program lists them, and the
+// addresses.
 func shown(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), filepath.Join(tools, "bin", "footnote"), "--help").Output()
@@ -185,7 +184,7 @@ func shown(t *testing.T) []string {
 	}
 	var want []string
 	for line := range strings.Lines(list) {
-		// Lines that go on with a description stand further in.
+		// Lines that continue a description are indented further.
 		if words := strings.Fields(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") && len(words) > 0 {
 			want = append(want, `footnote `+words[0]+`\b`)
 		}
@@ -199,7 +198,7 @@ func shown(t *testing.T) []string {
 		`/api/conversations/\S+/events`, `text/event-stream`, `/healthz`, `/readyz`, `/metrics`, `/api/analyze `, `/api/chat-v2 `, `view=seed`, `/api/ai `)
 }
 
-// TestLiteLLM reads the sample configuration of a proxy in front.
+// TestLiteLLM checks the sample configuration of a proxy in front.
 func TestLiteLLM(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "litellm_config.yaml"))
 	if err != nil {
@@ -226,7 +225,7 @@ func TestLiteLLM(t *testing.T) {
 		t.Errorf("models = %q, want %q", names, want)
 	}
 	for _, m := range conf.Models {
-		// A variable FOOTNOTE_… would be a setting of the server, too, or stop it.
+		// The server would read a variable FOOTNOTE_… as a setting, too, or refuse to start.
 		if strings.Contains(m.Params.Key, "FOOTNOTE_API") || strings.HasPrefix(m.Params.Key, "os.environ/FOOTNOTE_") {
 			t.Errorf("%s: api_key is %s, which the server reads, too", m.Name, m.Params.Key)
 		}
@@ -239,16 +238,16 @@ func TestLiteLLM(t *testing.T) {
 // shell is one page's terminal.
 type shell struct {
 	dir   string
-	pid   int // also of its process group
+	pid   int // also its process group
 	in    io.WriteCloser
 	lines chan string
 	n     int // commands so far
-	// addresses are those that pages name and where the programs really listen.
+	// addresses maps the addresses on the pages to the real ones.
 	addresses map[string]string
 }
 
-// The addresses that pages name: of the server, unless its command has another, of
-// the imitation of a model, and of a Postgres and a Redis.
+// Addresses on the pages: of the server (unless its command names another), the fake model, Postgres and
+// Redis.
 const (
 	serverAddress = "127.0.0.1:8787"
 	fakeAddress   = "127.0.0.1:8790"
@@ -258,8 +257,8 @@ const (
 
 var listens = regexp.MustCompile(`--listen (127\.0\.0\.1:\d+)`)
 
-// services starts those that a page names, and returns where they really are. They
-// end after the page's shell.
+// services starts the services that a page names, and returns their real addresses. They end after the page's
+// shell.
 func services(t *testing.T, page []block) map[string]string {
 	t.Helper()
 	real := map[string]string{}
@@ -307,10 +306,10 @@ func newShell(t *testing.T, page []block) *shell {
 		}
 	}()
 	t.Cleanup(func() {
-		// Servers end first, in their own time; what is left in the group, after it.
+		// Let servers end by themselves first, and then kill what is left in the group.
 		_, _ = io.WriteString(s.in, "\nkill $(jobs -p) 2>/dev/null; wait; exit\n")
 		late := time.AfterFunc(20*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-		_ = cmd.Wait() // of a shell that a page may have left in any state
+		_ = cmd.Wait() // the page may have left the shell in any state
 		late.Stop()
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		out.Close()
@@ -320,8 +319,8 @@ func newShell(t *testing.T, page []block) *shell {
 	return s
 }
 
-// environment is what a page's shell starts with: nothing of ours that could
-// change an answer, and no address of a model.
+// environment returns what a page's shell starts with: no variable of ours that could change an answer, and
+// no address of a model.
 func environment(t *testing.T, dir string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
@@ -335,7 +334,7 @@ func environment(t *testing.T, dir string) []string {
 	}
 }
 
-// real puts the addresses where programs listen in place of those a page names.
+// real replaces the addresses on a page with the real ones.
 func (s *shell) real(text string) string {
 	for shown, real := range s.addresses {
 		text = strings.ReplaceAll(text, shown, real)
@@ -343,7 +342,7 @@ func (s *shell) real(text string) string {
 	return text
 }
 
-// asShown is the other way.
+// asShown replaces the real addresses with those on the page.
 func (s *shell) asShown(text string) string {
 	for shown, real := range s.addresses {
 		text = strings.ReplaceAll(text, real, shown)
@@ -364,8 +363,8 @@ func (s *shell) play(t *testing.T, page string, b block) {
 		if program, ok := c.background(); ok {
 			got = s.start(t, program)
 		} else {
-			// A shell that nobody types into may keep the number of a job that has
-			// ended, so that the next one is not %1.
+			// Without a terminal, the shell may keep the number of a job that has ended, so that the next one
+			// is not %1.
 			got, status = s.run(t, strings.ReplaceAll(s.real(c.text), "kill %1", "kill $program"))
 		}
 		asks := i+1 < len(list) && strings.HasPrefix(list[i+1].text, "echo $?")
@@ -376,12 +375,12 @@ func (s *shell) play(t *testing.T, page string, b block) {
 			t.Errorf("%s:%d: %s\n--- the page says\n%s\n--- the program says\n%s", page, c.line, c.text, c.want, got)
 		}
 		if t.Failed() {
-			t.FailNow() // what follows builds on it
+			t.FailNow() // later commands depend on this one
 		}
 	}
 }
 
-// run types a command and returns what it prints and its status.
+// run types a command and returns its output and status.
 func (s *shell) run(t *testing.T, text string) (output string, status int) {
 	t.Helper()
 	s.n++
@@ -412,11 +411,11 @@ func (s *shell) run(t *testing.T, text string) (output string, status int) {
 	}
 }
 
-// background is what the programs in the background last said, with the stacks of
-// those that still run.
+// background returns the latest output of the programs in the background, with the stacks of those that still
+// run.
 func (s *shell) background() string {
 	_ = syscall.Kill(-s.pid, syscall.SIGQUIT)
-	time.Sleep(time.Second) // for the stacks to be written; nothing tells when
+	time.Sleep(time.Second) // until the stacks are written; there is no event to wait for
 	logs, _ := filepath.Glob(filepath.Join(s.dir, "job*.err"))
 	var all strings.Builder
 	for _, path := range logs {
@@ -426,8 +425,7 @@ func (s *shell) background() string {
 	return all.String()
 }
 
-// start runs a server in the background until it is ready, and returns the line
-// with which it says so.
+// start runs a server in the background until it is ready, and returns the line that says so.
 func (s *shell) start(t *testing.T, program string) string {
 	t.Helper()
 	address := serverAddress

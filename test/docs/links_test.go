@@ -16,8 +16,7 @@ var (
 	dropped  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks follows the links of the pages to files of the project, and to their
-// headings.
+// TestLinks follows the pages' links to files of the project, and to their headings.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
@@ -51,7 +50,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// outside is what a page says outside of its fenced blocks.
+// outside returns the text of a page outside of its fenced blocks.
 func outside(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -70,7 +69,7 @@ func outside(t *testing.T, path string) string {
 	return text.String()
 }
 
-// hasHeading looks for a heading by the name that links know it by.
+// hasHeading reports whether a page has a heading with this link name.
 func hasHeading(t *testing.T, path, name string) bool {
 	t.Helper()
 	for _, m := range headings.FindAllStringSubmatch(outside(t, path), -1) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// A block is one fenced piece of a page.
+// A block is a fenced block of a page.
 type block struct {
-	line int // of its first line of content
+	line int // first line of its content
 	lang string
-	file string // "file=NAME" of the info string: what the page saves it as
+	file string // "file=NAME" of the info string: the name that the page gives it
 	text string
 }
 
-// blocks are the fenced pieces of a page, in order.
+// blocks returns the fenced blocks of a page, in order.
 func blocks(page string) ([]block, error) {
 	var list []block
 	var open *block
@@ -52,16 +52,15 @@ func blocks(page string) ([]block, error) {
 	return list, nil
 }
 
-// A command is one prompt of a console block and what must follow it.
+// A command is one prompt of a console block and its expected output.
 type command struct {
 	line int
 	text string // may have several lines
 	want string
 }
 
-// commands are the prompts of a console block. A line that begins with "$ " is a
-// command; lines that begin with "> " go on with it, and so do those after a
-// backslash. What follows up to the next prompt is the output.
+// commands returns the prompts of a console block. A line that begins with "$ " is a command; lines that
+// begin with "> " continue it, as do those after a backslash. Everything up to the next prompt is the output.
 func commands(b block) ([]command, error) {
 	var list []command
 	var want []string
@@ -92,14 +91,14 @@ func commands(b block) ([]command, error) {
 	return list, nil
 }
 
-// background reports whether a command starts a program that goes on.
+// background reports whether a command starts a background program.
 func (c command) background() (string, bool) {
 	text, ok := strings.CutSuffix(strings.TrimSpace(c.text), "&")
 	return strings.TrimSpace(text), ok && !strings.HasSuffix(text, "&")
 }
 
-// fits compares an output with what a page shows. "…" stands for anything within a
-// line, a line of nothing else for any lines.
+// fits compares an output with what a page shows. "…" matches anything within a line; a line with nothing
+// else matches any lines.
 func fits(want, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
@@ -121,8 +120,7 @@ func fits(want, got string) bool {
 	return regexp.MustCompile(pattern.String()).MatchString(trimLines(got))
 }
 
-// trimLines takes away what nobody sees: space at the ends of lines, and empty
-// lines at both ends.
+// trimLines removes invisible differences: space at the ends of lines, and empty lines at both ends.
 func trimLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
