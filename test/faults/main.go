@@ -1,7 +1,7 @@
-// Command faults runs the table of docs/faults.md, row by row, and says how each went.
+// Command faults runs the table of docs/faults.md, row by row, and reports the result of each.
 //
-//	go run ./test/faults            all rows, at length
-//	go run ./test/faults -rows 1,5  some
+//	go run ./test/faults            all rows, at full length
+//	go run ./test/faults -rows 1,5  some rows
 //	go run ./test/faults -short     as make test does
 package main
 
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// lengths are how much the tests do here, where they are not set.
+// lengths are the defaults here of the settings for how much the tests do.
 var lengths = map[string]string{
 	"FOOTNOTE_SWARM": "50", "FOOTNOTE_SWARM_KILLS": "40", "FOOTNOTE_DRAIN_ROUNDS": "25", "FOOTNOTE_CRASH_ROUNDS": "200", "FOOTNOTE_AWAY": "60",
 	"FOOTNOTE_REDIS_ROUNDS": "20", "FOOTNOTE_BUDGET_RUNS": "50", "FOOTNOTE_BACKUPS": "5", "FOOTNOTE_ROLLS": "20", "FOOTNOTE_TOOL_KILLS": "20",
@@ -77,7 +77,7 @@ func run(ctx context.Context, only string, short bool) (ok bool, err error) {
 	return ok, ctx.Err()
 }
 
-// Row is a line of the table.
+// Row is a row of the table.
 type Row struct {
 	N     int
 	Fault string
@@ -89,10 +89,10 @@ type Test struct{ Package, Name string }
 
 var line = regexp.MustCompile(`(?m)^\| \**(\d+)\** \| (.*?) \|.*\| (.*?) ?\|$`)
 
-// Parse reads the table of a page.
+// Parse parses the table of a page.
 func Parse(page string) (table []Row, err error) {
 	for _, m := range line.FindAllStringSubmatch(page, -1) {
-		n, _ := strconv.Atoi(m[1]) // digits
+		n, _ := strconv.Atoi(m[1]) // the expression allows only digits
 		row := Row{N: n, Fault: strings.ReplaceAll(m[2], "`", "")}
 		for _, group := range strings.Split(m[3], ";") {
 			pkg, names, ok := strings.Cut(strings.TrimSpace(group), ": ")
@@ -113,19 +113,19 @@ func Parse(page string) (table []Row, err error) {
 	return table, nil
 }
 
-// runner runs tests, each of them once.
+// runner runs each test once.
 type runner struct {
 	dir   string
 	short bool
-	ok    map[string]bool // packages and tests that were run, and how it went
+	ok    map[string]bool // results of the packages and tests that were run
 }
 
 func (r *runner) program() string { return filepath.Join(r.dir, "footnote") }
 
-// fuzzTime is how long a fuzz target is run.
+// fuzzTime is how long a fuzz target runs.
 const fuzzTime = "20s"
 
-// row runs the tests of a row and says how it went.
+// row runs the tests of a row and prints the result.
 func (r *runner) row(ctx context.Context, row Row) (ok bool, err error) {
 	if len(row.Tests) == 0 {
 		fmt.Printf("row %2d  –      %s\n", row.N, row.Fault)
@@ -159,7 +159,7 @@ func (r *runner) row(ctx context.Context, row Row) (ok bool, err error) {
 	return ok, ctx.Err()
 }
 
-// tests runs tests of a package, and shows what they say when one fails.
+// tests runs tests of a package, and prints their output if one fails.
 func (r *runner) tests(ctx context.Context, pkg string, names []string) (ok bool, err error) {
 	binary := filepath.Join(r.dir, strings.ReplaceAll(pkg, "/", "-")+".test")
 	if _, err := os.Stat(binary); err != nil {
@@ -185,7 +185,7 @@ func (r *runner) tests(ctx context.Context, pkg string, names []string) (ok bool
 	return ok, ctx.Err()
 }
 
-// shown is how much of what a failed test says is shown.
+// shown limits the output printed for a failed test, in bytes.
 const shown = 20_000
 
 func (r *runner) command(ctx context.Context, dir, name string, args ...string) error {

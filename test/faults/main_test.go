@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTable holds that the page has thirty rows, and that each test it names is there.
+// TestTable checks that the page has thirty rows, and that each test it names exists.
 func TestTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "faults.md"))
