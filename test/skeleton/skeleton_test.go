@@ -1,7 +1,6 @@
-// Package skeleton holds the one walk through everything: a model step asks for a
-// query on the server, a query in the browser and a drawing; the server is killed
-// while the browser's calls are open, started again, and answered by another
-// client through other doors. It stays green at every commit.
+// Package skeleton tests one complete walk through the system: a model step asks for a query on the server, a
+// query in the browser and a drawing; the server is killed while the browser's calls are open, restarted, and
+// answered by another client through other doors. It must pass at every commit.
 package skeleton
 
 import (
@@ -47,7 +46,7 @@ import (
 
 var update = flag.Bool("update", false, "write the transcript anew")
 
-// The environment of the server under test.
+// Environment variables of the server under test.
 const (
 	envData = "SKELETON_DATA"
 	envFake = "SKELETON_FAKE"
@@ -65,13 +64,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sources is the lookup of one source.
+// sources finds the one source.
 type sources struct{ db source.Source }
 
 func (s sources) Source(string) (source.Source, error) { return s.db, nil }
 
-// serve is the whole server, with two tools that run in the browser. It prints its
-// address and serves until it is killed.
+// serve runs the whole server, with two tools that run in the browser. It prints its address and serves until
+// it is killed.
 func serve(data, fake string) error {
 	ctx := context.Background()
 	shop, err := sqlitesource.Open(ctx, "shop", filepath.Join(data, "shop.db"), sqlitesource.Options{})
@@ -109,8 +108,8 @@ func serve(data, fake string) error {
 	return api.HTTPServer("").Serve(listener)
 }
 
-// onSaturday is a clock that goes on from one day: the model is told the day of the
-// week, whose name's length is part of what the imitated model counts.
+// onSaturday returns a clock that starts on a fixed day. The prompt contains the day of the week, and the
+// length of its name affects the fake model's token counts.
 func onSaturday() func() time.Time {
 	began := time.Now()
 	return func() time.Time {
@@ -172,7 +171,7 @@ func start(t *testing.T, data, fake string) *server {
 	return s
 }
 
-// kill is kill -9.
+// kill kills the server with kill -9.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
@@ -209,7 +208,7 @@ type call struct {
 	Type, SessionID, ID, Name string
 }
 
-// parkedCalls reads the native stream until both calls of the browser have come.
+// parkedCalls reads the native stream until both of the browser's calls have come.
 func parkedCalls(t *testing.T, res *http.Response) (conversation, query, draw string) {
 	t.Helper()
 	scan := bufio.NewScanner(res.Body)
@@ -254,8 +253,7 @@ func (s *server) waitParked(t *testing.T, conversation string) {
 	t.Fatal("the run was not parked within 10 s")
 }
 
-// script is what the model says: three calls at once, then an answer whose numbers
-// come from both queries.
+// script returns the model's replies: three calls at once, then an answer with numbers from both queries.
 func script() []modeltest.Reply {
 	return []modeltest.Reply{
 		modeltest.Blocks(
@@ -286,7 +284,7 @@ func TestSkeleton(t *testing.T) {
 	if got := read(t, second.post(t, "/api/analyze/tool-result", result)); !strings.Contains(got, `"duplicate":false`) {
 		t.Fatalf("first result: %s", got)
 	}
-	// Another client, another door: the drawing once more, and the query's rows.
+	// Another client, another door: the drawing again, and the query's rows.
 	chat := fmt.Sprintf(`{"id":%q,"trigger":"submit-message","messages":[{"id":"m","role":"assistant","parts":[
 		{"type":"tool-draw_horizontal_line","toolCallId":%q,"state":"output-available","input":{},"output":"drawn"},
 		{"type":"tool-browser_query","toolCallId":%q,"state":"output-available","input":{},"output":{"columns":["visits"],"rows":[[7531]]}}]}]}`,
@@ -361,7 +359,7 @@ type encoder interface {
 	Event(dst []byte, ev footnote.Event) []byte
 }
 
-// render is the log as three doors show it.
+// render renders the log as three doors show it.
 func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 	t.Helper()
 	run := events[len(events)-1].Run
@@ -387,7 +385,7 @@ func render(t *testing.T, events []footnote.Event) *txtar.Archive {
 		var out []byte
 		for _, ev := range events {
 			if _, parked := ev.Body.(footnote.RunParked); parked && d.name != "analyze" {
-				continue // these doors end a response there; the log is shown as a whole here
+				continue // these doors end a response there; show the log as a whole
 			}
 			out = d.enc.Event(out, ev)
 		}
@@ -402,7 +400,7 @@ var changing = regexp.MustCompile(`conv_[A-Z0-9]+|run_[A-Z0-9]{20,}|req_[A-Z0-9]
 func scrub(b []byte) []byte {
 	return changing.ReplaceAllFunc(b, func(m []byte) []byte {
 		if bytes.HasPrefix(m, []byte(`,"millis"`)) {
-			return nil // it is left out when it is 0
+			return nil // left out if it is 0
 		}
 		if name, _, ok := bytes.Cut(m, []byte(`":`)); ok {
 			return append(append([]byte{}, name...), `":"…"`...)
