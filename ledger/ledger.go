@@ -189,7 +189,7 @@ func (l *Ledger) Reserve(ctx context.Context, p footnote.Principal, c agent.Spen
 	var r footnote.Reservation
 	var err error
 	if c.Wait && l.opts.Wait > 0 {
-		r, err = l.queue(ctx, &wish, c.Paid, try)
+		r, err = l.reserveInLine(ctx, &wish, c.Paid, try)
 	} else {
 		r, err = try()
 	}
@@ -363,7 +363,7 @@ func (h *hold) Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.S
 
 func (h *hold) Freed() {
 	if h.id != "" {
-		h.l.wake()
+		h.l.wakeFirst()
 	}
 }
 
@@ -376,7 +376,7 @@ func (h *hold) Drop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), dropTime)
 	defer cancel()
-	defer h.l.wake()
+	defer h.l.wakeFirst()
 	if err := h.l.opts.Store.Unreserve(ctx, h.id); err != nil {
 		h.l.opts.Logger.Warn("a reservation was not given back; it will count as spent", "reservation", h.id, "err", err)
 	}

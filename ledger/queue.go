@@ -9,59 +9,62 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Money that others have only reserved may be free in a moment. Who wants it waits in a
-// line: one for each account whose ceiling has refused somebody. The first of a line tries
-// again when this process gives something back, and now and then, because other servers
-// do so, too. Who comes later and counts in an account that has a line joins it, so that
-// nobody is overtaken; only a run that has paid for something goes first.
+// Money that others have only reserved may be free in a moment, so a question waits for it in
+// a line. Each account whose ceiling has refused a reservation has one. The first in a line
+// retries when this process frees a reservation, and at short intervals, because other servers
+// free theirs, too. A later question that counts in the same account joins the line, so nobody
+// is overtaken; only a run that has already paid for a step goes to the front.
 
 const (
-	mostWaiting = 1_000
-	lookAgain   = 250 * time.Millisecond
+	maxWaiting    = 1_000
+	retryInterval = 250 * time.Millisecond
 )
 
-// waiter is somebody in a line.
+// waiter is a reservation that waits in a line.
 type waiter struct {
 	line string
 	wake chan struct{} // has room for one
 }
 
-// queue reserves, and waits in line while what is wanted is only reserved by others.
-func (l *Ledger) queue(ctx context.Context, wish *footnote.Reserve, first bool, try func() (footnote.Reservation, error)) (footnote.Reservation, error) {
+// reserveInLine calls try, and retries in a line while the money is only reserved by others.
+// With first, it goes to the front of that line.
+func (l *Ledger) reserveInLine(
+	ctx context.Context, wish *footnote.Reserve, first bool, try func() (footnote.Reservation, error),
+) (footnote.Reservation, error) {
 	line := ""
 	if !first {
-		line = l.busy(*wish)
+		line = l.occupiedLine(*wish)
 	}
-	var refused error
+	var refusal error
 	if line == "" {
 		r, err := try()
-		if line = blocked(*wish, err); line == "" {
+		if line = lineAfter(*wish, err); line == "" {
 			return r, err
 		}
-		refused = err
+		refusal = err
 	}
 	w := l.join(line, first)
 	if w == nil {
-		return footnote.Reservation{}, l.full(refused)
+		return footnote.Reservation{}, tooManyWait(refusal)
 	}
 	defer l.leave(w)
-	wish.Most = modest(*wish)
-	over := time.NewTimer(l.opts.Wait)
-	defer over.Stop()
-	look := time.NewTicker(lookAgain)
-	defer look.Stop()
+	wish.Most = afterWaiting(*wish)
+	timeout := time.NewTimer(l.opts.Wait)
+	defer timeout.Stop()
+	tick := time.NewTicker(retryInterval)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return footnote.Reservation{}, context.Cause(ctx)
-		case <-over.C:
-			return try() // it says what is left
+		case <-timeout.C:
+			return try() // its error tells what is left
 		case <-w.wake:
-		case <-look.C:
+		case <-tick.C:
 		}
 		for l.isFirst(w) {
 			r, err := try()
-			line := blocked(*wish, err)
+			line := lineAfter(*wish, err)
 			if line == "" {
 				return r, err
 			}
@@ -73,9 +76,9 @@ func (l *Ledger) queue(ctx context.Context, wish *footnote.Reserve, first bool, 
 	}
 }
 
-// modest is how much of what is scarce somebody takes who has waited for it: several times
-// what is enough, but not all that the longest answer could use. So the line moves on.
-func modest(wish footnote.Reserve) footnote.Amount {
+// afterWaiting is the most that a reservation may take after it has waited: several times what
+// is enough, but not all that the longest answer could use, so that the line moves on.
+func afterWaiting(wish footnote.Reserve) footnote.Amount {
 	const times = 4
 	most := wish.Most
 	if wish.Enough.MicroUSD > 0 {
@@ -87,8 +90,8 @@ func modest(wish footnote.Reserve) footnote.Amount {
 	return most
 }
 
-// blocked is the line to wait in after an error; empty: waiting does not help.
-func blocked(wish footnote.Reserve, err error) string {
+// lineAfter is the line to wait in after an error, or empty when waiting does not help.
+func lineAfter(wish footnote.Reserve, err error) string {
 	e, ok := errors.AsType[*footnote.Error](err)
 	if !ok || e.Code != footnote.BudgetExceeded || e.Limit == nil || !e.Limit.Passing {
 		return ""
@@ -96,7 +99,7 @@ func blocked(wish footnote.Reserve, err error) string {
 	return lineOf(wish, footnote.Scope(e.Limit.Name))
 }
 
-// lineOf names the line of an account that somebody counts in.
+// lineOf names the line of the account in which a reservation counts.
 func lineOf(wish footnote.Reserve, scope footnote.Scope) string {
 	name := string(scope)
 	switch scope {
@@ -110,8 +113,8 @@ func lineOf(wish footnote.Reserve, scope footnote.Scope) string {
 	return name
 }
 
-// busy is the line to join before anything is tried, because others wait already.
-func (l *Ledger) busy(wish footnote.Reserve) string {
+// occupiedLine is a line of the reservation's accounts in which others wait, or empty.
+func (l *Ledger) occupiedLine(wish footnote.Reserve) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range wish.Ceilings {
@@ -122,55 +125,55 @@ func (l *Ledger) busy(wish footnote.Reserve) string {
 	return ""
 }
 
-// join puts somebody into a line; nil: too many wait.
+// join adds a waiter to a line. It returns nil when too many wait.
 func (l *Ledger) join(line string, first bool) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiting >= mostWaiting && !first {
+	if l.waiting >= maxWaiting && !first {
 		return nil
 	}
 	l.waiting++
 	w := &waiter{wake: make(chan struct{}, 1)}
-	l.place(w, line, first)
+	l.add(w, line, first)
 	return w
 }
 
-// place puts a waiter into a line. l.mu must be held.
-func (l *Ledger) place(w *waiter, line string, first bool) {
+// add puts a waiter into a line. l.mu must be held.
+func (l *Ledger) add(w *waiter, line string, first bool) {
 	w.line = line
 	if first {
 		l.lines[line] = slices.Insert(l.lines[line], 0, w)
 	} else {
 		l.lines[line] = append(l.lines[line], w)
 	}
-	w.rouse() // the state may have changed since it was refused
+	w.signal() // money may have become free since it was refused
 }
 
-// leave takes somebody out of a line, and lets the next one try.
+// leave takes a waiter out of its line, and lets the next one try.
 func (l *Ledger) leave(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting--
-	l.out(w)
+	l.remove(w)
 }
 
-// out is leave for who stays in some line. l.mu must be held.
-func (l *Ledger) out(w *waiter) {
+// remove takes a waiter out of its line. l.mu must be held.
+func (l *Ledger) remove(w *waiter) {
 	rest := slices.DeleteFunc(l.lines[w.line], func(other *waiter) bool { return other == w })
 	if len(rest) == 0 {
 		delete(l.lines, w.line)
 		return
 	}
 	l.lines[w.line] = rest
-	rest[0].rouse()
+	rest[0].signal()
 }
 
-// move puts somebody into another line.
+// move puts a waiter into another line.
 func (l *Ledger) move(w *waiter, line string, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.out(w)
-	l.place(w, line, first)
+	l.remove(w)
+	l.add(w, line, first)
 }
 
 func (l *Ledger) isFirst(w *waiter) bool {
@@ -179,26 +182,30 @@ func (l *Ledger) isFirst(w *waiter) bool {
 	return l.lines[w.line][0] == w
 }
 
-// wake lets the first of each line try: something was given back.
-func (l *Ledger) wake() {
+// wakeFirst lets the first in each line try, because a reservation was freed.
+func (l *Ledger) wakeFirst() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.lines {
-		line[0].rouse()
+		line[0].signal()
 	}
 }
 
-func (w *waiter) rouse() {
+func (w *waiter) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// full refuses somebody because too many wait already.
-func (l *Ledger) full(refused error) error {
-	if refused != nil {
-		return refused
+// tooManyWait is the error when the lines are full.
+func tooManyWait(refusal error) error {
+	if refusal != nil {
+		return refusal
 	}
-	return &footnote.Error{Code: footnote.BudgetExceeded, Message: "Too many questions wait for the money that others have reserved. Try again in a moment.", RetryAfter: reservedRetry}
+	return &footnote.Error{
+		Code:       footnote.BudgetExceeded,
+		Message:    "Too many questions wait for money that others have reserved. Try again in a moment.",
+		RetryAfter: reservedRetry,
+	}
 }
