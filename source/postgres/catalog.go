@@ -39,7 +39,7 @@ type catalog struct {
 type relation struct {
 	oid, schema, name, kind, comment string
 	visible, guarded, active         bool
-	outside                          bool // a part of it may be a foreign table
+	uncounted                        bool // to count its rows could reach a foreign table, or run a function
 	pages                            int64
 }
 
@@ -172,10 +172,20 @@ func (c *catalog) takeRole(r []string) {
 // visibleSQL runs with the search_path of the role: it is what is asked for.
 const visibleSQL = `SELECT c.oid FROM pg_catalog.pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid)`
 
-const relationsSQL = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity,
+// relationsSQL gives, last, whether to count the rows of a table could reach a foreign table or run
+// a function of the database: see planned.go.
+const relationsSQL = `WITH needs AS (SELECT d.classid, d.objid FROM pg_depend d
+		WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND d.refobjid >= 16384
+		AND d.objsubid = 0),
+	needy(oid) AS (SELECT objid FROM needs WHERE classid = 'pg_class'::regclass
+		UNION SELECT i.indrelid FROM needs JOIN pg_index i ON classid = 'pg_class'::regclass AND i.indexrelid = objid
+		UNION SELECT k.conrelid FROM needs JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
+		UNION SELECT s.stxrelid FROM needs JOIN pg_statistic_ext s ON classid = 'pg_statistic_ext'::regclass AND s.oid = objid)
+	SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity,
 	row_security_active(c.oid), c.relpages,
 	coalesce(obj_description(c.oid, 'pg_class'), ''), pg_has_role(c.relowner, 'USAGE'),
-	c.relhassubclass AND EXISTS (SELECT FROM pg_foreign_table)
+	c.relhassubclass AND (EXISTS (SELECT FROM pg_foreign_table) OR EXISTS (SELECT FROM needy JOIN pg_inherits ON inhrelid = oid))
+		OR c.oid IN (SELECT oid FROM needy)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
 	AND has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
@@ -183,7 +193,7 @@ const relationsSQL = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsec
 
 func (c *catalog) takeRelation(r []string) {
 	rel := relation{oid: r[0], schema: r[1], name: r[2], kind: r[3], guarded: r[4] == "t", active: r[5] == "t",
-		comment: r[7], outside: r[9] == "t"}
+		comment: r[7], uncounted: r[9] == "t"}
 	rel.pages, _ = strconv.ParseInt(r[6], 10, 64)
 	c.relations = append(c.relations, rel)
 	c.readable[rel.schema+"."+rel.name] = true
@@ -291,7 +301,7 @@ func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table
 		return
 	}
 	for i, r := range cat.relations {
-		if cat.personal || r.outside || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
+		if cat.personal || r.uncounted || r.kind != "r" && r.kind != "p" || r.pages > countPages || ctx.Err() != nil {
 			continue
 		}
 		rows, err := s.rows(ctx, "SELECT count(*) FROM "+quote(r.schema)+"."+quote(r.name))

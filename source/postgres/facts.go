@@ -31,6 +31,8 @@ type facts struct {
 	Columns []string        `json:"columns,omitempty"` // names that may be those of columns
 	All     bool            `json:"all,omitempty"`     // every column of the relations may be used, and whole rows
 	User    bool            `json:"user,omitempty"`    // it asks for the name of the user, or of the database
+	// Constant are the functions and operators whose arguments hold no column: the planner may run them.
+	Constant []name `json:"constant,omitempty"`
 }
 
 // rows is what a name of rows stands for, in all places of a statement that give it.
@@ -111,6 +113,7 @@ func look(tree []byte) facts {
 	}
 	w := &walker{}
 	w.root(doc.Stmts[0].Stmt)
+	w.constants(doc.Stmts[0].Stmt)
 	for _, last := range w.whole {
 		w.f.All = w.f.All || w.rows[last]
 	}
@@ -419,6 +422,31 @@ func (w *walker) noteColumns(n object) {
 			add(&w.f.Columns, s)
 		}
 	}
+}
+
+// constants notes what is applied to constants alone, and reports whether a part of the tree
+// holds a column.
+func (w *walker) constants(node any) (column bool) {
+	switch n := node.(type) {
+	case []any:
+		for _, e := range n {
+			column = w.constants(e) || column
+		}
+	case object:
+		for key, v := range n {
+			inside := w.constants(v) || key == "ColumnRef"
+			column = column || inside
+			body, _ := v.(object)
+			switch {
+			case inside:
+			case key == "FuncCall":
+				addName(&w.f.Constant, parts(body["funcname"]))
+			case key == "A_Expr":
+				addName(&w.f.Constant, parts(body["name"]))
+			}
+		}
+	}
+	return column
 }
 
 // parts are the texts of a list of String nodes.

@@ -49,14 +49,38 @@ func TestFacts(t *testing.T) {
 		Fields:  []string{"z"},
 		Columns: []string{"r", "x", "y"},
 		All:     true,
+
+		Constant: []name{{"g"}, {"h"}},
 	}
-	for _, lists := range [][2]any{{&f.Relations, &want.Relations}, {&f.Functions, &want.Functions}, {&f.Operators, &want.Operators}, {&f.Types, &want.Types}} {
+	for _, lists := range [][2]any{
+		{&f.Relations, &want.Relations}, {&f.Functions, &want.Functions}, {&f.Operators, &want.Operators},
+		{&f.Types, &want.Types}, {&f.Constant, &want.Constant},
+	} {
 		sortNames(lists[0].(*[]name))
 		sortNames(lists[1].(*[]name))
 	}
 	sortStrings(f.Columns)
 	if !reflect.DeepEqual(f, want) {
 		t.Errorf("facts\n%+v\nwant\n%+v", f, want)
+	}
+}
+
+// What is applied to constants alone, in expressions as Postgres writes them.
+func TestFactsOfConstants(t *testing.T) {
+	for sql, want := range map[string]string{
+		"(id > f(1))": "f", "lower(name), (id + f(id, 2))": "", "(f(g(1)) + id)": "f g", "((1 OPERATOR(s.+) 2) + id)": "s.+",
+		"(id = ANY (ARRAY[1, f()]))": "f", "CASE WHEN (id > 1) THEN s.f('x'::text) ELSE NULL END": "s.f",
+		"((name)::text = 'a'::text)": "", "f(VARIADIC ARRAY[id])": "",
+	} {
+		f := read(t, "SELECT "+sql)
+		sortNames(&f.Constant)
+		var got []string
+		for _, n := range f.Constant {
+			got = append(got, n.String())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: constant are %q, want %q", sql, got, want)
+		}
 	}
 }
 

@@ -211,8 +211,14 @@ func (j *judge) names() error {
 	add(len(relations) > 0 && len(attributes) > 0, columnsByName, func(r []string) { j.columns = append(j.columns, r) },
 		relations, schemas, attributes)
 	add(len(relations) > 0, storageByName, func(r []string) { j.run(byIndex+r[1], r[0]) }, relations)
+	var expressions []planned
+	add(len(relations) > 0, namedSQL+plannedSQL(j.version),
+		func(r []string) { expressions = append(expressions, newPlanned(r)) }, relations, schemas)
 	j.text = slices.ContainsFunc(calls, func(c string) bool { return textSearch[c] })
 	if err := j.ask(ask); err != nil {
+		return err
+	}
+	if err := j.plan(expressions); err != nil {
 		return err
 	}
 	j.called(functions, found)
@@ -437,6 +443,7 @@ func (j *judge) expand() error {
 	add := func(sql string, oids []string, take func([]string)) {
 		ask = append(ask, question{sql, []any{oids}, take})
 	}
+	var expressions []planned
 	var definitions [][2]string   // what, text
 	rows := map[string][]string{} // the row types of what a view reads, by the text of the view
 	if len(types) > 0 {
@@ -469,12 +476,17 @@ func (j *judge) expand() error {
 			rows[texts[r[0]]] = append(rows[texts[r[0]]], r[4])
 		})
 		add(storageByOID, relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
+		add(treeSQL+plannedSQL(j.version), relations,
+			func(r []string) { expressions = append(expressions, newPlanned(r)) })
 		add(foreignByOID, relations, func(r []string) { j.run("The foreign table "+r[1], r[2]) })
 	}
 	if len(operators) > 0 {
 		add(operatorsByOID, operators, j.operator)
 	}
 	if err := j.ask(ask); err != nil {
+		return err
+	}
+	if err := j.plan(expressions); err != nil {
 		return err
 	}
 	for _, d := range definitions {

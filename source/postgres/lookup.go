@@ -188,7 +188,39 @@ const storageSQL = `SELECT DISTINCT m.amproc::oid, c.relname FROM pg_class c
 const treeSQL = `WITH RECURSIVE tree(oid) AS (SELECT unnest($1::oid[]) UNION SELECT i.inhrelid
 	FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid) `
 
+// plannedSQL gives what the expressions need that belong to indexes, partitions, constraints and
+// statistics of the relations of a WITH query named tree, and of the tables that they are parts of.
+func plannedSQL(version int) string {
+	statistics := ""
+	if version >= 140000 {
+		statistics = `UNION ALL SELECT 'pg_statistic_ext'::regclass, s.oid, s.stxexprs, NULL
+			FROM pg_statistic_ext s WHERE s.stxrelid = parts.oid AND s.stxexprs IS NOT NULL`
+	}
+	return `, parts(oid) AS (SELECT oid FROM tree
+		UNION SELECT i.inhparent FROM pg_inherits i JOIN parts t ON i.inhrelid = t.oid),
+	planned AS MATERIALIZED (SELECT parts.oid AS relation, x.* FROM parts CROSS JOIN LATERAL (
+		SELECT 'pg_class'::regclass, i.indexrelid, i.indexprs, i.indpred
+			FROM pg_index i WHERE i.indrelid = parts.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
+		UNION ALL SELECT 'pg_class'::regclass, k.partrelid, k.partexprs, NULL
+			FROM pg_partitioned_table k WHERE k.partrelid = parts.oid AND k.partexprs IS NOT NULL
+		UNION ALL SELECT 'pg_constraint'::regclass, k.oid, k.conbin, NULL
+			FROM pg_constraint k WHERE k.conrelid = parts.oid AND k.contype = 'c' ` + statistics + `
+		) x(class, object, one, other))
+	SELECT c.relname, d.refclassid::regclass, d.refobjid, CASE d.refclassid
+			WHEN 'pg_proc'::regclass THEN (SELECT p.proname FROM pg_proc p WHERE p.oid = d.refobjid)
+			WHEN 'pg_operator'::regclass THEN (SELECT o.oprname FROM pg_operator o WHERE o.oid = d.refobjid) END,
+		EXISTS (SELECT FROM pg_cast k WHERE k.castfunc = d.refobjid),
+		concat_ws(', ', pg_get_expr(x.one, x.relation), pg_get_expr(x.other, x.relation))
+	FROM planned x JOIN pg_class c ON c.oid = x.relation CROSS JOIN LATERAL (
+		SELECT DISTINCT refclassid, refobjid FROM pg_depend WHERE classid = x.class AND objid = x.object AND objsubid = 0
+		AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND refobjid >= 16384) d`
+}
+
 const (
+	// namedSQL gives the relations of some names in some schemas, in place of treeSQL.
+	namedSQL = `WITH RECURSIVE tree(oid) AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384) `
+
 	storageByName = storageSQL + `AND c.relname = ANY($1::name[])`
 	storageByOID  = treeSQL + storageSQL + `AND c.oid IN (SELECT oid FROM tree)`
 )
@@ -231,7 +263,8 @@ const (
 		AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
 		LEFT JOIN pg_class whole ON d.refclassid = 'pg_class'::regclass AND whole.oid = d.refobjid
 		WHERE r.ev_class = ANY($1::oid[]) AND r.ev_type = '1' AND d.refobjid >= 16384 AND d.refobjid <> r.ev_class`
-	foreignByOID = treeSQL + `SELECT c.oid, c.relname, w.fdwhandler FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'f'
+	foreignByOID = treeSQL + `SELECT c.oid, c.relname, w.fdwhandler
+		FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'f'
 		JOIN pg_foreign_table f ON f.ftrelid = c.oid JOIN pg_foreign_server s ON s.oid = f.ftserver
 		JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw`
 )

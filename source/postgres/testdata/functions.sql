@@ -327,3 +327,61 @@ INSERT INTO extended VALUES (1, 'Ada', 'a=>1', 'top.left', 'word'), (2, 'ada', '
 CREATE INDEX ON extended USING gin (v gin_trgm_ops);
 
 CREATE INDEX ON people (upper(m));
+
+-- Expressions of tables that the planner simplifies: it runs their functions of constants.
+
+CREATE FUNCTION spied_n(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN $1; END';
+
+CREATE FUNCTION spied_sum(integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG
+  ''spy_ran''; RETURN $1; END';
+
+CREATE OPERATOR +^ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = spied_sum);
+
+CREATE FUNCTION spied_made(text) RETURNS ranged LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran'';
+  RETURN ROW(1); END';
+
+CREATE CAST (text AS ranged) WITH FUNCTION spied_made(text);
+
+CREATE TABLE part_index (id integer);
+
+CREATE INDEX ON part_index (id) WHERE id > spied_n(1);
+
+CREATE TABLE index_sum (id integer);
+
+CREATE INDEX ON index_sum ((id + spied_n(1)));
+
+CREATE TABLE index_operator (id integer);
+
+CREATE INDEX ON index_operator ((id + (1 +^ 2)));
+
+CREATE TABLE index_cast (id integer);
+
+CREATE INDEX ON index_cast (((CASE WHEN id > 1 THEN 'x'::text::ranged END).r));
+
+CREATE TABLE index_excludes (id integer, EXCLUDE USING btree ((id + spied_n(1)) WITH =));
+
+CREATE TABLE described_more (id integer, n integer);
+
+CREATE STATISTICS more_of_it ON (id + spied_n(1)), n FROM described_more;
+
+INSERT INTO described_more SELECT i, i FROM generate_series(1, 100) i;
+
+ANALYZE described_more;
+
+CREATE TABLE heirs (id integer);
+
+CREATE TABLE heir (CHECK (id > spied_n(1))) INHERITS (heirs);
+
+CREATE TABLE key_sum (id integer) PARTITION BY RANGE ((id + spied_n(1)));
+
+CREATE TABLE key_sum_1 PARTITION OF key_sum FOR VALUES FROM (1) TO (10);
+
+CREATE VIEW v_index AS SELECT id FROM part_index;
+
+CREATE TABLE honest_index (id integer CHECK (spied_n(id) > 0), name text, generated integer GENERATED ALWAYS AS
+  (spied_n(id)) STORED);
+
+INSERT INTO honest_index VALUES (1, 'a');
+
+CREATE INDEX ON honest_index ((spied_n(id) + 1)) WHERE spied_n(id) > 0 AND lower(name) <> lower('X');

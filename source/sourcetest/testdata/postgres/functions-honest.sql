@@ -288,3 +288,7 @@ SELECT o.total IS NOT NULL, b.sum FROM public.orders o, invoices b LIMIT 1
 SELECT s.name FROM (SELECT id, name FROM customers) s JOIN holding h ON h.id = s.id
 ----
 [["Ada"]]
+==== table with an index, a check and a column made by a function of its columns
+SELECT id, generated FROM honest_index WHERE id = 1
+----
+[[1,1]]

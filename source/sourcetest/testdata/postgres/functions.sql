@@ -376,3 +376,27 @@ WITH s AS (SELECT * FROM invoices) SELECT s.total FROM s
 SELECT public.invoices.total FROM public.invoices
 ==== row to json by an attribute in a query within
 SELECT (SELECT p.to_json) FROM painted p
+==== condition of an index
+SELECT id FROM part_index
+==== condition of an index that nothing is asked of
+SELECT count(*) FROM public.part_index
+==== condition of an index, behind a view
+SELECT id FROM v_index
+==== condition of an index, in a subquery
+SELECT 1 WHERE EXISTS (SELECT FROM part_index OFFSET 0)
+==== expression of an index
+SELECT id FROM index_sum
+==== operator in the expression of an index
+SELECT id FROM index_operator
+==== cast in the expression of an index
+SELECT id FROM index_cast
+==== expression of an exclusion constraint
+TABLE index_excludes
+==== expression of extended statistics
+SELECT id FROM described_more
+==== check of a child
+SELECT id FROM heirs WHERE id = 5
+==== expression of a partition key
+SELECT id FROM key_sum
+==== expression of an index, explained
+EXPLAIN SELECT id FROM index_sum
