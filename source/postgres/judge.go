@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,6 +56,14 @@ type comparison struct{ left, right, function string }
 var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
 	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent
 	ts_headline ts_lexize`)
+
+// searches reports whether a text searches in texts. Between texts, the operator @@ makes a tsvector
+// of one.
+func searches(f facts) bool {
+	last := func(n name) string { return n[len(n)-1] }
+	return slices.ContainsFunc(f.Functions, func(n name) bool { return textSearch[last(n)] }) ||
+		slices.ContainsFunc(f.Operators, func(n name) bool { return last(n) == "@@" || last(n) == "@@@" })
+}
 
 // convertible are types of Postgres's own to which its functions cast values without
 // being told to: those that make JSON.
@@ -214,7 +223,7 @@ func (j *judge) names() error {
 	var expressions []planned
 	add(len(relations) > 0, namedSQL+plannedSQL(j.version),
 		func(r []string) { expressions = append(expressions, newPlanned(r)) }, relations, schemas)
-	j.text = slices.ContainsFunc(calls, func(c string) bool { return textSearch[c] })
+	j.text = searches(f)
 	if err := j.ask(ask); err != nil {
 		return err
 	}
@@ -351,8 +360,7 @@ func (j *judge) call(n name, functions []function) {
 			j.refuse("%s is also a function of the database itself, which may not be called. "+
 				"Write pg_catalog.%s for Postgres's own.", n, n)
 		default:
-			j.refuse("The function %s is the database's own, and not allowed: "+
-				"an operator can allow it with the setting functions.", n)
+			j.refuse("The function %s is the database's own, and not allowed. %s", n, j.e.allowance(f.schema+"."+f.name))
 		}
 	}
 	switch {
@@ -570,8 +578,8 @@ func (j *judge) define(what, text string) (all bool, err error) {
 		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !ours[base] && !j.e.allows("pg_catalog", base, "") {
 			j.refuse("%s is not allowed: it calls %s.", what, base)
 		}
-		j.text = j.text || textSearch[base]
 	}
+	j.text = j.text || searches(f)
 	for _, n := range f.Relations {
 		schema := "pg_catalog"
 		if len(n) > 1 {
@@ -619,8 +627,7 @@ func (j *judge) convert() {
 			what += ", which the server may add to any statement,"
 		}
 		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
-			j.refuse("%s runs pg_catalog.%s, which is not made for it: "+
-				"an operator can allow it with the setting functions.", what, k.name)
+			j.refuse("%s runs pg_catalog.%s, which is not made for it. %s", what, k.name, j.e.allowance("pg_catalog."+k.name))
 		}
 		j.run(what, k.function)
 	}
@@ -640,13 +647,19 @@ func (j *judge) functions() error {
 			delete(left, f.oid)
 			return
 		}
-		left[f.oid] = j.runs[f.oid] + " runs " + f.schema + "." + f.name
+		full := f.schema + "." + f.name
+		left[f.oid] = j.runs[f.oid] + " runs " + full + ", a function of the database that nobody has checked. " +
+			j.e.allowance(full)
 	}}})
 	for _, oid := range slices.Sorted(maps.Keys(left)) {
-		j.refuse("%s, a function of the database that nobody has checked: "+
-			"an operator can allow it with the setting functions.", left[oid])
+		j.refuse("%s", left[oid])
 	}
 	return err
+}
+
+// allowance says how to allow a function.
+func (e *engine) allowance(function string) string {
+	return fmt.Sprintf("An operator who trusts it can add %q to the setting functions.", e.name+"="+function)
 }
 
 // What runs a function that only supports a structure of the database's.

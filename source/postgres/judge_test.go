@@ -74,6 +74,8 @@ func TestFunctionsOfTheDatabase(t *testing.T) {
 		"Arguments":  argumentsOfOwnTypes,
 		"Databases":  namesWithTheDatabase,
 		"Casts":      castsBetweenTypesOfPostgres,
+		"Families":   functionsInFamiliesOfPostgres,
+		"Search":     parsersOfTextSearch,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
@@ -178,10 +180,11 @@ func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
 		{"", "SELECT 1::point", "The cast from integer to point runs public.int_point, "},
 		{`CREATE CAST (integer AS text) WITH FUNCTION int_text(integer) AS IMPLICIT`, "SELECT 1",
 			"The cast from integer to text, which the server may add to any statement, runs public.int_text, "},
-		{"", "SELECT lower(1)", "which the server may add to any statement, runs public.int_text, "},
+		{"", "SELECT lower(1)", "a function of the database that nobody has checked. " +
+			`An operator who trusts it can add "shop=public.int_text" to the setting functions.`},
 		{`DROP CAST (integer AS text)`, "SELECT 1", ""},
 		{`CREATE CAST (integer AS text) WITH FUNCTION chr(integer) AS IMPLICIT`, "SELECT 1",
-			"runs pg_catalog.chr, which is not made for it: an operator can allow it with the setting functions."},
+			`runs pg_catalog.chr, which is not made for it. An operator who trusts it can add "shop=pg_catalog.chr" to `},
 	} {
 		if step.change != "" {
 			do(t, s.owner, step.change)
@@ -196,6 +199,48 @@ func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
 		if outcome != sourcetest.Executed {
 			t.Errorf("%s: with the functions listed: %s, %v", step.change, outcome, err)
 		}
+	}
+}
+
+// A superuser can add functions to the operator families of Postgres's own: here for windows over
+// integers with a range of text.
+func functionsInFamiliesOfPostgres(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	do(t, s.owner, `CREATE FUNCTION in_range(integer, integer, text, boolean, boolean) RETURNS boolean`+
+		` LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG ''spy_ran''; RETURN true; END'`,
+		`ALTER OPERATOR FAMILY integer_ops USING btree ADD FUNCTION 3 (integer, text)
+			in_range(integer, integer, text, boolean, boolean)`)
+	s.refuses(t, "SELECT sum(id) OVER (ORDER BY id RANGE BETWEEN '1'::text PRECEDING AND CURRENT ROW) FROM customers")
+}
+
+// The operator @@ makes a tsvector of a text, and the configuration for that may have a template of
+// the database. Its functions are C or internal, so the test can only tell that they are looked at.
+func parsersOfTextSearch(t *testing.T, server *pgtest.Server) {
+	s := newSpied(t, server)
+	do(t, s.owner, `CREATE FUNCTION lexize(internal, internal, internal, internal) RETURNS internal
+			LANGUAGE internal AS 'dsimple_lexize'`,
+		`CREATE TEXT SEARCH TEMPLATE own (INIT = pg_catalog.dsimple_init, LEXIZE = lexize)`)
+	for sql, want := range map[string]string{
+		"SELECT name @@ 'ada' FROM customers": sourcetest.Refused, "SELECT to_tsvector(name) FROM customers": sourcetest.Refused,
+		"SELECT 'a'::tsvector IS NOT NULL": sourcetest.Executed,
+	} {
+		if outcome, _, err := sourcetest.Outcome(t.Context(), s, sql, source.Limits{}); outcome != want {
+			t.Errorf("%s: %s (%v), want %s", sql, outcome, err, want)
+		}
+	}
+}
+
+// refuses demands that a statement is refused which would run a spy.
+func (s spied) refuses(t *testing.T, sql string) {
+	t.Helper()
+	before := s.ran()
+	outcome, _, err := sourcetest.Outcome(t.Context(), s, sql, source.Limits{})
+	if outcome != sourcetest.Refused || s.ran() != before {
+		t.Errorf("%s: %s (%v), a spy_ran %d times", sql, outcome, err, s.ran()-before)
+	}
+	before = s.ran()
+	if err := s.past(t, sql); s.ran() == before {
+		t.Errorf("%s: past the gate nothing of the database's ran (%v)", sql, err)
 	}
 }
 

@@ -162,27 +162,33 @@ const castsSQL = `SELECT k.castsource, k.casttarget, k.castfunc, k.castcontext, 
 	format_type(k.castsource, NULL) || ' to ' || format_type(k.casttarget, NULL), p.proname
 	FROM pg_cast k LEFT JOIN pg_proc p ON p.oid = k.castfunc WHERE greatest(k.oid, k.castfunc) >= 16384`
 
-// comparisonsSQL gives the functions, not Postgres's own, by which values are sorted,
-// grouped and compared where a statement names no operator.
+// comparisonsSQL gives the functions, not Postgres's own, by which values are sorted, grouped and
+// compared where a statement names no operator: those of default operator classes, and what was
+// added to the families of Postgres's own.
 const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oid FROM pg_amproc m
 	JOIN pg_opfamily f ON f.oid = m.amprocfamily
-	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND EXISTS (SELECT FROM pg_opclass c
-		WHERE c.opcfamily = f.oid AND c.opcdefault AND c.opcintype IN (m.amproclefttype, m.amprocrighttype))
+	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND (f.oid < 16384 OR EXISTS (SELECT FROM pg_opclass c
+		WHERE c.opcfamily = f.oid AND c.opcdefault AND c.opcintype IN (m.amproclefttype, m.amprocrighttype)))
 	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr
-	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND EXISTS (SELECT FROM pg_opclass c
-		WHERE c.opcfamily = m.amopfamily AND c.opcdefault AND c.opcintype IN (m.amoplefttype, m.amoprighttype))`
+	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND (m.amopfamily < 16384 OR EXISTS (SELECT FROM pg_opclass c
+		WHERE c.opcfamily = m.amopfamily AND c.opcdefault AND c.opcintype IN (m.amoplefttype, m.amoprighttype)))`
 
 // textSearchSQL gives the functions of parsers and templates that are not Postgres's own.
 const textSearchSQL = `SELECT concat_ws(' ', tmplinit::oid, tmpllexize::oid) FROM pg_ts_template WHERE oid >= 16384
 	UNION ALL SELECT concat_ws(' ', prsstart::oid, prstoken::oid, prsend::oid, prsheadline::oid, prslextype::oid)
 	FROM pg_ts_parser WHERE oid >= 16384`
 
-// storageSQL gives the functions by which the indexes and partitions of tables compare.
-const storageSQL = `SELECT DISTINCT m.amproc::oid, c.relname FROM pg_class c
+// storageSQL gives the functions, not Postgres's own, by which the indexes and partitions of tables
+// compare: support functions, and those of operators, which an index may take in place of others (a
+// BRIN index looks for equal values with <= and >=).
+const storageSQL = `SELECT DISTINCT m.function, c.relname FROM pg_class c
 	CROSS JOIN LATERAL (SELECT unnest(i.indclass) FROM pg_index i WHERE i.indrelid = c.oid
 		UNION SELECT unnest(p.partclass) FROM pg_partitioned_table p WHERE p.partrelid = c.oid) u(class)
-	JOIN pg_opclass o ON o.oid = u.class JOIN pg_amproc m ON m.amprocfamily = o.opcfamily
-	WHERE c.oid >= 16384 AND m.amproc::oid >= 16384 AND o.oid >= 16384 `
+	JOIN pg_opclass o ON o.oid = u.class CROSS JOIN LATERAL (
+		SELECT p.amproc::oid FROM pg_amproc p WHERE p.amprocfamily = o.opcfamily
+		UNION SELECT q.oprcode::oid FROM pg_amop a JOIN pg_operator q ON q.oid = a.amopopr
+			WHERE a.amopfamily = o.opcfamily) m(function)
+	WHERE c.oid >= 16384 AND m.function >= 16384 `
 
 // treeSQL gives relations with their partitions and children.
 const treeSQL = `WITH RECURSIVE tree(oid) AS (SELECT unnest($1::oid[]) UNION SELECT i.inhrelid

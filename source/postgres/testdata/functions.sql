@@ -385,3 +385,28 @@ CREATE TABLE honest_index (id integer CHECK (spied_n(id) > 0), name text, genera
 INSERT INTO honest_index VALUES (1, 'a');
 
 CREATE INDEX ON honest_index ((spied_n(id) + 1)) WHERE spied_n(id) > 0 AND lower(name) <> lower('X');
+
+-- An index that takes other operators than the statement's.
+
+CREATE FUNCTION spied_less(integer, integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG
+  ''spy_ran''; RETURN $1 < $2; END';
+
+CREATE FUNCTION spied_less_equal(integer, integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RAISE LOG
+  ''spy_ran''; RETURN $1 <= $2; END';
+
+CREATE OPERATOR <# (LEFTARG = integer, RIGHTARG = integer, FUNCTION = spied_less);
+
+CREATE OPERATOR <=# (LEFTARG = integer, RIGHTARG = integer, FUNCTION = spied_less_equal);
+
+CREATE OPERATOR CLASS brin_ops FOR TYPE integer USING brin AS OPERATOR 1 <#, OPERATOR 2 <=#, OPERATOR 3 =, OPERATOR 4
+  >=, OPERATOR 5 >, FUNCTION 1 brin_minmax_opcinfo(internal), FUNCTION 2 brin_minmax_add_value(internal, internal,
+  internal, internal), FUNCTION 3 brin_minmax_consistent(internal, internal, internal), FUNCTION 4
+  brin_minmax_union(internal, internal, internal);
+
+CREATE TABLE numbered (id integer, words text);
+
+INSERT INTO numbered SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i;
+
+CREATE INDEX ON numbered USING brin (id brin_ops) WITH (pages_per_range = 1);
+
+ANALYZE numbered;

@@ -400,3 +400,5 @@ SELECT id FROM heirs WHERE id = 5
 SELECT id FROM key_sum
 ==== expression of an index, explained
 EXPLAIN SELECT id FROM index_sum
+==== operator that an index takes for another
+SELECT id FROM numbered WHERE id = 5
