@@ -11,68 +11,69 @@ import (
 	"github.com/footnotehq/footnote/history"
 )
 
-// Budget keeps people within what they may use. Before a call is made, the most it
-// can use is reserved; the events that say what it has used settle that.
+// Budget keeps people within their limits. Before a call is made, the most it can use is
+// reserved; the events that record what it has used settle the reservation.
 type Budget interface {
-	// Admit says whether a person may begin a run, in a conversation that has an id
-	// already or is new. done is called when the run is over, or did not begin. The
-	// error's code is BudgetExceeded or RateLimited. Nothing is reserved by it.
+	// Admit returns an error when a person may not begin a run, with the code
+	// BudgetExceeded or RateLimited. conversation is empty for a new one. done is called
+	// when the run is over, or did not begin. Admit reserves nothing.
 	Admit(ctx context.Context, p footnote.Principal, conversation string) (done func(), err error)
-	// Reserve sets apart what a call, or a run, may use. It may wait for what others have
-	// reserved and do not use. The error's code is BudgetExceeded when too little is left.
+	// Reserve reserves what a call or a run may use. It may wait until others free what they
+	// have reserved. The error's code is BudgetExceeded when too little is left.
 	Reserve(ctx context.Context, p footnote.Principal, c Spending) (Hold, error)
-	// PerRun is the money for one question, in millionths of a US dollar; 0: that of
-	// the assistant.
+	// PerRun is the limit for one question, in millionths of a US dollar; 0: the
+	// assistant's limit.
 	PerRun(p footnote.Principal) int64
 	// ToolPrice is what one call of a tool costs, in millionths of a US dollar.
 	ToolPrice(tool string) int64
-	// Weight is how often a token of a tier counts.
+	// Weight is the factor by which tokens of a tier count.
 	Weight(tier string) int64
 }
 
-// Spending is what is about to be used: by one call, or by a run up to its last answer.
+// Spending describes a reservation: for one call, or for a run up to its last answer.
 type Spending struct {
-	ID           string // of the reservation; one that exists grows, and is not made twice
+	ID           string // of the reservation; if it exists, it is enlarged
 	Conversation string // empty: the call belongs to none
-	Run          string // empty: it is a side job
+	Run          string // empty: the call belongs to none
 	Tier         string
-	// Tokens are each counted once here.
+	// Tokens are not weighted here.
 	Most   footnote.Amount
-	Enough footnote.Amount // less than that is of no use
+	Enough footnote.Amount // the least that is of use
 	Lost   footnote.Amount // what counts as used if the process dies
-	Wait   bool            // for what others have reserved
-	Paid   bool            // the run has used something: it goes before others that wait
+	Wait   bool            // until others free what they have reserved
+	Paid   bool            // the run has paid for a step: it goes to the front of a line
 	TTL    time.Duration
 }
 
-// Hold is what was reserved. What was used is settled with the events that say so. The
-// reservation ends with a settlement that does not keep it, or is dropped.
+// Hold is a reservation. It is settled together with the events that record what was used. It
+// ends with a settlement that does not keep it, or when it is dropped.
 type Hold interface {
-	// Amount is what may be used; no more than was asked for.
+	// Amount is what may be used. It is at most what was asked for.
 	Amount() footnote.Amount
-	// Reserved reports whether there is a reservation, which has to end.
+	// Reserved reports whether the store has a reservation, which has to end.
 	Reserved() bool
-	// Settle gives what is to be appended.
+	// Settle returns the settlement to append with the events of a call. With keep, the rest
+	// stays reserved.
 	Settle(u footnote.Usage, c footnote.Cost, keep bool) []footnote.Settle
 	// Freed is called when the settlement that ends the reservation is stored.
 	Freed()
-	// Drop gives back what was reserved for a call that has used nothing.
+	// Drop frees the reservation of a call that has used nothing.
 	Drop()
 }
 
-// Pricer is a Model that knows how much a call can use.
+// Pricer is a Model that can tell what a call may use.
 type Pricer interface {
-	// Most is all that a call can use.
+	// Most is the most that a call can use.
 	Most(req Request) (tokens int64, cost footnote.Cost)
-	// Least is what must be left for a call to be made at all, with a prompt grown by so
-	// many bytes and an answer of req.MaxTokens.
+	// Least is what a call needs with an answer of req.MaxTokens, when its prompt has grown
+	// by a number of bytes.
 	Least(req Request, grown int) (tokens int64, cost footnote.Cost)
 }
 
-// unknownTokens is what a call is taken to use of which nobody knows.
+// unknownTokens is the estimate for a call of a model that is no Pricer.
 const unknownTokens = 2_000
 
-// most is how much a call can use, within what it may cost.
+// most is the most that a call can use within req.MaxCost.
 func (a *Assistant) most(req *Request) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
@@ -82,16 +83,16 @@ func (a *Assistant) most(req *Request) footnote.Amount {
 	return footnote.Amount{MicroUSD: min(cost.MicroUSD, req.MaxCost), Tokens: tokens}
 }
 
-// What a run needs at least: a step with a short answer, and after it the closing call,
-// which reads what the step and its tools have brought, and answers without tools.
+// A run needs at least a step with a short answer, and then the closing call, which reads the
+// results of the step and answers without tools.
 const (
 	leastAnswer   = 300   // tokens of a step, or of a call that stands alone
 	closingAnswer = 600   // tokens
 	closingGrowth = 3_000 // bytes
-	frugalResult  = 500   // characters of a tool's result, when there is no money for all of it
+	shortResult   = 500   // characters of a tool's result, when the whole result costs too much
 )
 
-// least is what a call needs to be made at all; zero where nobody knows.
+// least is the least that a call needs, or zero when the model is no Pricer.
 func (a *Assistant) least(req Request, answer, grown int) footnote.Amount {
 	p, ok := a.Model.(Pricer)
 	if !ok {
@@ -104,11 +105,10 @@ func (a *Assistant) least(req Request, answer, grown int) footnote.Amount {
 	return footnote.Amount{MicroUSD: cost.MicroUSD, Tokens: tokens}
 }
 
-// graceTTL is how long a reservation outlives the last moment at which its call can
-// be running: what was said must be stored.
+// graceTTL is how long a reservation outlives its call: the answer must still be stored.
 const graceTTL = 30 * time.Second
 
-// permit lets a call go only to models that its principal may use.
+// permit restricts a call to the models that its principal may use.
 func (e *Engine) permit(req *Request) {
 	if _, all := e.opts.Access.(everything); !all {
 		p := req.Principal
@@ -116,7 +116,7 @@ func (e *Engine) permit(req *Request) {
 	}
 }
 
-// reserve sets apart what a call that stands alone can use, and keeps it within that.
+// reserve reserves what a call outside a run can use, and limits the call to that.
 func (e *Engine) reserve(ctx context.Context, a *Assistant, req *Request, c Spending) (Hold, error) {
 	e.permit(req)
 	c.ID, c.Most, c.Enough = "res_"+rand.Text(), a.most(req), a.least(*req, leastAnswer, 0)
@@ -142,27 +142,27 @@ func (req *Request) shorten(tokens int64) {
 	}
 }
 
-// purse is what a run has reserved. It lasts from before the first call of the run to its
-// end, so that a run whose first step was paid has the money for an answer.
+// purse is the money that a run has reserved, from before its first call to its end: a run
+// that has paid for a step can also pay for an answer.
 type purse struct {
 	hold    Hold  // nil: nothing yet
-	adopted bool  // there may be a reservation that hold does not know of
+	unknown bool  // there may be a reservation that hold does not know of
 	calling bool  // it is reserved for a model call that has used nothing yet
-	short   bool  // less was left than that call could use
+	short   bool  // it is less than that call could use
 	closing bool  // that call has to be the last one
-	back    int64 // kept for the closing call, in millionths of a US dollar
+	back    int64 // reserved for the closing call, in millionths of a US dollar
 
 	mu       sync.Mutex // guards below and hold while tools run side by side; locked before that of the run
-	promised int64      // to tools that are being called
-	unsure   int64      // the price of calls that broke: they may have been made
+	promised int64      // the prices of tools that are being called
+	unsure   int64      // the prices of calls that broke: they may have been made
 }
 
 func reservationOf(run string) string { return "res_" + run }
 
-// paid reports whether the run has used anything.
+// paid reports whether the run has paid for anything.
 func (r *run) paid() bool { return r.s.steps > 0 || r.s.cost != footnote.Cost{} }
 
-// spending is the reservation of the run, as its next call wants it.
+// spending describes the reservation of the run, without amounts.
 func (r *run) spending() Spending {
 	return Spending{
 		ID: reservationOf(r.id), Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier, Wait: true, Paid: r.paid(),
@@ -170,9 +170,9 @@ func (r *run) spending() Spending {
 	}
 }
 
-// afford sets apart what the next model call can use, beside what the closing call needs,
-// and keeps the call within it. When there is no money for both, the call is the closing
-// one; when there is not even enough for that, it reads less.
+// afford reserves what the next model call can use and what the closing call needs, and limits
+// the call to its part. When the money does not suffice for both, the call becomes the closing
+// one; when it does not suffice for that either, the call reads shortened results.
 func (r *run) afford(req *Request) error {
 	r.e.permit(req)
 	if r.purse.hold != nil && r.purse.hold.Reserved() {
@@ -182,13 +182,13 @@ func (r *run) afford(req *Request) error {
 	}
 	err := r.reserveStep(req)
 	if footnote.CodeOf(err) == footnote.BudgetExceeded && r.paid() && r.ctx.Err() == nil {
-		req.Messages, req.NoTools, r.purse.closing = r.frugal(), true, true
+		req.Messages, req.NoTools, r.purse.closing = r.shortHistory(), true, true
 		err = r.reserveStep(req)
 	}
 	return err
 }
 
-// reserveStep is afford for one attempt.
+// reserveStep is one attempt of afford.
 func (r *run) reserveStep(req *Request) error {
 	left := r.left()
 	req.MaxCost = max(1, left)
@@ -209,12 +209,13 @@ func (r *run) reserveStep(req *Request) error {
 		c.Most = footnote.Amount{MicroUSD: most.MicroUSD + (most.MicroUSD+2)/3, Tokens: 2 * most.Tokens}.Add(back)
 	}
 	if c.Enough.MicroUSD > left {
-		return footnote.Errorf(footnote.BudgetExceeded, "What is left of the money for this question does not pay for an answer.")
+		return footnote.Errorf(footnote.BudgetExceeded,
+			"What is left of the money for this question does not pay for an answer.")
 	}
 	c.Most.MicroUSD = min(c.Most.MicroUSD, max(1, left))
 	h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
 	if err != nil {
-		r.purse.adopted = r.purse.adopted || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
+		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return dayOver{err}
 	}
 	p, got := &r.purse, h.Amount()
@@ -242,12 +243,12 @@ func (r *run) reserveStep(req *Request) error {
 	return nil
 }
 
-// frugal is the history with the beginnings of what the tools of this run have brought.
-func (r *run) frugal() []Message {
+// shortHistory is the history with only the beginnings of the results of this run.
+func (r *run) shortHistory() []Message {
 	events := slices.Clone(r.events())
 	for i, ev := range events {
 		if t, ok := ev.Body.(footnote.ToolResult); ok && ev.Run == r.id {
-			t.Content = beginning(t.Content, frugalResult)
+			t.Content = beginning(t.Content, shortResult)
 			events[i].Body = t
 		}
 	}
@@ -255,14 +256,14 @@ func (r *run) frugal() []Message {
 	return messages
 }
 
-// used settles what a model call of the run has used.
+// used is the settlement of a model call of the run.
 func (p *purse) used(u footnote.Usage, c footnote.Cost) []footnote.Settle {
 	p.calling = false
 	return p.hold.Settle(u, c, true)
 }
 
-// release ends the reservation of the run, of which no call is under way any more. Calls of
-// tools that broke may have been made: their price counts, with an event that says so.
+// release ends the reservation of the run when none of its calls is under way any more. Calls
+// of tools that broke may have been made: their price counts, and an event records it.
 func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	p := &r.purse
 	cost := footnote.Cost{MicroUSD: p.unsure}
@@ -274,7 +275,7 @@ func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	if p.hold != nil {
 		settle = p.hold.Settle(footnote.Usage{}, cost, false)
 	}
-	if p.adopted && (p.hold == nil || !p.hold.Reserved()) {
+	if p.unknown && (p.hold == nil || !p.hold.Reserved()) {
 		p := r.turn.Principal
 		settle = append(settle, footnote.Settle{ID: reservationOf(r.id), Org: p.Org, User: p.User, Stream: r.stream})
 	}
@@ -282,9 +283,8 @@ func (r *run) release() (bodies []footnote.Body, settle []footnote.Settle) {
 	return bodies, settle
 }
 
-// lost are the events for the calls of a run that died with their process, and their
-// settlement. Nobody knows what they have used: that is estimated. The reservation of a
-// run that goes on is kept for it.
+// lost returns the events, and their settlement, for the calls of a run whose process died.
+// What they used is estimated. With goesOn, the run keeps its reservation.
 func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool) (
 	bodies []footnote.Body, settle []footnote.Settle, err error,
 ) {
@@ -294,20 +294,21 @@ func (e *Engine) lost(ctx context.Context, stream string, s *state, goesOn bool)
 	}
 	for _, r := range reserved {
 		if r.Run != s.run || s.run == "" {
-			continue // a side job, of which somebody may be at work
+			continue // a call outside the run, which may still be under way
 		}
 		u, spent := lostUse(r, e.opts.Budget.Weight(s.opened.Tier))
 		spent.Keep = goesOn && r.ID == reservationOf(s.run)
 		if settle = append(settle, spent); r.Lost != (footnote.Amount{}) {
 			bodies = append(bodies, footnote.StepFailed{
-				Step: s.steps + 1, Attempt: 1, Code: footnote.ModelUnavailable, Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true,
+				Step: s.steps + 1, Attempt: 1, Code: footnote.ModelUnavailable,
+				Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true,
 			})
 		}
 	}
 	return bodies, settle, nil
 }
 
-// lostUse is what a call is taken to have used whose process died.
+// lostUse is the estimate of what a call used whose process died.
 func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Settle) {
 	tokens := r.Lost.Tokens / max(1, weight)
 	amount := footnote.Amount{MicroUSD: r.Lost.MicroUSD, Tokens: tokens * max(1, weight)}
@@ -315,12 +316,11 @@ func lostUse(r footnote.Reservation, weight int64) (footnote.Usage, footnote.Set
 		footnote.Settle{ID: r.ID, Org: r.Org, User: r.User, Stream: r.Stream, Spent: amount, Held: true}
 }
 
-// mostOverdue is how many reservations are settled in one look.
+// mostOverdue is how many reservations one settleOverdue settles.
 const mostOverdue = 100
 
-// settleOverdue counts what was reserved for calls that nobody can be making any
-// more and that no recovery of a run has settled: side jobs of a process that died,
-// and calls of conversations that are gone.
+// settleOverdue settles the reservations that have expired and that no recovery of a run has
+// settled: those of calls outside runs, and of conversations that were deleted.
 func (e *Engine) settleOverdue(ctx context.Context) error {
 	overdue, err := e.opts.Log.Overdue(ctx, mostOverdue)
 	if err != nil {
@@ -330,7 +330,8 @@ func (e *Engine) settleOverdue(ctx context.Context) error {
 		u, settle := lostUse(r, 1)
 		b := footnote.Spent{Usage: u, Cost: footnote.Cost{MicroUSD: r.Lost.MicroUSD}, Lost: true, Conversation: r.Stream}
 		err := e.account(ctx, footnote.Principal{Org: r.Org, User: r.User}, b, []footnote.Settle{settle})
-		if err != nil && footnote.CodeOf(err) != footnote.Conflict { // another engine was quicker, or the account has moved on: the next look
+		// After a conflict another engine was quicker, or the next call of this function settles it.
+		if err != nil && footnote.CodeOf(err) != footnote.Conflict {
 			return err
 		}
 	}
@@ -358,7 +359,7 @@ func (noHold) Settle(footnote.Usage, footnote.Cost, bool) []footnote.Settle { re
 func (noHold) Freed()                                                       {}
 func (noHold) Drop()                                                        {}
 
-// dayOver is why a run ends whose user has nothing left.
+// dayOver is the error of a run whose user has reached a limit.
 type dayOver struct{ error }
 
 func (d dayOver) Unwrap() error { return d.error }

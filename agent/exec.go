@@ -90,7 +90,7 @@ func (r *run) next() (mine []plan, parked bool, err error) {
 	}
 	body := footnote.RunParked{Calls: waiting, Deadline: r.e.opts.Now().Add(r.a.Limits.Park)}
 	r.closed = true
-	bodies, settle := r.release() // who waits for somebody reserves nothing
+	bodies, settle := r.release() // a parked run reserves nothing
 	bodies = append(bodies, body)
 	r.note(r.w.end(settle, bodies...), bodies)
 	return nil, true, nil
@@ -101,7 +101,7 @@ func (r *run) plan(c openCall) plan {
 	p := plan{call: c}
 	p.tool, p.spec = r.tool(&p.call)
 	if p.tool == nil {
-		p.refusal = fmt.Sprintf("There is no tool named %.100s", c.Name) + ". The tools are: " + strings.Join(r.offered(), ", ") + "."
+		p.refusal = fmt.Sprintf("There is no tool named %.100s. The tools are: %s.", c.Name, strings.Join(r.offered(), ", "))
 		return p
 	}
 	decision, decided := r.s.approvals[c.ID]
@@ -151,7 +151,8 @@ func declined(reason string) string {
 func nobody(p plan) string {
 	switch {
 	case p.spec.Kind == Question:
-		return "Nobody can answer a question here. Make the most likely assumption, go on, and say in your answer what you assumed."
+		return "Nobody can answer a question here. Make the most likely assumption, go on, " +
+			"and say in your answer what you assumed."
 	case p.spec.Side == Client:
 		return "The tool " + p.spec.Name + " runs in the user's page, and no page is open here. Go on without it."
 	default:
@@ -246,7 +247,7 @@ func (r *run) group(plans []plan) error {
 		if err := r.w.flush(); err != nil {
 			return err
 		}
-		// So does a look whether the run is still ours, after a pause.
+		// After a pause another engine may have the run: check that first, too.
 		if err := r.e.retryWhileAway(r.ctx, func() error { return r.w.secure(r.ctx) }); err != nil {
 			return err
 		}
@@ -282,7 +283,8 @@ func (r *run) group(plans []plan) error {
 func (r *run) safely(p plan) (o outcome) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream, "panic", panicked, "stack", string(debug.Stack()))
+			r.e.opts.Logger.Error("hook panicked", "tool", p.spec.Name, "conversation", r.stream,
+				"panic", panicked, "stack", string(debug.Stack()))
 			o = outcome{err: fmt.Errorf("hook of %s panicked: %v", p.spec.Name, panicked)}
 		}
 	}()
@@ -341,7 +343,7 @@ func (r *run) call(p plan) outcome {
 		}
 	}()
 	ctx, ran := footnote.WithStatements(r.ctx)
-	out, err := r.outlasting(ctx, p)
+	out, err := r.callWhileAway(ctx, p)
 	took := r.e.opts.Now().Sub(begun)
 	res.Millis = took.Milliseconds()
 	res.Statements = statements(ran.All(), p.call, out)
@@ -367,7 +369,8 @@ func (r *run) call(p plan) outcome {
 	if len(out.Detail) <= mostDetail && json.Valid(out.Detail) {
 		res.Detail = out.Detail
 	} else if out.Detail != nil {
-		r.e.opts.Logger.Warn("a tool's detail is dropped", "tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
+		r.e.opts.Logger.Warn("a tool's detail is dropped",
+			"tool", p.spec.Name, "conversation", r.stream, "bytes", len(out.Detail))
 	}
 	o := outcome{result: res, rows: out.Rows}
 	if cost > 0 {
@@ -408,7 +411,10 @@ func statements(ran []footnote.Statement, c openCall, out Output) []footnote.Sta
 	case out.Rows == nil || out.SQL == "": // none reached a source that notes them
 		return notRun(c)
 	}
-	st := footnote.Statement{SQL: out.SQL, Source: out.Source, Outcome: footnote.StatementExecuted, RowCount: len(out.Rows.Rows), Columns: columnNames(out.Rows.Columns)}
+	st := footnote.Statement{
+		SQL: out.SQL, Source: out.Source, Outcome: footnote.StatementExecuted,
+		RowCount: len(out.Rows.Rows), Columns: columnNames(out.Rows.Columns),
+	}
 	if out.Rows.Truncated {
 		st.Outcome = footnote.StatementTruncated
 	}
@@ -434,8 +440,8 @@ func (r *run) lost(call string, ran []footnote.Statement) {
 	r.undone[call] = ran
 }
 
-// price sets apart what a call costs, beside what the closing call needs. The price of a
-// call that breaks is counted at the end of the run: nobody knows whether it was made.
+// price reserves the price of a call beside what the closing call needs. The price of a call
+// that breaks counts at the end of the run: the call may have been made.
 func (r *run) price(p plan) (int64, error) {
 	cost := r.e.opts.Budget.ToolPrice(p.spec.Name)
 	if cost <= 0 {
@@ -457,7 +463,7 @@ func (r *run) price(p plan) (int64, error) {
 	c.Enough = c.Most
 	h, err := r.e.opts.Budget.Reserve(r.ctx, r.turn.Principal, c)
 	if err != nil {
-		r.purse.adopted = r.purse.adopted || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
+		r.purse.unknown = r.purse.unknown || footnote.CodeOf(err) != footnote.BudgetExceeded // it may have been made
 		return 0, err
 	}
 	r.purse.hold = h
@@ -465,7 +471,7 @@ func (r *run) price(p plan) (int64, error) {
 	return cost, nil
 }
 
-// broke notes the price of a call of which nobody knows whether it was made.
+// broke records the price of a call that broke and may have been made.
 func (p *purse) broke(price int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -524,9 +530,9 @@ func (r *run) hooked(ctx context.Context, p plan) (Output, error) {
 	return out, nil
 }
 
-// outlasting is hooked for a tool that may need the store: a call that only reads is made
-// again while the store is away. Of another one the model is told that it may have run.
-func (r *run) outlasting(ctx context.Context, p plan) (out Output, err error) {
+// callWhileAway is hooked for a store that may go away. A call that only reads is retried; for
+// any other the model is told that it may have run.
+func (r *run) callWhileAway(ctx context.Context, p plan) (out Output, err error) {
 	if !p.spec.ReadOnly {
 		if out, err = r.hooked(ctx, p); away(err) {
 			r.e.opts.Logger.Warn("the store went away during a call", "tool", p.spec.Name, "conversation", r.stream, "err", err)
@@ -541,8 +547,7 @@ func (r *run) outlasting(ctx context.Context, p plan) (out Output, err error) {
 	return out, err
 }
 
-// mayHaveRun is what the model reads of a call that changes something when nobody knows
-// whether it did.
+// mayHaveRun is the result of a call that may or may not have changed something.
 const mayHaveRun = "This call was interrupted and may have run. Check before you make it again."
 
 // tell is a call as its tool is told of it.
@@ -571,7 +576,8 @@ func (r *run) limited(ctx context.Context, p plan, c Call) (Output, error) {
 	r.e.tools.Go(func() {
 		defer func() {
 			if panicked := recover(); panicked != nil {
-				r.e.opts.Logger.Error("tool panicked", "tool", p.spec.Name, "conversation", r.stream, "panic", panicked, "stack", string(debug.Stack()))
+				r.e.opts.Logger.Error("tool panicked", "tool", p.spec.Name, "conversation", r.stream,
+					"panic", panicked, "stack", string(debug.Stack()))
 				done <- answer{out: Fail("The tool broke while it ran. This is a fault of the server, not of the call.")}
 			}
 		}()

@@ -21,7 +21,7 @@ import (
 // maxAttempts is how often one step is tried when nothing of it was shown.
 const maxAttempts = 3
 
-// byShutdown is who stops a run when the server ends.
+// byShutdown is the RunStopped.By of a run that ends because the server shuts down.
 const byShutdown = "shutdown"
 
 // run is one execution of the loop in this process.
@@ -42,9 +42,9 @@ type run struct {
 	money     int64         // for the whole run, in millionths of a US dollar
 	spent     time.Duration // active time before that
 	recovered bool          // it goes on after its owner died
-	alerted   bool          // somebody was told that the log is torn
+	alerted   bool          // the operator was told that the log is torn
 	done      chan struct{}
-	untell    context.CancelFunc // ends the telling of other engines
+	untell    context.CancelFunc // stops telling other engines what happens
 	trace     string             // what the log keeps for the Tracer
 	followed  func(RunEnd)
 	purse     purse
@@ -52,13 +52,13 @@ type run struct {
 	mu     sync.Mutex                 // guards below; the loop alone changes what it reads of s without it
 	rows   map[string]footnote.Result // rows of this run's results, by id
 	s      *state
-	vetted map[string]string               // calls that a Checked tool has looked at: why they are refused, or empty
+	vetted map[string]string               // calls that a Checked tool has checked: why they are refused, or empty
 	undone map[string][]footnote.Statement // of calls that broke, by id
 	// closed is set when the run takes no more answers: it has parked or ended.
 	closed bool
 }
 
-// newRun prepares a run; launch lets it go. A state with a run goes on with it.
+// newRun prepares a run, which launch starts. If the state has a run, it continues that one.
 func (e *Engine) newRun(head footnote.Stream, a *Assistant, s *state, t Turn) *run {
 	id := s.run
 	if id == "" {
@@ -99,7 +99,7 @@ func (r *run) put(blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.note(r.w.put(blobs, bodies...), bodies)
 }
 
-// settled is put for events that say what calls have used.
+// settled is put for events with settlements.
 func (r *run) settled(settle []footnote.Settle, blobs map[footnote.Digest][]byte, bodies ...footnote.Body) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,7 @@ func (r *run) note(seq int64, bodies []footnote.Body) {
 	}
 }
 
-// launch lets a run go. Its goroutine belongs to the engine; the caller has
-// entered it.
+// launch starts a run. Its goroutine belongs to the engine, which the caller has entered.
 func (e *Engine) launch(r *run) {
 	e.tell(r)
 	e.mu.Lock()
@@ -202,7 +201,7 @@ func (r *run) ending() bool {
 	return r.isClosed() || r.w.broken()
 }
 
-// record writes down how the run ended.
+// record logs and counts how the run ended.
 func (r *run) record(terminal footnote.Body, err error) {
 	outcome := "parked"
 	if terminal != nil {
@@ -218,7 +217,10 @@ func (r *run) record(terminal footnote.Body, err error) {
 		r.e.opts.Metrics.RunFailed(failed.Code)
 	}
 	r.unfollow(terminal, outcome)
-	attrs := []any{"conversation", r.stream, "run", r.id, "request", r.turn.RequestID, "outcome", outcome, "took_ms", took.Milliseconds()}
+	attrs := []any{
+		"conversation", r.stream, "run", r.id, "request", r.turn.RequestID,
+		"outcome", outcome, "took_ms", took.Milliseconds(),
+	}
 	if err != nil {
 		r.e.opts.Logger.Error("run ended", append(attrs, "err", err)...)
 		return
@@ -251,8 +253,7 @@ func (r *run) finish(terminal footnote.Body, answered *footnote.Answered) {
 	r.note(r.w.end(settle, bodies...), bodies)
 }
 
-// unanswered are the statements of a call that is open when the run ends. r.mu must be
-// held.
+// unanswered returns the statements of a call that is open when the run ends. r.mu must be held.
 func (r *run) unanswered(c openCall) []footnote.Statement {
 	if ran, ok := r.undone[c.ID]; ok {
 		return ran
@@ -269,7 +270,9 @@ func (r *run) sums(terminal footnote.Body) footnote.Body {
 }
 
 // withTotals is a terminal event with what its run took.
-func withTotals(terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration) footnote.Body {
+func withTotals(
+	terminal footnote.Body, steps int, u footnote.Usage, c footnote.Cost, took time.Duration,
+) footnote.Body {
 	millis := took.Milliseconds()
 	switch b := terminal.(type) {
 	case footnote.RunFinished:
@@ -291,8 +294,9 @@ func withTotals(terminal footnote.Body, steps int, u footnote.Usage, c footnote.
 func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.opts.Logger.Error("run panicked", "conversation", r.stream, "run", r.id, "panic", p, "stack", string(debug.Stack()))
-			terminal, answered = footnote.RunFailed{Code: footnote.Internal, Message: footnote.MessageOf(errors.New("panic"))}, nil
+			r.e.opts.Logger.Error("run panicked", "conversation", r.stream, "run", r.id,
+				"panic", p, "stack", string(debug.Stack()))
+			terminal, answered = failure(errors.New("panic")), nil
 		}
 	}()
 	if err := r.thaw(); err != nil {
@@ -342,14 +346,14 @@ func (r *run) loop() (terminal footnote.Body, answered *footnote.Answered) {
 	}
 }
 
-// turns counts what a loop does only so often.
+// turns counts what a loop may do only a few times.
 type turns struct {
 	nudged       bool
 	pauses, cuts int
 }
 
-// follow does what a message that is not the last one asks for. There is more when
-// the model is to be called again.
+// follow handles a message that is not the last one. more says that the model is to be called
+// again.
 func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool, err error) {
 	calls := r.openCalls()
 	cut := m.StopReason == MaxTokens || m.StopReason == ContextExceeded
@@ -375,8 +379,8 @@ func (r *run) follow(m *footnote.AssistantMessage, t *turns) (parked, more bool,
 	return false, true, nil
 }
 
-// overBudget ends a run that has no money for another step. What has been said
-// until then is its answer.
+// overBudget is the end of a run that cannot pay for another step, or nil. What the model has
+// said until then is the answer.
 func (r *run) overBudget() footnote.Body {
 	if r.left() > 0 {
 		return nil
@@ -384,13 +388,14 @@ func (r *run) overBudget() footnote.Body {
 	return r.outOfMoney()
 }
 
-// left is the money that the run may still spend. What was lost with a process does
-// not count here: the run could not go on.
+// left is the money that the run may still spend. Calls lost with a process do not count here:
+// otherwise the run could not go on.
 func (r *run) left() int64 { return r.money - (r.s.cost.MicroUSD - r.s.lost.MicroUSD) }
 
 func (r *run) outOfMoney() footnote.Body {
 	if r.s.answer == "" {
-		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf("The answer would cost more than the limit of %.2f USD for one question.", float64(r.money)/1e6)}
+		return footnote.RunFailed{Code: footnote.BudgetExceeded, Message: fmt.Sprintf(
+			"The answer would cost more than the limit of %.2f USD for one question.", float64(r.money)/1e6)}
 	}
 	return footnote.RunFinished{Reason: "budget"}
 }
@@ -403,8 +408,8 @@ func (r *run) ended(reason string, reply *Reply) (footnote.Body, *footnote.Answe
 	return footnote.RunFinished{Reason: reason}, r.answered(reply.Cites)
 }
 
-// broken is the end of a run whose step gave an error. One that was stopped because
-// it had said all that its client wants has its answer.
+// broken is the end of a run whose step failed. A run that was stopped because it had said all
+// that its client wants has its answer.
 func (r *run) broken(err error) (footnote.Body, *footnote.Answered) {
 	if r.stoppedBy() == ByStopString && r.s.answer != "" {
 		return footnote.RunFinished{Reason: StopSequence}, r.answered(nil)
@@ -431,7 +436,9 @@ func (r *run) failed(err error) footnote.Body {
 	case errors.Is(cause, ErrShutdown):
 		return footnote.RunStopped{By: byShutdown}
 	case errors.Is(cause, errRunTime):
-		return footnote.RunFailed{Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", r.a.Limits.Run)}
+		return footnote.RunFailed{
+			Code: footnote.AgentTimeout, Message: fmt.Sprintf("The answer took longer than %s.", r.a.Limits.Run),
+		}
 	case cause != nil:
 		err = cause
 	}
@@ -455,8 +462,8 @@ func failure(err error) footnote.RunFailed {
 	return failed
 }
 
-// thaw reads the frozen bytes of a conversation that was not just opened. When they cannot
-// be read any more, or what they are is not known, it freezes those of today.
+// thaw reads the frozen prompt and tools of a conversation that was not just opened. When they
+// are unknown or cannot be read any more, it freezes today's.
 func (r *run) thaw() error {
 	if r.system != nil {
 		return nil
@@ -476,7 +483,7 @@ func (r *run) thaw() error {
 	return nil
 }
 
-// reopen opens a conversation anew whose opening cannot be read.
+// reopen replaces the opening of a conversation when it cannot be read.
 func (r *run) reopen() error {
 	old := r.s.opened
 	tier, err := r.e.tier(r.turn.Principal, r.a, old.Tier)
@@ -495,12 +502,13 @@ func (r *run) reopen() error {
 		Assistant: r.a.Name, Model: tier.Model, Tier: tier.Name, Effort: tier.Effort, Sources: sources,
 		System: DigestOf(r.system), Tools: DigestOf(r.tools),
 	}
-	r.e.opts.Logger.Error("the opening of a conversation cannot be read; it goes on with the prompt and tools of today", "conversation", r.stream, "run", r.id)
+	r.e.opts.Logger.Error("cannot read the opening of a conversation; it continues with today's prompt and tools",
+		"conversation", r.stream, "run", r.id)
 	r.put(map[footnote.Digest][]byte{opened.System: r.system, opened.Tools: r.tools}, opened)
 	return nil
 }
 
-// blob reads a blob of the conversation, and waits for a store that is away.
+// blob reads a blob of the conversation, and retries while the store is away.
 func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err error) {
 	err = r.e.retryWhileAway(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -511,11 +519,11 @@ func (r *run) blob(ctx context.Context, d footnote.Digest) (data []byte, err err
 	return data, err
 }
 
-// step makes one model call and puts its message. A call that broke off before
-// anything was said is made again, as a new attempt.
+// step makes one model call and puts its message. A call that broke off before the model said
+// anything is retried as a new attempt.
 //
-// While the model speaks, a run waits within step: what is large is not kept on
-// the stack here, which would double for it.
+// A run waits in step while the model speaks. Large values are not kept on the stack here,
+// because that would double its size.
 func (r *run) step(last bool) (*Reply, error) {
 	s := &stepping{r: r, n: r.s.steps + 1, shown: map[string]bool{}, req: r.request(last)}
 	for attempt := 1; ; attempt++ {
@@ -541,24 +549,25 @@ func (r *run) step(last bool) (*Reply, error) {
 	}
 }
 
-// request is the next model call, as far as it is known before it is paid for.
+// request is the next model call before it is limited to what it may cost.
 func (r *run) request(last bool) Request {
 	return Request{
-		Conversation: r.stream, Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
+		Conversation: r.stream, Principal: r.turn.Principal,
+		Model: r.s.opened.Model, Effort: r.s.opened.Effort, Sources: r.s.opened.Sources,
 		System: r.system, Tools: r.tools, Messages: r.history(), NoTools: last,
 		MaxTokens: r.s.started.MaxTokens,
 	}
 }
 
-// history is what the model reads. Somebody is told, once in a run, when the log is torn:
-// what can be read of it is sent whole all the same, with words in place of what is
-// missing, and never the user's messages alone.
+// history is what the model reads. When the log is torn, the operator is told once in a run;
+// the model still reads the rest of it, with words in place of what is missing.
 func (r *run) history() []history.Message {
 	messages, repairs := history.Repaired(r.events())
 	if repairs > 0 && !r.alerted {
 		r.alerted = true
 		r.e.opts.Metrics.HistoryRepaired(repairs)
-		r.e.opts.Logger.Error("the log of a conversation is torn; its history was repaired", "conversation", r.stream, "run", r.id, "repairs", repairs)
+		r.e.opts.Logger.Error("the log of a conversation is torn; its history was repaired",
+			"conversation", r.stream, "run", r.id, "repairs", repairs)
 	}
 	return messages
 }
@@ -572,7 +581,7 @@ type stepping struct {
 	shown map[string]bool // call ids of all attempts
 }
 
-// said takes the message of a call.
+// said puts the message of a call.
 func (s *stepping) said(reply *Reply, live *live) {
 	m := &reply.Message
 	took := s.r.e.opts.Now().Sub(s.begun)
@@ -598,11 +607,12 @@ func (s *stepping) retry(err error, live *live) error {
 		return context.Cause(r.ctx)
 	}
 	if se.Code == footnote.BudgetExceeded && r.purse.short {
-		return dayOver{err} // not the question's money: what is left of a limit
+		return dayOver{err} // a limit was reached, not that of the question
 	}
 	wait := max(backoff(live.attempt), se.RetryAfter)
 	if !se.Again || live.said || live.attempt == maxAttempts || wait > longestWait || r.overBudget() != nil {
-		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id, "step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
+		r.e.opts.Logger.Warn("model call failed", "conversation", r.stream, "run", r.id,
+			"step", s.n, "attempt", live.attempt, "code", se.Code, "err", err)
 		return err
 	}
 	live.Retrying(live.attempt, se.Code, wait)
@@ -624,7 +634,7 @@ func (e *Engine) call(ctx context.Context, a *Assistant, req *Request, l Live) (
 	return &reply, err
 }
 
-// halted is the message of a call that was ended when it had said enough.
+// halted is the message of a call that was stopped because it had said enough.
 func halted(model string, se *StepError) Reply {
 	return Reply{Message: footnote.AssistantMessage{
 		Model: model, StopReason: StopSequence, Usage: se.Usage, Cost: se.Cost,
@@ -632,7 +642,7 @@ func halted(model string, se *StepError) Reply {
 	}}
 }
 
-// stepError is an error of a model call in the form that says most.
+// stepError returns the StepError of a failed model call.
 func stepError(err error) *StepError {
 	if se, ok := errors.AsType[*StepError](err); ok {
 		return se
@@ -640,7 +650,7 @@ func stepError(err error) *StepError {
 	return &StepError{Code: footnote.CodeOf(err), Message: footnote.MessageOf(err), Err: err}
 }
 
-// broke records a model call that failed after something of it was shown, or paid.
+// broke records a model call that failed after something was shown or paid for.
 func (s *stepping) broke(l *live, se *StepError) {
 	r := s.r
 	if !l.begun && se.Cost.MicroUSD == 0 {
@@ -648,10 +658,12 @@ func (s *stepping) broke(l *live, se *StepError) {
 	}
 	r.topic.Note(footnote.Delta{Run: r.id, Step: l.step, Attempt: l.attempt, Op: footnote.StepBroke, Code: se.Code})
 	r.settled(r.purse.used(se.Usage, se.Cost), nil,
-		footnote.StepFailed{Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost})
+		footnote.StepFailed{
+			Step: l.step, Attempt: l.attempt, Partial: se.Partial, Code: se.Code, Usage: se.Usage, Cost: se.Cost,
+		})
 }
 
-// longestWait is how long a run waits for a model that asks for patience.
+// longestWait bounds how long a run waits before it retries a model call.
 const longestWait = 20 * time.Second
 
 // backoff is how long to wait after a failed attempt: half a second, doubled each
@@ -716,6 +728,8 @@ func (r *run) openCalls() []openCall {
 // refuse answers calls that are not going to be run.
 func (r *run) refuse(calls []openCall, words string) {
 	for _, c := range calls {
-		r.put(nil, footnote.ToolResult{CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server", Statements: notRun(c)})
+		r.put(nil, footnote.ToolResult{
+			CallID: c.ID, Name: c.Name, Content: words, IsError: true, By: "server", Statements: notRun(c),
+		})
 	}
 }

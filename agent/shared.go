@@ -176,7 +176,7 @@ func (e *Engine) takeOver(ctx context.Context, head footnote.Stream, a *Assistan
 		r.drop()
 		return err
 	}
-	r.purse.adopted = len(settle) > 0
+	r.purse.unknown = len(settle) > 0
 	bodies = append(lost, bodies...)
 	r.mu.Lock()
 	r.note(head.Last+1, bodies)
