@@ -302,7 +302,7 @@ const longestTTL = 24 * time.Hour
 // Market configures the market data of charts.
 type Market struct {
 	Store Secret `yaml:"store"` // path of a SQLite file, or URL of a Postgres database; empty: none
-	Feed  Secret `yaml:"feed"`  // http, https, ws or wss URL of the prices; empty or replay: newest stored candle, looped
+	Feed  Secret `yaml:"feed"`  // http, https, ws or wss URL; empty or replay: the newest stored candle, repeated
 }
 
 // Coder configures what the coder may do, and its limits. Entries of the lists are names of tools or globs; deny wins

@@ -147,8 +147,8 @@ func TestEverySettingFromFileEnvironmentAndFlagInGrowingWeight(t *testing.T) {
 		inFile, env := yamlOf(name, values[0]), []string{variable(name) + "=" + values[1]}
 		plain := strings.NewReplacer(`["`, "", `"]`, "", `{"one": "`, "one=", `"}`, "").Replace(values[0])
 		if name == "sources" {
-			if one, two, testValues := get(inFile, nil, ""), get(inFile, env, ""), get(inFile, env, values[2]); one != 1 || two != 2 || testValues != 3 {
-				t.Errorf("sources: %v, %v, %v", one, two, testValues)
+			if one, two, three := get(inFile, nil, ""), get(inFile, env, ""), get(inFile, env, values[2]); one != 1 || two != 2 || three != 3 {
+				t.Errorf("sources: %v, %v, %v", one, two, three)
 			}
 			continue
 		}
