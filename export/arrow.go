@@ -14,9 +14,8 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Arrow writes rows as an Arrow IPC stream, uncompressed, as DuckDB-WASM reads it.
-// The rows are read twice: a column's type is one that holds every cell of it, and
-// text when no other does.
+// Arrow writes rows as an uncompressed Arrow IPC stream, the form DuckDB-WASM reads. It reads the rows twice: the
+// type of a column must fit every cell, and is text if no other type does.
 func Arrow(w io.Writer, t Table) error {
 	shapes, err := measure(t)
 	if err != nil {
@@ -49,15 +48,15 @@ func Arrow(w io.Writer, t Table) error {
 	return out.Close()
 }
 
-// shape is what the cells of a column have in common.
+// shape records the cell types of a column.
 type shape struct {
 	kind                                      string
-	ints, floats, bools, dates, times, others bool // seen
-	whole, scale                              int  // most digits before and after the point, of decimals
+	ints, floats, bools, dates, times, others bool // kinds of cells found
+	whole, scale                              int  // of decimals: most digits before and after the point
 	decimals                                  bool
 }
 
-// measure reads all rows to learn the columns' shapes.
+// measure reads all rows to determine the columns' shapes.
 func measure(t Table) ([]shape, error) {
 	shapes := make([]shape, len(t.Columns))
 	for i, c := range t.Columns {
@@ -115,7 +114,7 @@ func (s *shape) addText(v string) {
 	s.others = true
 }
 
-// arrow is the type that holds every cell.
+// arrow returns the type that fits every cell.
 func (s *shape) arrow() arrow.DataType {
 	seen := 0
 	for _, b := range []bool{s.ints || s.floats, s.bools, s.dates, s.times, s.others, s.decimals} {
@@ -126,7 +125,7 @@ func (s *shape) arrow() arrow.DataType {
 	switch {
 	case seen != 1:
 		if seen == 0 {
-			return empty(s.kind)
+			return emptyType(s.kind)
 		}
 	case s.floats:
 		return arrow.PrimitiveTypes.Float64
@@ -147,8 +146,8 @@ func (s *shape) arrow() arrow.DataType {
 	return arrow.BinaryTypes.String
 }
 
-// empty is the type of a column without a value.
-func empty(kind string) arrow.DataType {
+// emptyType returns the type of a column without values.
+func emptyType(kind string) arrow.DataType {
 	switch kind {
 	case footnote.KindInteger:
 		return arrow.PrimitiveTypes.Int64
@@ -165,7 +164,7 @@ func empty(kind string) arrow.DataType {
 	}
 }
 
-// put adds a cell to a column whose type holds it.
+// put appends a cell to a column whose type fits it.
 func put(b array.Builder, cell any) {
 	if cell == nil {
 		b.AppendNull()

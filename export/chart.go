@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Lengths of a drawing, in its own units.
+// Dimensions of a drawing, in its own units.
 const (
 	chartWidth  = 720.0
 	chartHeight = 250.0
@@ -21,11 +21,11 @@ const (
 	barHeight   = 24.0
 	barNames    = 190.0
 	barFigures  = 90.0
-	mostBars    = 20
-	mostLabels  = 7
+	maxBars     = 20
+	maxLabels   = 7
 )
 
-// chart is what a page needs of a checked chart.
+// chart holds the fields of a checked chart that the page uses.
 type chart struct {
 	Result string   `json:"result"`
 	Type   string   `json:"type"`
@@ -35,10 +35,10 @@ type chart struct {
 	Title  string   `json:"title"`
 }
 
-// percentNames are names of columns that hold percents, as the app knows them.
+// percentNames matches names of percent columns; the app uses the same rule.
 var percentNames = regexp.MustCompile(`(?i)(^|_|\s)(percent|pct|percentage)$`)
 
-// unit stands behind each figure of the chart.
+// unit returns the unit to print after each figure of the chart.
 func (c chart) unit() string {
 	if percentNames.MatchString(c.Y[0]) {
 		return "%"
@@ -46,16 +46,15 @@ func (c chart) unit() string {
 	return ""
 }
 
-// point is a place of a drawing; without a figure it is a gap.
+// point is one data point; without a figure it is a gap.
 type point struct {
 	name   string
 	figure float64
 	ok     bool
 }
 
-// draw makes a picture of a result whose rows are all on the page: bars, or a line.
-// It returns nothing where such a picture would not say what the chart says: for
-// several series, bars below zero, points.
+// draw returns an SVG of a result whose rows are all on the page: bars, or a line. It returns nothing for
+// charts that such a picture would misrepresent: several series, bars below zero, points.
 func (d *document) draw(raw json.RawMessage) template.HTML {
 	var c chart
 	if len(raw) == 0 || json.Unmarshal(raw, &c) != nil || len(c.Y) != 1 || c.Series != "" {
@@ -71,7 +70,7 @@ func (d *document) draw(raw json.RawMessage) template.HTML {
 		return ""
 	case c.Type == "line" || c.Type == "area":
 		return line(c, points)
-	case (c.Type == "bar" || c.Type == "pie") && len(points) <= mostBars && !negative:
+	case (c.Type == "bar" || c.Type == "pie") && len(points) <= maxBars && !negative:
 		return bars(c, points)
 	}
 	return ""
@@ -109,7 +108,7 @@ func open(b *strings.Builder, c chart, height float64) {
 func bars(c chart, points []point) template.HTML {
 	unit, decimals := c.unit(), 2
 	if unit != "" {
-		decimals = 1 // as the app writes percents
+		decimals = 1 // the app formats percents like this
 	}
 	most := 0.0
 	for _, p := range points {
@@ -147,14 +146,14 @@ func line(c chart, points []point) template.HTML {
 		v := low + step*float64(k)
 		fmt.Fprintf(&b, `<path class="grid" stroke="#8884" d="M%g %.1fH%g"/><text x="%g" y="%.1f" text-anchor="end">%s%s</text>`, chartLeft, py(v), chartWidth-16, chartLeft-8, py(v)+4, grouped(v, 6), unit)
 	}
-	every := (len(points) + mostLabels - 1) / mostLabels
+	every := (len(points) + maxLabels - 1) / maxLabels
 	for i, p := range points {
 		if i%every != 0 {
 			continue
 		}
 		anchor := "middle"
 		if i == len(points)-1 {
-			anchor = "end" // within the picture
+			anchor = "end" // keep the label inside the picture
 		}
 		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="%s">%s</text>`, px(i), chartHeight-8, anchor, template.HTMLEscapeString(short(p.name, 12)))
 	}
@@ -177,7 +176,7 @@ func line(c chart, points []point) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // names are escaped, the rest are numbers
 }
 
-// niceStep is the next of 1, 2, 5, 10, … from a step that is wanted.
+// niceStep rounds a step up to the next of 1, 2, 5, 10, …
 func niceStep(want float64) float64 {
 	ten := math.Pow(10, math.Floor(math.Log10(want)))
 	for _, m := range []float64{1, 2, 5} {
@@ -188,7 +187,7 @@ func niceStep(want float64) float64 {
 	return 10 * ten
 }
 
-// grouped is a number with commas, with at most so many decimals.
+// grouped formats a number with commas and at most the given decimals.
 func grouped(v float64, decimals int) string {
 	ten := math.Pow(10, float64(decimals))
 	s := strconv.FormatFloat(math.Round(math.Abs(v)*ten)/ten, 'f', -1, 64)

@@ -18,16 +18,15 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// What of a result's rows a page shows at most.
+// Limits on the rows of a result that a page shows.
 const (
 	pageRows  = 200
 	pageCells = 20_000
 	pageCell  = 500 // characters of a cell
 )
 
-// HTML writes a conversation as one page: questions, answers with their footnotes,
-// and the queries and rows these rest on. The page has no script and asks for
-// nothing from anywhere. Rows reads the first rows of a result.
+// HTML returns a conversation as one page: questions, answers with their footnotes, and the queries and rows
+// behind them. The page has no script and loads nothing. rows reads the first rows of a result.
 func HTML(head footnote.Stream, events []footnote.Event, rows func(res footnote.StoredResult, limit int) ([][]any, error)) ([]byte, error) {
 	d := document{Title: head.Title, Created: day(head.Created), Updated: day(head.Updated), Conversation: head.ID}
 	if d.Title == "" {
@@ -47,13 +46,13 @@ func HTML(head footnote.Stream, events []footnote.Event, rows func(res footnote.
 	return out.Bytes(), nil
 }
 
-// document is what the page shows.
+// document is the content of the page.
 type document struct {
 	Title, Conversation, Created, Updated string
 	Parts                                 []part
 }
 
-// part is one thing of the page: the field that is set says which.
+// part is one item of the page; the field that is set determines its kind.
 type part struct {
 	Question string
 	Answer   *answer
@@ -65,30 +64,30 @@ type answer struct {
 	Text      template.HTML
 	Chart     template.HTML
 	Footnotes []note
-	Open      []string // numerals without a footnote
+	Open      []string // numbers without a footnote
 }
 
-// note is a footnote: what it says, and where it leads.
+// note is a footnote: its text and its target.
 type note struct {
 	Number             int
 	Seq                int64
 	Text, Value, Where string
-	Link               string // an anchor of the page; empty when the cell is not shown
+	Link               string // an anchor on the page; empty when the cell is not shown
 }
 
 type shownResult struct {
 	ID, Source, SQL string
 	By              string
 	Count           int
-	Left            int // rows that are not shown
+	Left            int // number of rows not shown
 	Truncated       bool
 	Columns         []string
-	Nums            []bool // columns of figures
+	Nums            []bool // whether each column holds figures
 	Rows            [][]shownCell
 	raw             [][]any
 }
 
-// Head are the names of the columns, each above its cells.
+// Head returns the column names, each aligned like its cells.
 func (r *shownResult) Head() []shownCell {
 	head := make([]shownCell, len(r.Columns))
 	for i, name := range r.Columns {
@@ -98,14 +97,14 @@ func (r *shownResult) Head() []shownCell {
 }
 
 type shownCell struct {
-	ID   string // when a footnote leads here
+	ID   string // set if a footnote links here
 	Text string
 	Num  bool
 }
 
 func day(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// standing are the events that were not taken back.
+// standing returns the events that were not rewound.
 func standing(events []footnote.Event) []footnote.Event {
 	var kept []footnote.Event
 	for _, ev := range events {
@@ -118,7 +117,7 @@ func standing(events []footnote.Event) []footnote.Event {
 	return kept
 }
 
-// cellKey is a cell of a result.
+// cellKey identifies a cell of a result.
 type cellKey struct {
 	result string
 	row    int
@@ -158,7 +157,7 @@ func (d *document) add(ev footnote.Event, cited map[cellKey]bool, rows func(foot
 	case footnote.QueryRun:
 		return d.result(b.Result, b.By, cited, rows)
 	case footnote.Answered:
-		// What an answer rests on stands below it.
+		// The results behind an answer come below it.
 		i := len(d.Parts)
 		for i > 0 && d.Parts[i-1].Result != nil {
 			i--
@@ -214,7 +213,7 @@ func anchor(result string, row, column int) string {
 	return result + "-" + strconv.Itoa(row) + "-" + strconv.Itoa(column)
 }
 
-// anchorOf finds the cell of a footnote on the page.
+// anchorOf returns the anchor of a footnote's cell on the page.
 func (d *document) anchorOf(c footnote.Cite) string {
 	for _, p := range d.Parts {
 		if p.Result == nil || p.Result.ID != c.Result {
@@ -235,8 +234,8 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 	cites := slices.Clone(b.Cites)
 	slices.SortFunc(cites, func(x, y footnote.Cite) int { return x.Start - y.Start })
 	a := &answer{}
-	marks := map[int]string{}   // by where they stand
-	numbers := map[string]int{} // of what was cited already
+	marks := map[int]string{}   // by position
+	numbers := map[string]int{} // by citation, to reuse numbers
 	for _, c := range cites {
 		if c.Start < 0 || c.End > len(b.Text) || c.Start >= c.End || c.Formula == fromQuestion {
 			continue
@@ -266,17 +265,16 @@ func (d *document) answer(seq int64, b footnote.Answered) *answer {
 	return a
 }
 
-// fromQuestion is the formula of a number that the question itself gave: it needs no footnote.
+// fromQuestion is the formula of a number that came from the question itself: it needs no footnote.
 const fromQuestion = "question"
 
-// inTable reports whether a place of a text is within a table: its cells lead to
-// where they are from by themselves.
+// inTable reports whether an offset in a text is inside a table, whose cells link to their sources themselves.
 func inTable(s string, at int) bool {
 	line := s[strings.LastIndexByte(s[:at], '\n')+1 : at]
 	return strings.HasPrefix(strings.TrimSpace(line), "|")
 }
 
-// whereFrom says where a number comes from.
+// whereFrom describes the origin of a number.
 func whereFrom(c footnote.Cite) string {
 	switch {
 	case c.Formula != "":

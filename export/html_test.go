@@ -55,8 +55,8 @@ func htmlOf(t *testing.T, events []footnote.Event) string {
 	return string(page)
 }
 
-// TestHTMLIsInert holds that nothing of a conversation is more than text on the
-// page, and that the page asks for nothing.
+// TestHTMLIsInert checks that all conversation content appears on the page as plain text, and that the page loads
+// nothing.
 func TestHTMLIsInert(t *testing.T) {
 	page := htmlOf(t, conversation())
 	for _, bad := range []string{"<script", "<img", "onerror=alert(1)>", "http://", "https://", "url(", "@import", "src="} {
@@ -106,8 +106,8 @@ func TestUnclosedSigns(t *testing.T) {
 	}
 }
 
-// TestFiguresAreWrittenAlike holds that percents have their sign, headers stand above
-// their figures, and no figure has an exponent that need not.
+// TestFiguresAreWrittenAlike checks that percents have their sign, headers align with their figures, and no figure
+// has an unnecessary exponent.
 func TestFiguresAreWrittenAlike(t *testing.T) {
 	head := footnote.Stream{ID: "conv_1", Created: time.Unix(0, 0), Updated: time.Unix(0, 0)}
 	events := []footnote.Event{

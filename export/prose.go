@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Marks stand in a text for HTML of ours, which is put there in the end: the first,
-// a number, the second. No text of a model can hold them: where one does, it is
-// shown without footnotes.
+// Marks are placeholders in a text for HTML of our own, which replaces them at the end: the first mark, a number,
+// the second mark. A model's text must not contain them; one that does is shown without footnotes.
 const (
 	markOpen  = "\uE000"
 	markClose = "\uE001"
@@ -19,19 +18,19 @@ const (
 
 var markPattern = regexp.MustCompile(markOpen + `(\d+)` + markClose)
 
-// prose turns Markdown into HTML: paragraphs, headings, lists, tables, quotes, code,
-// bold and emphasised words. Everything else of a text is shown as it is.
+// prose converts Markdown to HTML: paragraphs, headings, lists, tables, quotes, code, bold and emphasised words. It
+// shows everything else unchanged.
 type prose struct {
-	held []string // the HTML of each mark
+	held []string // HTML by mark number
 }
 
-// hold keeps HTML and returns the mark that stands for it.
+// hold stores HTML and returns its mark.
 func (p *prose) hold(html string) string {
 	p.held = append(p.held, html)
 	return markOpen + strconv.Itoa(len(p.held)-1) + markClose
 }
 
-// render writes a text. Marks are HTML of ours by where they stand, in bytes.
+// render converts a text. marks maps byte offsets to HTML of our own.
 func render(s string, marks map[int]string) template.HTML {
 	p := &prose{}
 	if strings.Contains(s, markOpen) || strings.Contains(s, markClose) {
@@ -47,7 +46,7 @@ func render(s string, marks map[int]string) template.HTML {
 	}
 	b.WriteString(s[from:])
 	html := p.blocks(strings.Split(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n"))
-	for range 2 { // a footnote may stand within a piece that is held itself
+	for range 2 { // a footnote may be inside a held piece
 		html = markPattern.ReplaceAllStringFunc(html, func(m string) string {
 			i, err := strconv.Atoi(m[len(markOpen) : len(m)-len(markClose)])
 			if err != nil || i >= len(p.held) {
@@ -76,7 +75,7 @@ func (p *prose) blocks(lines []string) string {
 	return b.String()
 }
 
-// block writes what begins with the first line, and says how many lines it took.
+// block converts the block that begins with the first line, and returns how many lines it used.
 func (p *prose) block(lines []string) (int, string) {
 	first := lines[0]
 	switch {
@@ -104,7 +103,7 @@ func (p *prose) block(lines []string) (int, string) {
 	}
 }
 
-// until is how many lines come before one that ends; at least the first.
+// until returns how many lines come before one that satisfies ends; at least one.
 func until(lines []string, ends func(string) bool) int {
 	if i := slices.IndexFunc(lines[1:], ends); i >= 0 {
 		return i + 1
@@ -122,16 +121,16 @@ func (p *prose) paragraph(lines []string) (int, string) {
 		!isTable(lines[n:]) && !strings.HasPrefix(strings.TrimSpace(lines[n]), "```") {
 		n++
 	}
-	said := make([]string, n)
+	htmlLines := make([]string, n)
 	for i, l := range lines[:n] {
-		said[i] = p.inline(l)
+		htmlLines[i] = p.inline(l)
 	}
 	text := strings.TrimSpace(strings.Join(lines[:n], "\n"))
-	// A remark beside the answer: how it was read, or emphasised as a whole.
+	// A remark about the answer: the reading of the question, or text emphasised as a whole.
 	if strings.HasPrefix(text, "Reading: ") || len(text) > 1 && strings.HasPrefix(text, "_") && strings.HasSuffix(text, "_") {
-		return n, `<p class="aside">` + strings.Join(said, "<br>") + "</p>"
+		return n, `<p class="aside">` + strings.Join(htmlLines, "<br>") + "</p>"
 	}
-	return n, "<p>" + strings.Join(said, "<br>") + "</p>"
+	return n, "<p>" + strings.Join(htmlLines, "<br>") + "</p>"
 }
 
 func (p *prose) code(lines []string) (int, string) {
@@ -165,7 +164,7 @@ func (p *prose) list(lines []string) (int, string) {
 
 var figureCell = regexp.MustCompile(`^[-+(]?[$€£¥]?\s?[\d.,]+\s?(%|[kKMBT])?\)?$`)
 
-// table writes a table; a column of figures stands to the right.
+// table converts a table. It aligns columns of figures right.
 func (p *prose) table(lines []string) (int, string) {
 	n := until(lines, func(l string) bool { return !strings.Contains(l, "|") })
 	head := cellsOf(lines[0])
@@ -206,7 +205,7 @@ func cellAt(row []string, i int) string {
 	return ""
 }
 
-// cellsOf splits a line of a table; a bar with a backslash is part of a cell.
+// cellsOf splits a table line into cells; an escaped bar is part of a cell.
 func cellsOf(line string) []string {
 	const bar = "\uE002"
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(strings.ReplaceAll(line, `\|`, bar)), "|"), "|")
@@ -224,8 +223,7 @@ var (
 	lineWords = regexp.MustCompile(`(^|[\s(])_([^_\s].*?)_($|[\s.,;:!?)])`)
 )
 
-// inline escapes a line, and makes **words** bold, *words* and _words_ emphasised
-// and `words` code.
+// inline escapes a line and converts **words** to bold, *words* and _words_ to emphasis, and `words` to code.
 func (p *prose) inline(s string) string {
 	s = codeWords.ReplaceAllStringFunc(s, func(c string) string {
 		return p.hold("<code>" + template.HTMLEscapeString(c[1:len(c)-1]) + "</code>")

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/export"
 )
 
-// answered is the page of one answer to a result of three months.
+// answered returns the page of one answer to a result of three months.
 func answered(t *testing.T, a footnote.Answered) string {
 	t.Helper()
 	events := []footnote.Event{
@@ -51,8 +51,8 @@ func TestMarkdownOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestFootnotesOfAPage holds that numbers of prose are numbered, each source once,
-// and that those of a table lead to their cells by themselves.
+// TestFootnotesOfAPage checks that numbers in prose get footnotes, one per source, and that numbers in a table link
+// to their cells directly.
 func TestFootnotesOfAPage(t *testing.T) {
 	text := "It was **1,200.50**, or 1.2 k, of 9.\n\n| month | revenue |\n| --- | --- |\n| 2026-03 | 1,800.00 |"
 	cite := func(words string, row int) footnote.Cite {

@@ -1,9 +1,8 @@
-// Package export writes what is in the log as files that other programs open: the
-// rows of a result as CSV, XLSX, JSON or an Arrow stream, and a conversation as one
-// page of HTML.
+// Package export writes data of the log to files for other programs: the rows of a result as CSV, XLSX, JSON or an
+// Arrow stream, and a conversation as one HTML page.
 //
-// A spreadsheet runs a cell that begins like a formula, whoever wrote it; such cells
-// get an apostrophe in front (see Inert).
+// A spreadsheet executes any cell that looks like a formula, even one from an untrusted source. Such cells get a
+// leading apostrophe (see Inert).
 package export
 
 import (
@@ -20,21 +19,21 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Table is the rows of a result. They come in chunks, so that a large result is
-// never in memory as a whole; Rows may be asked for more than once.
+// Table holds the rows of a result. They arrive in chunks, so that a large result is never in memory as a whole; Rows
+// may be called more than once.
 type Table struct {
 	Columns []footnote.Column
 	Rows    iter.Seq2[[][]any, error]
 }
 
-// Format is a kind of file.
+// Format is a file format.
 type Format struct {
 	ContentType string
 	Extension   string
 	Write       func(w io.Writer, t Table) error
 }
 
-// Formats are the kinds of files by the names that clients ask for.
+// Formats returns the file formats by the names that clients use.
 func Formats() map[string]Format {
 	return map[string]Format{
 		"csv":   {"text/csv; charset=utf-8", "csv", CSV},
@@ -46,10 +45,9 @@ func Formats() map[string]Format {
 
 var plainNumber = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
-// Inert makes a text one that no spreadsheet takes for a formula. A number with a
-// sign stays what it is.
+// Inert escapes a text that a spreadsheet would execute as a formula. A signed number stays unchanged.
 func Inert(s string) string {
-	first := strings.TrimLeft(s, " \ufeff") // a spreadsheet drops the mark at a file's beginning
+	first := strings.TrimLeft(s, " \ufeff") // a spreadsheet drops a byte order mark at the start of a file
 	if first == "" || plainNumber.MatchString(s) {
 		return s
 	}
@@ -60,7 +58,7 @@ func Inert(s string) string {
 	return s
 }
 
-// text is a cell as a person reads it; a missing value is empty.
+// text formats a cell for people; a missing value is empty.
 func text(cell any) string {
 	switch v := cell.(type) {
 	case nil:
@@ -81,7 +79,7 @@ func text(cell any) string {
 	}
 }
 
-// CSV writes rows as RFC 4180 says, in UTF-8.
+// CSV writes rows in the format of RFC 4180, in UTF-8.
 func CSV(w io.Writer, t Table) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -112,8 +110,7 @@ func CSV(w io.Writer, t Table) error {
 	return out.Error()
 }
 
-// JSON writes rows as an array of objects, one on each line. Of columns with the
-// same name the later ones get a number.
+// JSON writes rows as an array of objects, one per line. It numbers repeated column names.
 func JSON(w io.Writer, t Table) error {
 	out := bufio.NewWriter(w)
 	keys := make([][]byte, len(t.Columns))
@@ -122,7 +119,7 @@ func JSON(w io.Writer, t Table) error {
 	}
 	var line []byte
 	n := 0
-	_ = out.WriteByte('[') // the error stays with out until Flush
+	_ = out.WriteByte('[') // out keeps the error until Flush
 	for rows, err := range t.Rows {
 		if err != nil {
 			return err
@@ -156,7 +153,7 @@ func at(row []any, i int) any {
 	return nil
 }
 
-// names are the columns' names, each once.
+// names returns the columns' names without duplicates.
 func names(columns []footnote.Column) []string {
 	out := make([]string, len(columns))
 	seen := map[string]bool{}

@@ -156,8 +156,7 @@ func TestArrow(t *testing.T) {
 	}
 }
 
-// TestMixedColumnsAreText holds that a column whose cells have no type in common
-// loses none of them.
+// TestMixedColumnsAreText checks that a column whose cells share no type keeps all of them.
 func TestMixedColumnsAreText(t *testing.T) {
 	tab := export.Table{Columns: []footnote.Column{{Name: "a", Kind: footnote.KindInteger}, {Name: "b", Kind: footnote.KindDecimal}, {Name: "c", Kind: footnote.KindNumber}}}
 	tab.Rows = table([][]any{{int64(1), "1." + strings.Repeat("1", 40), int64(2)}, {"99999999999999999999", "2", 0.5}}).Rows

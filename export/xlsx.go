@@ -12,15 +12,15 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Bounds of a sheet.
+// Limits of a sheet.
 const (
 	sheetRows    = 1_048_576 - 1 // without the header
 	sheetColumns = 16_384
-	sheetDigits  = 15 // that a spreadsheet's numbers keep
+	sheetDigits  = 15 // precision of a spreadsheet's numbers
 )
 
-// XLSX writes a workbook with one sheet. Dates are dates there; numbers with more
-// digits than a spreadsheet keeps are text.
+// XLSX writes a workbook with one sheet. Dates become spreadsheet dates; numbers with more digits than a spreadsheet
+// keeps become text.
 func XLSX(w io.Writer, t Table) (err error) {
 	if len(t.Columns) > sheetColumns {
 		return footnote.Errorf(footnote.InvalidRequest, "A sheet has at most %d columns.", sheetColumns)
@@ -94,7 +94,7 @@ func (s *sheet) add(row []any) error {
 	return s.out.SetRow("A"+strconv.Itoa(s.rows+1), s.cells)
 }
 
-// cell is a value as a sheet holds it.
+// cell returns a value in the form a sheet stores.
 func (s *sheet) cell(cell any, kind string) any {
 	switch v := cell.(type) {
 	case int64:
@@ -133,7 +133,7 @@ func digits(s string) int {
 	return n
 }
 
-// moment reads a timestamp cell. One with an offset is given in UTC.
+// moment parses a timestamp cell. It converts one with an offset to UTC.
 func moment(s string) (time.Time, bool) {
 	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
