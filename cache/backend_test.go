@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/redistest"
 )
 
-// TestMemoryIsBounded puts more than there is room for, in bytes and in entries.
+// TestMemoryIsBounded stores more than fits, in bytes and in entries.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -57,12 +57,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRedisGoes kills the server between calls and in the middle of one, makes it
-// hang and brings it back: every call is answered.
+// TestRedisGoes kills the server between calls and during one, makes it hang, and restarts it: every call is
+// answered.
 func TestRedisGoes(t *testing.T) {
 	server := redistest.New(t)
 	var now atomic.Int64
-	later := func() { now.Add(int64(time.Minute)) } // the end of a pause
+	later := func() { now.Add(int64(time.Minute)) } // after the pause
 	r := inRedis(t, server, cache.RedisOptions{Time: 2 * time.Second, Now: func() time.Time { return time.Unix(0, now.Load()) }})
 	w, f := newWorld(t, r), &fake{name: "run_query"}
 	tool := w.Tool(f, rule)
@@ -94,7 +94,7 @@ func TestRedisGoes(t *testing.T) {
 	want("thawed", true)
 }
 
-// TestRedisPauses: a server that failed is left alone for a while.
+// TestRedisPauses checks that a server that failed is not contacted for a while.
 func TestRedisPauses(t *testing.T) {
 	server := redistest.New(t)
 	var now atomic.Int64
@@ -123,7 +123,7 @@ func TestRedisPauses(t *testing.T) {
 	}
 }
 
-// TestPoisoned writes into Redis what a stranger might, under the key of a call.
+// TestPoisoned writes hostile entries into Redis under the key of a call.
 func TestPoisoned(t *testing.T) {
 	server := redistest.New(t)
 	w, f := newWorld(t, inRedis(t, server, cache.RedisOptions{})), &fake{name: "run_query"}
@@ -188,7 +188,7 @@ func TestPoisoned(t *testing.T) {
 	})
 }
 
-// entryOf finds the entry whose rows say that they answer an input.
+// entryOf finds the entry whose rows name the given input.
 func entryOf(t *testing.T, client *redis.Client, input string) (name, data string) {
 	t.Helper()
 	names, err := client.Keys(t.Context(), "footnote:cache:entry:*").Result()
@@ -209,7 +209,7 @@ func entryOf(t *testing.T, client *redis.Client, input string) (name, data strin
 	return "", ""
 }
 
-// TestRedisExpires: entries and what lists them do not stay for ever.
+// TestRedisExpires checks that entries and the sets that list them expire.
 func TestRedisExpires(t *testing.T) {
 	server := redistest.New(t)
 	r := inRedis(t, server, cache.RedisOptions{})

@@ -1,15 +1,12 @@
-// Package cache answers a tool's call from an earlier one's result: in the memory of
-// a process, or in a Redis that several share.
+// Package cache answers a tool call from the result of an earlier one. It stores results in the memory of a process,
+// or in a Redis that several processes share.
 //
-// What may be answered so is decided by the key, which holds all that a result
-// follows from: the tool and how it is configured, its whole input, the org and
-// what of the principal a source's policy looks at, and each source with the
-// version of its data. Two calls that differ in any of it have different keys, and
-// an entry holds the whole key, so that a hash or a server that mixes entries up
-// gives nothing away.
+// The key decides whether a result may be reused. It contains everything a result depends on: the tool and its
+// configuration, its whole input, the org, the parts of the principal that a source's policy may use, and each source
+// with the version of its data. Two calls that differ in any of these have different keys. An entry contains the
+// whole key, so that neither a hash collision nor a server that mixes up entries discloses anything.
 //
-// A cache must never be the reason why a question fails: whatever goes wrong with
-// it is logged, and the tool is called.
+// A cache must never make a question fail: every cache error is logged, and the tool is called.
 package cache
 
 import (
@@ -27,57 +24,53 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// Backend is where entries are kept. Its methods may be called from several
-// goroutines, and return in a short time also when the server is gone.
+// Backend stores entries. Its methods are safe for concurrent use, and return quickly even when the server is down.
 type Backend interface {
-	// Get returns an entry, or nil when there is none.
+	// Get returns an entry, or nil if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// Put keeps an entry for at most ttl. Owner is the conversation it came from.
+	// Put stores an entry for at most ttl. owner is the conversation it came from.
 	Put(ctx context.Context, key, owner string, data []byte, ttl time.Duration) error
 	// Drop removes all entries of an owner.
 	Drop(ctx context.Context, owner string) error
 	Close() error
 }
 
-// Source is what the key holds of one.
+// Source is the part of a key for one source.
 type Source struct {
 	Name    string
-	Address string // where it is: two servers may call different databases by one name
-	Version string // of its data; empty where it has none, and the time to live is all
+	Address string // its address: two servers may use one name for different databases
+	Version string // of its data; empty if it has none: entries then only expire
 }
 
-// Metrics counts what became of calls.
+// Metrics counts the outcomes of calls.
 type Metrics interface {
-	// CacheLooked counts a call: hit, miss, shared (with a call that was running) or
-	// skipped (it has no key).
+	// CacheLooked counts a call: hit, miss, shared (with a call already running) or skipped (it has no key).
 	CacheLooked(tool, outcome string)
-	// CacheFailed counts what a backend could not do: get, put, drop or decode.
+	// CacheFailed counts a failed operation of a backend: get, put, drop or decode.
 	CacheFailed(what string)
 }
 
 // Options configure a cache.
 type Options struct {
 	Backend Backend // required; Close closes it
-	// Sources returns a source as it is now. An error means that calls on it are not
-	// cached. Required.
+	// Sources returns the current state of a source. Calls on a source with an error are not cached. Required.
 	Sources func(ctx context.Context, name string) (Source, error)
-	// Scope is what of a principal, beside the org, decides on the rows it sees.
-	// Nil is all there is: the user, the roles and the attributes.
+	// Scope returns the parts of a principal, besides the org, that decide which rows it sees. The default is all of
+	// them: the user, the roles and the attributes.
 	Scope   func(footnote.Principal) []string
 	Now     func() time.Time
 	Logger  *slog.Logger
 	Metrics Metrics
 }
 
-// Bounds of what is cached.
+// Limits on cached results.
 const (
 	MaxTTL   = 24 * time.Hour
-	maxInput = 64 << 10 // of a call
-	maxEntry = 8 << 20  // encoded
+	maxInput = 64 << 10 // bytes of a call
+	maxEntry = 8 << 20  // bytes, encoded
 )
 
-// Cache caches the results of tools. Its methods may be called from several
-// goroutines.
+// Cache caches the results of tools. Its methods are safe for concurrent use.
 type Cache struct {
 	opts Options
 
@@ -85,13 +78,13 @@ type Cache struct {
 	flights map[string]*flight
 }
 
-// flight is a call that runs now, and others wait for.
+// flight is a running call that other calls wait for.
 type flight struct {
 	done chan struct{}
 	data []byte // the entry; nil when it cannot be shared
 }
 
-// New makes a cache.
+// New returns a cache.
 func New(o Options) *Cache {
 	if o.Scope == nil {
 		o.Scope = wholePrincipal
@@ -116,8 +109,7 @@ func (uncounted) CacheFailed(string)         {}
 // Close closes the backend.
 func (c *Cache) Close() error { return c.opts.Backend.Close() }
 
-// Forget removes what the calls of a conversation left in the cache. Where it cannot,
-// entries go when their time is over.
+// Forget removes the entries of a conversation's calls. Entries it cannot remove expire by themselves.
 func (c *Cache) Forget(ctx context.Context, conversation string) error {
 	err := c.opts.Backend.Drop(ctx, conversation)
 	if err != nil {
@@ -126,21 +118,19 @@ func (c *Cache) Forget(ctx context.Context, conversation string) error {
 	return err
 }
 
-// Rule says how a tool is cached.
+// Rule configures the caching of a tool.
 type Rule struct {
-	TTL time.Duration // 0: not at all
-	// Config is what else the tool's results follow from, such as its limits and its
-	// own statement.
+	TTL time.Duration // 0: not cached
+	// Config holds anything else that the tool's results depend on, such as its limits and its own statement.
 	Config string
-	// Source is the one source that the tool reads; empty: the one that its input
-	// names, or else any of the conversation's.
+	// Source is the only source that the tool reads; empty: the source named by the input, or any of the
+	// conversation's if it names none.
 	Source string
-	// Remarks are fields of the input that are for people to read and never reach the
-	// data. They are no part of the key.
+	// Remarks are input fields for people, which never reach the data. They are not part of the key.
 	Remarks []string
 }
 
-// Tool is t with a cache before it.
+// Tool wraps t with the cache.
 func (c *Cache) Tool(t agent.Tool, r Rule) agent.Tool {
 	if r.TTL <= 0 {
 		return t
@@ -176,14 +166,14 @@ func (t tool) Call(ctx context.Context, call agent.Call) (agent.Output, error) {
 		t.looked("shared")
 		return out, nil
 	}
-	// What the other call gave was for itself alone: an error, or too much.
+	// The other call had nothing to share: an error, or an output that is too large.
 	t.looked("miss")
 	return t.Tool.Call(ctx, call)
 }
 
 func (t tool) looked(outcome string) { t.cache.opts.Metrics.CacheLooked(t.Spec().Name, outcome) }
 
-// lead answers a call for all who wait for it.
+// lead runs a call on behalf of all callers that wait for it.
 func (t tool) lead(ctx context.Context, k key, call agent.Call, f *flight) (agent.Output, error) {
 	c := t.cache
 	data, err := c.opts.Backend.Get(ctx, k.hash)
@@ -205,11 +195,11 @@ func (t tool) lead(ctx context.Context, k key, call agent.Call, f *flight) (agen
 	return t.run(ctx, k, call, f)
 }
 
-// run calls the tool and keeps what it gives.
+// run calls the tool and stores its output.
 func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent.Output, error) {
 	c := t.cache
-	// The tool writes the id of its result into what the model reads. Under a hit it
-	// has another id, so it gets one here that nothing else can be.
+	// The tool writes the id of its result into the text for the model, and a hit has a different id. So the tool
+	// gets a unique placeholder here.
 	mark, id := newMark(), call.ResultID
 	call.ResultID = mark
 	begun := c.opts.Now()
@@ -218,7 +208,7 @@ func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent
 	var tables []string
 	for _, st := range ran.All() {
 		footnote.NoteStatement(ctx, st)
-		if strings.HasPrefix(out.SQL, st.SQL) { // an operator's has its arguments behind it
+		if strings.HasPrefix(out.SQL, st.SQL) { // an operator's statement has its arguments appended
 			tables = st.Tables
 		}
 	}
@@ -230,7 +220,7 @@ func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent
 	if !cacheable(out) {
 		return out, nil
 	}
-	// Data that changed while the statement ran may be of before or after.
+	// If the data changed during the statement, the rows may be from before or after the change.
 	if after, ok := c.key(ctx, t.Spec(), t.rule, call); !ok || after.hash != k.hash {
 		return out, nil
 	}
@@ -252,24 +242,24 @@ func (t tool) run(ctx context.Context, k key, call agent.Call, f *flight) (agent
 func (c *Cache) failed(ctx context.Context, what string, err error) {
 	c.opts.Metrics.CacheFailed(what)
 	if errors.Is(err, ErrPaused) {
-		return // it has been said
+		return // already reported
 	}
 	c.opts.Logger.WarnContext(ctx, "cache failed", "what", what, "err", err)
 }
 
-// cacheable reports whether an output may answer other calls: rows of a statement
-// that would give the same again.
+// cacheable reports whether an output may answer other calls: it must hold rows of a statement that would return the
+// same rows again.
 func cacheable(out agent.Output) bool {
 	return !out.IsError && out.Fault == "" && out.Rows != nil && out.Source != "" && out.SQL != "" &&
 		out.Chart == nil && out.Detail == nil && !volatile.MatchString(out.SQL)
 }
 
-// volatile matches statements whose rows do not follow from the data alone. What it
-// matches needlessly costs a query; so it takes no care of strings and comments.
+// volatile matches statements whose rows do not depend on the data alone. A false match only costs a query, so it
+// ignores strings and comments.
 var volatile = regexp.MustCompile(`(?i)\b(now|today|curdate|curtime|current_\w+|local_?time\w*|getdate|sysdate\w*|\w*_timestamp|timeofday|julianday|unixepoch|strftime|` +
 	`\w*random\w*|rand\w*|\w*uuid\w*|nextval|currval|setseed|sample|tablesample|changes|total_changes|last_insert_rowid|pg_sleep|session_user|txid_\w+|pg_current_\w+)\b`)
 
-// join returns the running call of a key, or makes it.
+// join returns the running call of a key, or registers a new one.
 func (c *Cache) join(hash string) (f *flight, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,7 +271,7 @@ func (c *Cache) join(hash string) (f *flight, first bool) {
 	return f, true
 }
 
-// leave ends a running call, also one whose tool panics.
+// leave ends a running call, even if its tool panicked.
 func (c *Cache) leave(hash string, f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,21 +279,21 @@ func (c *Cache) leave(hash string, f *flight) {
 	close(f.done)
 }
 
-// newMark is a stand-in for the id of a result: no text of a database holds it.
+// newMark returns a placeholder for the id of a result that no database text contains.
 func newMark() string { return "r" + rand.Text() }
 
 var isMark = regexp.MustCompile(`^r[A-Z2-7]{26}$`)
 
-// entry is a result as it is kept.
+// entry is a result in its stored form.
 type entry struct {
 	Format    int               `json:"format"`
 	Key       []byte            `json:"key"`
-	Mark      string            `json:"mark"` // stands for the result's id in Content
-	Made      time.Time         `json:"made"` // when the statement was begun
+	Mark      string            `json:"mark"` // placeholder for the result's id in Content
+	Made      time.Time         `json:"made"` // start of the statement
 	Content   string            `json:"content"`
 	Source    string            `json:"source"`
 	SQL       string            `json:"sql"`
-	Tables    []string          `json:"tables,omitempty"` // that the statement reads
+	Tables    []string          `json:"tables,omitempty"` // the tables the statement reads
 	Columns   []footnote.Column `json:"columns"`
 	Truncated bool              `json:"truncated,omitempty"`
 	Rows      json.RawMessage   `json:"rows"`

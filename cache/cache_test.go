@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/internal/redistest"
 )
 
-// fake is a tool that counts its calls. What it answers says who called it with what.
+// fake is a tool that counts its calls. Its output names the caller and the input.
 type fake struct {
 	name   string
 	calls  atomic.Int64
@@ -45,7 +45,7 @@ func rows(call agent.Call, text string) agent.Output {
 	}
 }
 
-// world is a cache under test with what it depends on.
+// world is a cache under test with its dependencies.
 type world struct {
 	*cache.Cache
 	now      atomic.Int64
@@ -104,7 +104,7 @@ func memory(t testing.TB) *cache.Memory {
 
 func inRedis(t testing.TB, s *redistest.Server, o cache.RedisOptions) *cache.Redis {
 	if o.Time == 0 {
-		o.Time = 30 * time.Second // of a busy machine
+		o.Time = 30 * time.Second // for a busy machine
 	}
 	r, err := cache.OpenRedis(s.URL(), o)
 	if err != nil {
@@ -113,7 +113,7 @@ func inRedis(t testing.TB, s *redistest.Server, o cache.RedisOptions) *cache.Red
 	return r
 }
 
-// backends runs a test on both.
+// backends runs a test with both backends.
 func backends(t *testing.T, f func(t *testing.T, b cache.Backend)) {
 	t.Run("memory", func(t *testing.T) { f(t, memory(t)) })
 	t.Run("redis", func(t *testing.T) { f(t, inRedis(t, redistest.New(t), cache.RedisOptions{})) })
@@ -121,7 +121,7 @@ func backends(t *testing.T, f func(t *testing.T, b cache.Backend)) {
 
 var rule = cache.Rule{TTL: 5 * time.Minute, Config: "c", Remarks: []string{"thought"}}
 
-// ask is a call of a user of an org.
+// ask returns a call by a user of an org.
 func ask(input string) agent.Call {
 	return agent.Call{ID: "call", Name: "run_query", Input: json.RawMessage(input), ResultID: "r3", Conversation: "c1",
 		Principal: footnote.Principal{Org: "acme", User: "ann"}, Sources: []string{"shop"}}
@@ -158,7 +158,7 @@ func TestHit(t *testing.T) {
 		if got, want := fmt.Sprintf("%#v", *hit.Rows), fmt.Sprintf("%#v", *first.Rows); got != want {
 			t.Fatalf("rows\n%s\nwant\n%s", got, want)
 		}
-		hit.Rows.Rows[0][0] = "changed" // a hook may: it is this call's own
+		hit.Rows.Rows[0][0] = "changed" // hooks may do this: the rows belong to this call
 		if third := mustCall(t, tool, again); third.Rows.Rows[0][0] == "changed" {
 			t.Fatal("calls share their rows")
 		}
@@ -179,8 +179,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestKeys lists calls of which no two may share a result, and which of them have
-// none to share.
+// TestKeys lists calls that must not share a result with each other, and calls that have no key.
 func TestKeys(t *testing.T) {
 	type step struct {
 		name string
@@ -195,7 +194,7 @@ func TestKeys(t *testing.T) {
 			return c
 		}}
 	}
-	who := func(p footnote.Principal) func(*agent.Call) { return func(c *agent.Call) { c.Principal = p } }
+	as := func(p footnote.Principal) func(*agent.Call) { return func(c *agent.Call) { c.Principal = p } }
 	steps := []step{
 		with("plain", `{"sql":"x"}`, nil),
 		with("another value", `{"sql":"y"}`, nil),
@@ -220,16 +219,16 @@ func TestKeys(t *testing.T) {
 		with("remark below, other", `{"p":{"thought":"b"}}`, nil),
 		with("members that look like others", `{"a":"1\",\"b\":\"2"}`, nil),
 		with("the others", `{"a":"1","b":"2"}`, nil),
-		with("another org", `{"sql":"x"}`, who(footnote.Principal{Org: "globex", User: "ann"})),
-		with("org with a role in its name", `{"sql":"x"}`, who(footnote.Principal{Org: "acme\x05admin"})),
-		with("a role", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Roles: []string{"admin"}})),
-		with("two roles", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Roles: []string{"ad", "min"}})),
-		with("an attribute", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Attributes: map[string]string{"region": "eu"}})),
-		with("another region", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Attributes: map[string]string{"region": "us"}})),
-		with("shifted attribute", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Attributes: map[string]string{"regione": "u"}})),
-		with("attribute that looks like a role", `{"sql":"x"}`, who(footnote.Principal{Org: "acme", Attributes: map[string]string{"admin": ""}})),
-		with("bytes that are no text", `{"sql":"x"}`, who(footnote.Principal{Org: "acme\xff"})),
-		with("other bytes", `{"sql":"x"}`, who(footnote.Principal{Org: "acme\xfe"})),
+		with("another org", `{"sql":"x"}`, as(footnote.Principal{Org: "globex", User: "ann"})),
+		with("org with a role in its name", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\x05admin"})),
+		with("a role", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Roles: []string{"admin"}})),
+		with("two roles", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Roles: []string{"ad", "min"}})),
+		with("an attribute", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Attributes: map[string]string{"region": "eu"}})),
+		with("another region", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Attributes: map[string]string{"region": "us"}})),
+		with("shifted attribute", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Attributes: map[string]string{"regione": "u"}})),
+		with("attribute that looks like a role", `{"sql":"x"}`, as(footnote.Principal{Org: "acme", Attributes: map[string]string{"admin": ""}})),
+		with("bytes that are no text", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xff"})),
+		with("other bytes", `{"sql":"x"}`, as(footnote.Principal{Org: "acme\xfe"})),
 		with("another source", `{"sql":"x"}`, func(c *agent.Call) { c.Sources = []string{"other"} }),
 		with("two sources", `{"sql":"x"}`, func(c *agent.Call) { c.Sources = []string{"shop", "other"} }),
 		with("two sources, the other first", `{"sql":"x"}`, func(c *agent.Call) { c.Sources = []string{"other", "shop"} }),
@@ -245,7 +244,7 @@ func TestKeys(t *testing.T) {
 				}
 			}
 		}
-		// The tool and its configuration count, too.
+		// The tool and its configuration are part of the key, too.
 		other := rule
 		other.Config = "d"
 		if mustCall(t, w.Tool(f, other), ask(`{"sql":"x"}`)).CacheHit {
@@ -257,8 +256,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// TestNoKey has calls that readers of JSON understand differently, and ones whose
-// source is away.
+// TestNoKey uses inputs that JSON readers interpret differently, and calls whose source is unavailable.
 func TestNoKey(t *testing.T) {
 	w, f := newWorld(t, memory(t)), &fake{name: "run_query"}
 	tool := w.Tool(f, rule)
@@ -283,7 +281,7 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestWholePrincipal: without a scope nobody shares with another user.
+// TestWholePrincipal checks that without a scope, users never share results.
 func TestWholePrincipal(t *testing.T) {
 	c := cache.New(cache.Options{Backend: memory(t), Sources: newWorld(t, memory(t)).source})
 	defer c.Close()
@@ -299,7 +297,7 @@ func TestWholePrincipal(t *testing.T) {
 	}
 }
 
-// TestNotCached has outputs that must not answer other calls.
+// TestNotCached returns outputs that must not answer other calls.
 func TestNotCached(t *testing.T) {
 	good := func(change func(*agent.Output)) func(context.Context, agent.Call, int64) (agent.Output, error) {
 		return func(_ context.Context, call agent.Call, _ int64) (agent.Output, error) {
@@ -335,7 +333,7 @@ func TestNotCached(t *testing.T) {
 	}
 }
 
-// TestStale changes the data between calls, and while one runs.
+// TestStale changes the data between calls, and during one.
 func TestStale(t *testing.T) {
 	backends(t, func(t *testing.T, b cache.Backend) {
 		w, f := newWorld(t, b), &fake{name: "run_query"}
@@ -350,14 +348,14 @@ func TestStale(t *testing.T) {
 			return rows(call, "x"), nil
 		}
 		mustCall(t, tool, ask(`{"n":1}`))
-		w.versions.Store("shop", "2") // as if it had never been another
+		w.versions.Store("shop", "2") // as if it had never changed
 		if mustCall(t, tool, ask(`{"n":1}`)).CacheHit {
 			t.Fatal("rows of data that changed while they were read")
 		}
 	})
 }
 
-// TestSingleFlight: calls that wait for one that runs share its rows.
+// TestSingleFlight checks that calls waiting for a running one share its rows.
 func TestSingleFlight(t *testing.T) {
 	w := newWorld(t, memory(t))
 	running, release := make(chan struct{}), make(chan struct{})
@@ -396,7 +394,7 @@ func TestSingleFlight(t *testing.T) {
 	}
 }
 
-// TestLeaderBreaks: who waited for a call that broke makes its own.
+// TestLeaderBreaks checks that callers waiting for a failed call make their own.
 func TestLeaderBreaks(t *testing.T) {
 	for name, broken := range map[string]func() (agent.Output, error){
 		"error": func() (agent.Output, error) { return agent.Output{}, errors.New("canceled") },
@@ -432,7 +430,7 @@ func TestLeaderBreaks(t *testing.T) {
 	}
 }
 
-// TestForget: what a conversation asked for goes with it.
+// TestForget checks that a conversation's entries are deleted with it.
 func TestForget(t *testing.T) {
 	backends(t, func(t *testing.T, b cache.Backend) {
 		w, f := newWorld(t, b), &fake{name: "run_query"}

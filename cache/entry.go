@@ -13,14 +13,14 @@ import (
 	"github.com/footnotehq/footnote/agent"
 )
 
-// format is raised when the meaning of an entry or of a key changes.
+// format must be raised when the meaning of an entry or of a key changes.
 const format = 1
 
-// mostColumns is more than any engine gives.
-const mostColumns = 4096
+// maxColumns exceeds the column limit of every engine.
+const maxColumns = 4096
 
-// skew is how far the clock of a server that shares the cache may be ahead.
-const skew = time.Minute
+// maxSkew is how far ahead the clock of another server sharing the cache may be.
+const maxSkew = time.Minute
 
 var errOld = errors.New("the entry is too old")
 
@@ -44,9 +44,8 @@ func encode(e entry, rows footnote.Result) ([]byte, error) {
 	return data, err
 }
 
-// decode reads an entry for a call with key k, whose result is to be called id. It
-// believes nothing: who can write to the server that keeps entries could have
-// written this one.
+// decode decodes an entry for a call with key k, whose result gets the given id. It validates everything: anyone who
+// can write to the cache server could have written the entry.
 func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duration, id string) (agent.Output, error) {
 	if len(data) > maxEntry {
 		return agent.Output{}, fmt.Errorf("the entry has more than %d bytes", maxEntry)
@@ -61,7 +60,7 @@ func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duratio
 		return agent.Output{}, fmt.Errorf("the entry has format %d", e.Format)
 	case !bytes.Equal(e.Key, k.material):
 		return agent.Output{}, errors.New("the entry is that of another call")
-	case age < -skew:
+	case age < -maxSkew:
 		return agent.Output{}, fmt.Errorf("the entry is of the future: %s", e.Made)
 	case age >= ttl:
 		return agent.Output{}, errOld
@@ -69,7 +68,7 @@ func (c *Cache) decode(ctx context.Context, data []byte, k key, ttl time.Duratio
 		return agent.Output{}, errors.New("the entry has no mark")
 	case e.Source == "" || e.SQL == "":
 		return agent.Output{}, errors.New("the entry names no statement")
-	case len(e.Columns) > mostColumns:
+	case len(e.Columns) > maxColumns:
 		return agent.Output{}, fmt.Errorf("the entry has %d columns", len(e.Columns))
 	}
 	rows, err := decodeRows(e)

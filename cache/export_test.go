@@ -1,4 +1,4 @@
 package cache
 
-// Settle removes what is too much at once. It goes by itself, a little later.
+// Settle evicts entries over the limit now, which otherwise happens a little later.
 func (m *Memory) Settle() { m.entries.CleanUp() }

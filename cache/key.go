@@ -16,14 +16,13 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// key names a result. The hash is what backends know it by.
+// key identifies a result. Backends store it under the hash.
 type key struct {
 	material []byte
 	hash     string
 }
 
-// material is a list of texts, each behind its length, so that no two lists have
-// the same bytes, whatever the texts are.
+// material is a list of texts with length prefixes, so that two different lists never have the same bytes.
 type material []byte
 
 func (m *material) add(texts ...string) {
@@ -33,14 +32,14 @@ func (m *material) add(texts ...string) {
 	}
 }
 
-// list adds texts whose number is not fixed.
+// list adds a variable number of texts.
 func (m *material) list(texts []string) {
 	*m = binary.AppendUvarint(*m, uint64(len(texts)))
 	m.add(texts...)
 }
 
-// key is the key of a call. A call without one is not cached: its input is read
-// differently by different readers, or a source is away.
+// key returns the key of a call. It returns false for a call that must not be cached: JSON readers disagree about its
+// input, or a source is unavailable.
 func (c *Cache) key(ctx context.Context, spec agent.Spec, r Rule, call agent.Call) (key, bool) {
 	if len(call.Input) > maxInput {
 		return key{}, false
@@ -59,7 +58,7 @@ func (c *Cache) key(ctx context.Context, spec agent.Spec, r Rule, call agent.Cal
 	if source != "" && slices.Contains(names, source) {
 		names = []string{source}
 	}
-	// A call that does not name its source is about any of them, or all.
+	// A call that names no source may use any or all of them.
 	m.add(string(binary.AppendUvarint(nil, uint64(len(names)))))
 	for _, name := range names {
 		s, err := c.opts.Sources(ctx, name)
@@ -73,13 +72,12 @@ func (c *Cache) key(ctx context.Context, spec agent.Spec, r Rule, call agent.Cal
 	return key{material: m, hash: hex.EncodeToString(sum[:])}, true
 }
 
-// wholePrincipal is all that is known of a principal beside its org.
+// wholePrincipal returns everything about a principal except its org.
 func wholePrincipal(p footnote.Principal) []string {
 	return append([]string{p.User}, RolesAndAttributes(p)...)
 }
 
-// RolesAndAttributes is a scope for sources whose policies look at these, and not at
-// who the user is.
+// RolesAndAttributes is a scope for sources whose policies depend on these, but not on the user.
 func RolesAndAttributes(p footnote.Principal) []string {
 	var m material
 	m.list(slices.Sorted(slices.Values(p.Roles)))
@@ -92,11 +90,10 @@ func RolesAndAttributes(p footnote.Principal) []string {
 
 var errNames = errors.New("two names of an object differ in case only")
 
-// canonical is an input, without the remarks, in the one form that all texts with
-// its meaning have: members in order of their names, strings escaped in one way, no
-// blanks. Numbers stay as they were written: 1 and 1.0 may not mean the same to a
-// tool, and two keys for one result cost a query only. Source is the input's own
-// field of that name. What readers of JSON disagree about has no canonical form.
+// canonical returns the input, without the remarks, in a form that is the same for all texts with its
+// meaning: sorted members, one way of escaping strings, no whitespace. Numbers stay as written: 1 and
+// 1.0 may differ to a tool, and two keys for one result only cost a query. source is the input's field
+// of that name. Input that JSON readers disagree about has no canonical form.
 func canonical(input []byte, remarks []string) (text, source string, err error) {
 	v, err := strictjson.Parse(input)
 	if err != nil {
@@ -136,8 +133,8 @@ func appendCanonical(dst []byte, v strictjson.Value, without []string) ([]byte, 
 func appendObject(dst []byte, v strictjson.Value, without []string) ([]byte, error) {
 	members := slices.Clone(v.Members())
 	slices.SortFunc(members, func(a, b strictjson.Member) int { return strings.Compare(a.Name, b.Name) })
-	// encoding/json takes "SQL" for the field "sql", and of both the one that comes
-	// last: their order, which is lost here, would matter.
+	// encoding/json accepts "SQL" for the field "sql", and if both occur, the last one wins. Sorting loses their
+	// order, which would matter.
 	seen := map[string]bool{}
 	dst = append(dst, '{')
 	comma := false
@@ -163,7 +160,7 @@ func appendObject(dst []byte, v strictjson.Value, without []string) ([]byte, err
 	return append(dst, '}'), nil
 }
 
-// fold is the smallest of the letters that are one without regard to case.
+// fold returns the smallest of the letters that are equal under case folding.
 func fold(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

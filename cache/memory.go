@@ -8,8 +8,8 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// held is an entry in memory.
-type held struct {
+// memoryEntry is an entry in memory.
+type memoryEntry struct {
 	owner string
 	data  []byte
 	ttl   time.Duration
@@ -17,25 +17,25 @@ type held struct {
 
 // Memory is a backend in the memory of the process.
 type Memory struct {
-	entries *otter.Cache[string, held]
+	entries *otter.Cache[string, memoryEntry]
 	limit   int64
 }
 
-// overhead is about what the memory of an entry is beside its texts.
+// overhead estimates the memory of an entry besides its texts, in bytes.
 const overhead = 256
 
-// NewMemory makes a backend that holds at most so many entries of so many bytes
-// together. Which go first is decided by how often and when they were used.
+// NewMemory returns a backend limited to a number of entries and to their total size in bytes. It evicts by frequency
+// and recency of use.
 func NewMemory(bytes int64, entries int) (*Memory, error) {
-	// Both bounds are one: each entry weighs at least its part of the bytes.
+	// One limit enforces both: each entry weighs at least its share of the bytes.
 	least := max(bytes/int64(max(entries, 1)), 1)
-	c, err := otter.New(&otter.Options[string, held]{
+	c, err := otter.New(&otter.Options[string, memoryEntry]{
 		MaximumWeight: uint64(bytes),
-		Weigher: func(k string, h held) uint32 {
+		Weigher: func(k string, h memoryEntry) uint32 {
 			weight := max(int64(len(k)+len(h.owner)+len(h.data)+overhead), least)
 			return uint32(min(weight, math.MaxUint32))
 		},
-		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, held]) time.Duration { return e.Value.ttl }),
+		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[string, memoryEntry]) time.Duration { return e.Value.ttl }),
 	})
 	return &Memory{entries: c, limit: bytes}, err
 }
@@ -46,13 +46,13 @@ func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 	return h.data, nil
 }
 
-// Put implements Backend. An entry that would push out most others is not kept.
+// Put implements Backend. It does not store an entry that would evict most others.
 func (m *Memory) Put(_ context.Context, key, owner string, data []byte, ttl time.Duration) error {
 	if int64(len(data)) > m.limit/4 {
 		m.entries.Invalidate(key)
 		return nil
 	}
-	m.entries.Set(key, held{owner, data, ttl})
+	m.entries.Set(key, memoryEntry{owner, data, ttl})
 	return nil
 }
 

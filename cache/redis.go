@@ -12,37 +12,35 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrPaused says that a server was left alone, because it has just failed.
+// ErrPaused is returned while the backend pauses after a failure of the server.
 var ErrPaused = errors.New("the cache's server failed a moment ago")
 
 // RedisOptions configure the backend in Redis.
 type RedisOptions struct {
-	// Time is the longest that one look or one entry may take; default 250 ms.
+	// Time limits one read or write; default 250 ms.
 	Time time.Duration
-	// Pause is how long the server is left alone after it failed; default 2 s.
+	// Pause is how long the backend does not contact the server after a failure; default 2 s.
 	Pause time.Duration
 	Now   func() time.Time
 }
 
-// Redis is a backend in a Redis server, which several processes share.
+// Redis is a backend in a Redis server that several processes share.
 type Redis struct {
 	client *redis.Client
 	opts   RedisOptions
 	until  atomic.Int64 // end of the pause, Unix nanoseconds
 }
 
-// The names of what is in the server.
+// Key prefixes in the server.
 const (
-	entryPrefix = "footnote:cache:entry:" // and the hash of a key: an entry
-	ownerPrefix = "footnote:cache:owner:" // and the hash of an owner: the set of its entries
+	entryPrefix = "footnote:cache:entry:" // followed by the hash of a key: an entry
+	ownerPrefix = "footnote:cache:owner:" // followed by the hash of an owner: the set of its entries
 )
 
-// dropTime bounds the removal of a conversation's entries, which is worth a longer
-// wait than a query.
+// dropTime limits the removal of a conversation's entries, which is worth a longer wait than a query.
 const dropTime = 2 * time.Second
 
-// OpenRedis makes a backend of the server at a URL: redis://, rediss:// or unix://.
-// It does not look whether the server is there.
+// OpenRedis returns a backend for the server at a URL: redis://, rediss:// or unix://. It does not connect.
 func OpenRedis(url string, o RedisOptions) (*Redis, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -57,14 +55,13 @@ func OpenRedis(url string, o RedisOptions) (*Redis, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	// One try, within the deadline: what comes late is no use.
+	// One attempt, within the deadline: a late result is useless.
 	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
 	opts.DialTimeout, opts.PoolTimeout = o.Time, o.Time
 	return &Redis{client: redis.NewClient(opts), opts: o}, nil
 }
 
-// Get implements Backend. However long an entry is in the server, at most one byte
-// more than the limit is read.
+// Get implements Backend. It reads at most one byte over the limit, however long the entry is.
 func (r *Redis) Get(ctx context.Context, key string) (data []byte, err error) {
 	err = r.do(ctx, func(ctx context.Context) error {
 		data, err = r.client.GetRange(ctx, entryPrefix+key, 0, maxEntry).Bytes()
@@ -82,7 +79,7 @@ func (r *Redis) Put(ctx context.Context, key, owner string, data []byte, ttl tim
 		_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			set := ownerKey(owner)
 			p.SAdd(ctx, set, key)
-			p.PExpire(ctx, set, MaxTTL+time.Minute) // longer than any entry
+			p.PExpire(ctx, set, MaxTTL+time.Minute) // longer than any entry's
 			p.Set(ctx, entryPrefix+key, data, ttl)
 			return nil
 		})
@@ -90,7 +87,7 @@ func (r *Redis) Put(ctx context.Context, key, owner string, data []byte, ttl tim
 	})
 }
 
-// Drop implements Backend. It is tried also during a pause.
+// Drop implements Backend. It also runs during a pause.
 func (r *Redis) Drop(ctx context.Context, owner string) error {
 	ctx, cancel := context.WithTimeout(ctx, dropTime)
 	defer cancel()
@@ -112,8 +109,8 @@ func (r *Redis) Drop(ctx context.Context, owner string) error {
 // Close implements Backend.
 func (r *Redis) Close() error { return r.client.Close() }
 
-// do runs a command within its time, unless the server failed a moment ago: else a
-// server that hangs would cost each call the whole of it.
+// do runs a command within its time limit, and fails at once during a pause: otherwise every call would wait for a
+// server that hangs.
 func (r *Redis) do(ctx context.Context, f func(context.Context) error) error {
 	if r.opts.Now().UnixNano() < r.until.Load() {
 		return ErrPaused
@@ -121,8 +118,7 @@ func (r *Redis) do(ctx context.Context, f func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, r.opts.Time)
 	defer cancel()
 	err := f(limited)
-	// A caller that has gone says nothing of the server, and a refusal says that it
-	// is there.
+	// A cancelled caller is no evidence of a broken server, and an error reply proves that the server works.
 	if _, refused := errors.AsType[redis.Error](err); err != nil && !refused && ctx.Err() == nil {
 		r.until.Store(r.opts.Now().Add(r.opts.Pause).UnixNano())
 	}
