@@ -20,21 +20,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// otlp sends spans to a collector: OTLP over HTTP, in its JSON form, which is the same
-// messages as the binary one and needs nothing but the standard library. The exporter
-// that OpenTelemetry has for it would bring all of gRPC into the program.
+// otlp sends spans to a collector by OTLP over HTTP, in the JSON form. JSON carries the same messages as the binary
+// form and needs only the standard library; OpenTelemetry's own exporter would add all of gRPC to the program.
 type otlp struct {
-	address string // with /v1/traces
+	address string // including /v1/traces
 	headers map[string]string
 	client  *http.Client
 	log     *slog.Logger
-	failing atomic.Bool // so that a collector that is away is told of once
+	failing atomic.Bool // so that an unavailable collector is logged once
 }
 
 const (
-	exportTries = 4
-	exportFirst = 500 * time.Millisecond // to wait before the second, then doubled
-	exportMost  = 10 * time.Second
+	exportTries   = 4
+	exportFirst   = 500 * time.Millisecond // delay before the second attempt, then doubled
+	exportMaxWait = 10 * time.Second
 )
 
 func newOTLP(endpoint string, headers map[string]string, log *slog.Logger) *otlp {
@@ -43,13 +42,13 @@ func newOTLP(endpoint string, headers map[string]string, log *slog.Logger) *otlp
 		address += "/v1/traces"
 	}
 	return &otlp{address: address, headers: headers, log: log, client: &http.Client{
-		Timeout:       exportMost,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a header may be a key
+		Timeout:       exportMaxWait,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers hold keys
 	}}
 }
 
-// ExportSpans implements sdktrace.SpanExporter. Spans that cannot be sent are lost: what
-// a server does never waits for those who look.
+// ExportSpans implements sdktrace.SpanExporter. It drops spans that cannot be sent: the server never waits for a
+// collector.
 func (o *otlp) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	body, err := json.Marshal(requestOf(spans))
 	if err == nil {
@@ -70,7 +69,7 @@ func (o *otlp) Shutdown(context.Context) error {
 	return nil
 }
 
-// send sends a request until it is taken, or refused for good.
+// send sends a request until the collector accepts it or rejects it permanently.
 func (o *otlp) send(ctx context.Context, body []byte) error {
 	wait := exportFirst
 	for try := 1; ; try++ {
@@ -89,7 +88,7 @@ func (o *otlp) send(ctx context.Context, body []byte) error {
 	}
 }
 
-// post sends it once. After a failure it says how long to wait; less than 0: for ever.
+// post sends the request once. After a failure it returns the delay before a retry, or a negative one for no retry.
 func (o *otlp) post(ctx context.Context, body []byte) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.address, bytes.NewReader(body))
 	if err != nil {
@@ -104,19 +103,19 @@ func (o *otlp) post(ctx context.Context, body []byte) (after time.Duration, err 
 		return 0, err
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // for the next request on its connection
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be reused
 	switch {
 	case res.StatusCode/100 == 2:
 		return 0, nil
 	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusBadGateway,
 		res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // a date is taken for nothing
-		return min(time.Duration(seconds)*time.Second, exportMost), fmt.Errorf("the collector answers with status %d", res.StatusCode)
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // dates are ignored
+		return min(time.Duration(seconds)*time.Second, exportMaxWait), fmt.Errorf("the collector answers with status %d", res.StatusCode)
 	}
 	return -1, fmt.Errorf("the collector answers with status %d", res.StatusCode)
 }
 
-// The messages of OTLP, as its JSON form has them.
+// The OTLP messages in their JSON form.
 type (
 	exportRequest struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -162,8 +161,7 @@ type (
 	}
 )
 
-// requestOf is the message for spans, which all have the resource and the scope of this
-// process.
+// requestOf returns the message for spans, which share the resource and the scope of this process.
 func requestOf(spans []sdktrace.ReadOnlySpan) exportRequest {
 	if len(spans) == 0 {
 		return exportRequest{ResourceSpans: []resourceSpans{}}
@@ -182,7 +180,7 @@ func encodeSpan(s sdktrace.ReadOnlySpan) spanOf {
 	sc := s.SpanContext()
 	out := spanOf{
 		TraceID: sc.TraceID().String(), SpanID: sc.SpanID().String(), TraceState: sc.TraceState().String(), Flags: uint32(sc.TraceFlags()),
-		Name: s.Name(), Kind: int(s.SpanKind()), // the numbers are the same
+		Name: s.Name(), Kind: int(s.SpanKind()), // the numeric values are the same
 		Start: strconv.FormatInt(s.StartTime().UnixNano(), 10), End: strconv.FormatInt(s.EndTime().UnixNano(), 10),
 		Attributes: encodeAttributes(s.Attributes()),
 	}
@@ -206,7 +204,7 @@ func encodeSpan(s sdktrace.ReadOnlySpan) spanOf {
 	return out
 }
 
-// The bits of flags beyond those of the trace context.
+// Bits of flags beyond those of the trace context.
 const (
 	remoteKnown  = 0x100
 	remoteParent = 0x200
@@ -239,7 +237,7 @@ func encodeValue(v attribute.Value) any {
 	}
 }
 
-// traceparent is a span context in the form of the W3C.
+// traceparent formats a span context as a W3C traceparent.
 func traceparent(sc trace.SpanContext) string {
 	if !sc.IsValid() {
 		return ""
@@ -247,7 +245,7 @@ func traceparent(sc trace.SpanContext) string {
 	return fmt.Sprintf("00-%s-%s-%02x", sc.TraceID(), sc.SpanID(), byte(sc.TraceFlags()&trace.FlagsSampled))
 }
 
-// parseTraceparent reads one; what is not one is invalid.
+// parseTraceparent parses a traceparent; the result is invalid if s is malformed.
 func parseTraceparent(s string) trace.SpanContext {
 	part := strings.Split(s, "-")
 	if len(part) < 4 || len(part[0]) != 2 || part[0] == "ff" || part[0] == "00" && len(part) != 4 || len(part[3]) != 2 || s != strings.ToLower(s) {

@@ -1,6 +1,5 @@
-// Package telemetry shows from outside what the server does: it counts for Prometheus,
-// and sends traces of runs, with the names of OpenTelemetry's conventions for generative
-// AI, to whoever collects them.
+// Package telemetry exposes the work of the server: it counts for Prometheus, and sends traces of runs to a
+// collector, with the names of OpenTelemetry's conventions for generative AI.
 package telemetry
 
 import (
@@ -24,15 +23,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// seconds are the bounds of histograms of time, from a millisecond to the longest
-// run.
+// seconds are the buckets of duration histograms, from a millisecond to the longest run.
 var seconds = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 240}
 
-// lengths are the bounds of histograms of conversations, in messages or events.
+// lengths are the buckets of conversation histograms, in messages or events.
 var lengths = []float64{1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20_000}
 
-// Metrics are the instruments of one process. Its methods may be called from
-// several goroutines.
+// Metrics holds the instruments of one process. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	provider *sdk.MeterProvider
@@ -64,8 +61,7 @@ type Metrics struct {
 	labels labels
 }
 
-// New makes the instruments. An answer that takes as long as slow, or longer, is
-// counted as a slow one; 0 is none.
+// New returns the instruments. Answers that take at least slow count as slow; 0 counts none.
 func New(slow time.Duration) (*Metrics, error) {
 	m := &Metrics{registry: prometheus.NewRegistry(), slowFrom: slow}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -98,7 +94,7 @@ func New(slow time.Duration) (*Metrics, error) {
 	return m, b.err
 }
 
-// builder makes instruments and keeps the first error.
+// builder creates instruments and keeps the first error.
 type builder struct {
 	meter metric.Meter
 	err   error
@@ -148,7 +144,7 @@ func (m *Metrics) Handler() http.Handler {
 // Close ends the collection.
 func (m *Metrics) Close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
 
-// Gauge shows a value that is read when somebody looks.
+// Gauge registers a value that is read at each scrape.
 func (m *Metrics) Gauge(name, words string, read func() int64) error {
 	_, err := m.meter.Int64ObservableGauge(name, metric.WithDescription(words),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
@@ -161,17 +157,16 @@ func (m *Metrics) Gauge(name, words string, read func() int64) error {
 	return nil
 }
 
-// labels keeps the attributes that were used before: there are few, and making a set of
-// them costs more than counting.
+// labels caches attribute sets: there are few of them, and building one costs more than counting.
 type labels struct {
 	mu    sync.RWMutex // guards below
 	known map[pairs]metric.MeasurementOption
 }
 
-// pairs are the attributes of one measurement: each name and its value, in turn.
+// pairs are the attributes of one measurement, as alternating names and values.
 type pairs [6]string
 
-const mostKnown = 4096 // names of models are the upstream's: there may be any number
+const maxKnown = 4096 // the upstream names the models, so their number is unlimited
 
 func (l *labels) of(p pairs) metric.MeasurementOption {
 	l.mu.RLock()
@@ -182,13 +177,13 @@ func (l *labels) of(p pairs) metric.MeasurementOption {
 	}
 	set := make([]attribute.KeyValue, 0, len(p)/2)
 	for i := 0; i < len(p) && p[i] != ""; i += 2 {
-		p[i+1] = strings.Clone(p[i+1]) // of a request that is long over, perhaps
+		p[i+1] = strings.Clone(p[i+1]) // may belong to the buffer of an earlier request
 		set = append(set, attribute.String(p[i], p[i+1]))
 	}
 	option = metric.WithAttributeSet(attribute.NewSet(set...))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.known == nil || len(l.known) >= mostKnown {
+	if l.known == nil || len(l.known) >= maxKnown {
 		l.known = map[pairs]metric.MeasurementOption{}
 	}
 	l.known[p] = option
@@ -218,14 +213,14 @@ func (m *Metrics) failed(where, route string, code footnote.Code) {
 	m.failures.Add(context.Background(), 1, m.labels.of(pairs{"where", where, "route", route, "code", string(code)}))
 }
 
-// ConversationGrew takes the length of a conversation when an answer has ended.
+// ConversationGrew records the length of a conversation at the end of an answer.
 func (m *Metrics) ConversationGrew(questions int, events int64) {
 	ctx := context.Background()
 	m.questions.Record(ctx, int64(questions))
 	m.events.Record(ctx, events)
 }
 
-// Answered takes how long an answer took that was not streamed.
+// Answered records the duration of an answer that was not streamed.
 func (m *Metrics) Answered(route string, d time.Duration) {
 	if m.slowFrom > 0 && d >= m.slowFrom {
 		m.slow.Add(context.Background(), 1, m.labels.of(pairs{"what", "request", "of", route}))
@@ -257,7 +252,7 @@ func (m *Metrics) ToolEnded(name, outcome string, d time.Duration) {
 	m.toolTime.Record(context.Background(), d.Seconds(), m.labels.of(pairs{"tool", name, "outcome", outcome}))
 }
 
-// CacheLooked counts what the cache had for a tool call.
+// CacheLooked counts the cache outcome of a tool call.
 func (m *Metrics) CacheLooked(tool, outcome string) {
 	m.cacheLooks.Add(context.Background(), 1, m.labels.of(pairs{"tool", tool, "outcome", outcome}))
 }
@@ -267,12 +262,12 @@ func (m *Metrics) CacheFailed(what string) {
 	m.cacheFailures.Add(context.Background(), 1, m.labels.of(pairs{"what", what}))
 }
 
-// HistoryRepaired counts what had to be made good in the log of a conversation.
+// HistoryRepaired counts repairs to the history of a conversation.
 func (m *Metrics) HistoryRepaired(repairs int) {
 	m.repairs.Add(context.Background(), int64(repairs))
 }
 
-// Unreadable counts something stored that cannot be read.
+// Unreadable counts stored data that cannot be read.
 func (m *Metrics) Unreadable() { m.damage.Add(context.Background(), 1) }
 
 // RequestEnded counts an HTTP request.
@@ -281,18 +276,18 @@ func (m *Metrics) RequestEnded(route, method string, status int, d time.Duration
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 	default:
-		method = "other" // a label must not grow with what callers make up
+		method = "other" // callers must not be able to create labels
 	}
 	m.requests.Add(ctx, 1, m.labels.of(pairs{"route", route, "method", method, "status", strconv.Itoa(status)}))
 	m.requestTime.Record(ctx, d.Seconds(), m.labels.of(pairs{"route", route}))
 }
 
-// StreamOpened counts an open stream of a door.
+// StreamOpened counts an open stream of an endpoint.
 func (m *Metrics) StreamOpened(door string) {
 	m.streams.Add(context.Background(), 1, m.labels.of(pairs{"door", door}))
 }
 
-// StreamClosed takes it back.
+// StreamClosed removes a stream from that count.
 func (m *Metrics) StreamClosed(door string) {
 	m.streams.Add(context.Background(), -1, m.labels.of(pairs{"door", door}))
 }

@@ -26,7 +26,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := telemetry.New(time.Second); err != nil { // two of them in one process
+	if _, err := telemetry.New(time.Second); err != nil { // two in one process
 		t.Fatal(err)
 	}
 	m.RunEnded("analyst", "finished", time.Second)
@@ -89,7 +89,7 @@ func TestWhatHappenedIsShown(t *testing.T) {
 	}
 }
 
-// TestManyNames holds that names without number cost no memory, and are counted all the same.
+// TestManyNames checks that an unlimited number of names uses limited memory, and that all are counted.
 func TestManyNames(t *testing.T) {
 	m, err := telemetry.New(0)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswer counts what an answer by the door of the OpenAI API counts.
+// BenchmarkAnswer counts everything that one answer of the OpenAI endpoint counts.
 func BenchmarkAnswer(b *testing.B) {
 	m, err := telemetry.New(0)
 	if err != nil {

@@ -23,28 +23,25 @@ import (
 	"github.com/footnotehq/footnote/history"
 )
 
-// TraceOptions say where traces go and what they hold. Endpoint and Logger are required.
+// TraceOptions configures the destination and content of traces. Endpoint and Logger are required.
 type TraceOptions struct {
 	Endpoint string // of a collector, without /v1/traces
 	Headers  map[string]string
-	Ratio    float64 // part of the runs that are followed, where the caller does not say; 0: none
-	// Content adds questions, answers, statements and rows, each cut to 16 KiB, after
-	// Redact.
+	Ratio    float64 // fraction of runs to trace, unless the caller decides; 0: none
+	// Content adds questions, answers, statements and rows, each redacted and then truncated to 16 KiB.
 	Content  bool
 	Redact   func(string) string
 	Provider string // gen_ai.provider.name
-	Server   string // address of the model's server; may be empty
+	Server   string // address of the model's server; optional
 	Version  string // of the program
 	Logger   *slog.Logger
 }
 
-// Traces follows runs: an agent.Tracer. The names are those of OpenTelemetry's semantic
-// conventions for generative AI: invoke_agent for a run, or a part of one; chat for a
-// model call; execute_tool for a call of a tool.
+// Traces traces runs: it implements agent.Tracer. The names are those of OpenTelemetry's semantic conventions for
+// generative AI: invoke_agent for a run, or a part of one; chat for a model call; execute_tool for a tool call.
 //
-// A run is one trace, whichever servers it runs at: the log keeps the first part's place
-// in it. A run whose request came without a traceparent has the trace that its id says,
-// which is the first 16 bytes of its SHA-256.
+// A run is one trace, on whichever servers it runs: the log keeps the position of the first part in the trace. If the
+// request had no traceparent, the trace id is derived from the run's id: the first 16 bytes of its SHA-256.
 type Traces struct {
 	opts     TraceOptions
 	provider *sdktrace.TracerProvider
@@ -52,7 +49,7 @@ type Traces struct {
 	server   []attribute.KeyValue
 }
 
-// NewTraces begins to send. Close must be called.
+// NewTraces starts sending. The caller must call Close.
 func NewTraces(o TraceOptions) *Traces {
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
@@ -76,14 +73,13 @@ func NewTraces(o TraceOptions) *Traces {
 	return t
 }
 
-// Flush sends what has ended.
+// Flush sends the ended spans.
 func (t *Traces) Flush(ctx context.Context) error { return t.provider.ForceFlush(ctx) }
 
-// closeTime is how long the last spans may take to be sent.
+// closeTime limits how long sending the last spans may take.
 const closeTime = 5 * time.Second
 
-// Close sends what has ended, within a few seconds, and ends. A collector that is away
-// is no error.
+// Close sends the ended spans within a few seconds, and stops. An unavailable collector is not an error.
 func (t *Traces) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
@@ -93,7 +89,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return nil
 }
 
-// ids makes the ids of spans, and of traces that nobody else has begun.
+// ids generates the ids of spans, and of traces that start here.
 type ids struct{}
 
 func (ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
@@ -101,7 +97,7 @@ func (ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 		sum := sha256.Sum256([]byte(run))
 		copy(id[:], sum[:])
 	} else {
-		_, _ = rand.Read(id[:]) // it never fails
+		_, _ = rand.Read(id[:]) // never fails
 	}
 	return id, ids{}.NewSpanID(ctx, id)
 }
@@ -111,8 +107,7 @@ func (ids) NewSpanID(context.Context, trace.TraceID) (span trace.SpanID) {
 	return span
 }
 
-// start begins a span, within the trace that somebody else has begun where there is no
-// span of ours around it.
+// start begins a span. Without a span of ours around it, the span joins the trace of the caller, if any.
 func (t *Traces) start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
 	from := footnote.OriginOf(ctx)
 	if !trace.SpanContextFromContext(ctx).IsValid() {
@@ -147,10 +142,10 @@ func (t *Traces) Run(ctx context.Context, f agent.Followed) (_ context.Context, 
 		ctx = trace.ContextWithRemoteSpanContext(ctx, caller)
 	}
 	ctx, span := t.start(ctx, "invoke_agent "+f.Assistant, options...)
-	t.told(span, "gen_ai.input.messages", "user", "", f.Question)
+	t.addMessage(span, "gen_ai.input.messages", "user", "", f.Question)
 	return ctx, traceparent(span.SpanContext()), func(e agent.RunEnd) {
 		span.SetAttributes(append(usageOf(e.Usage), attribute.Float64("footnote.cost_usd", e.Cost.USD()), attribute.String("footnote.run.outcome", e.Outcome), attribute.String("gen_ai.request.model", e.Model))...)
-		t.told(span, "gen_ai.output.messages", "assistant", "stop", e.Answer)
+		t.addMessage(span, "gen_ai.output.messages", "assistant", "stop", e.Answer)
 		if e.Code != "" {
 			failed(span, string(e.Code))
 		} else if e.Outcome == "not_stored" {
@@ -174,7 +169,7 @@ func (t *Traces) Step(ctx context.Context, req *agent.Request) (context.Context,
 	}
 	ctx, span := t.start(ctx, strings.TrimSpace("chat "+req.Model), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(set...))
 	if t.opts.Content && span.IsRecording() {
-		t.said(span, "gen_ai.input.messages", messagesOf(req.Messages, t.opts.Redact))
+		t.addContent(span, "gen_ai.input.messages", messagesOf(req.Messages, t.opts.Redact))
 	}
 	return ctx, func(r *agent.Reply, err error) {
 		defer span.End()
@@ -188,7 +183,7 @@ func (t *Traces) Step(ctx context.Context, req *agent.Request) (context.Context,
 		if m.Upstream != "" {
 			span.SetAttributes(attribute.String("gen_ai.response.id", m.Upstream))
 		}
-		t.told(span, "gen_ai.output.messages", "assistant", m.StopReason, agent.Text(m.Blocks))
+		t.addMessage(span, "gen_ai.output.messages", "assistant", m.StopReason, agent.Text(m.Blocks))
 	}
 }
 
@@ -199,14 +194,14 @@ func (t *Traces) Tool(ctx context.Context, c agent.Call) (context.Context, func(
 		attribute.String("gen_ai.tool.call.id", c.ID), attribute.String("gen_ai.tool.type", "function"),
 		attribute.String("gen_ai.conversation.id", c.Conversation),
 	))
-	t.said(span, "gen_ai.tool.call.arguments", string(c.Input))
+	t.addContent(span, "gen_ai.tool.call.arguments", string(c.Input))
 	return ctx, func(out agent.Output, err error) {
 		defer span.End()
 		span.SetAttributes(attribute.Bool("footnote.cache.hit", out.CacheHit))
 		if out.Rows != nil {
 			span.SetAttributes(attribute.Int("footnote.rows", len(out.Rows.Rows)))
 		}
-		t.said(span, "gen_ai.tool.call.result", out.Content)
+		t.addContent(span, "gen_ai.tool.call.result", out.Content)
 		switch {
 		case err != nil:
 			failed(span, errorType(ctx, err))
@@ -218,30 +213,29 @@ func (t *Traces) Tool(ctx context.Context, c agent.Call) (context.Context, func(
 	}
 }
 
-// mostSaid is how much of a text a span holds, in bytes.
-const mostSaid = 16 << 10
+// maxContent is the largest part of a text in a span, in bytes.
+const maxContent = 16 << 10
 
-// said adds what somebody has said, where that is wanted.
-func (t *Traces) said(span trace.Span, key, text string) {
+// addContent adds a text from the conversation if content is enabled.
+func (t *Traces) addContent(span trace.Span, key, text string) {
 	if !t.opts.Content || text == "" || !span.IsRecording() {
 		return
 	}
 	text = t.opts.Redact(text)
-	if len(text) > mostSaid {
-		text = strings.ToValidUTF8(text[:mostSaid], "")
+	if len(text) > maxContent {
+		text = strings.ToValidUTF8(text[:maxContent], "")
 	}
 	span.SetAttributes(attribute.String(key, text))
 }
 
-// told is said for one message. What must not be seen goes before the text becomes JSON,
-// which writes a quote or an & in another way.
-func (t *Traces) told(span trace.Span, key, role, finish, text string) {
+// addMessage adds a single message. It redacts before encoding, because JSON writes a quote or an & differently.
+func (t *Traces) addMessage(span trace.Span, key, role, finish, text string) {
 	if t.opts.Content && text != "" && span.IsRecording() {
-		t.said(span, key, messageOf(role, finish, t.opts.Redact(text)))
+		t.addContent(span, key, messageOf(role, finish, t.opts.Redact(text)))
 	}
 }
 
-// part and message are what the conventions make of what was said.
+// part and message are the conventions' format for conversation content.
 type part struct {
 	Type    string `json:"type"`
 	Content string `json:"content,omitempty"`
@@ -256,16 +250,16 @@ type message struct {
 }
 
 func messageOf(role, finish, text string) string {
-	out, _ := json.Marshal([]message{{role, []part{{Type: "text", Content: text}}, finish}}) // text is always JSON
+	out, _ := json.Marshal([]message{{role, []part{{Type: "text", Content: text}}, finish}}) // text always encodes
 	return string(out)
 }
 
-// messagesOf is the end of a history: as many messages as fit.
+// messagesOf returns the end of a history: as many messages as fit.
 func messagesOf(messages []agent.Message, redact func(string) string) string {
 	var out []message
 	size := 0
 	for _, m := range slices.Backward(messages) {
-		if size += len(m.Content); size > mostSaid/2 && len(out) > 0 {
+		if size += len(m.Content); size > maxContent/2 && len(out) > 0 {
 			break
 		}
 		said := message{Role: m.Role, Parts: []part{}}
@@ -283,11 +277,11 @@ func messagesOf(messages []agent.Message, redact func(string) string) string {
 		out = append(out, said)
 	}
 	slices.Reverse(out)
-	text, _ := json.Marshal(out) // text is always JSON
+	text, _ := json.Marshal(out) // text always encodes
 	return string(text)
 }
 
-// usageOf is what was used. The input has all that the model has read, cached or not.
+// usageOf returns the usage attributes. The input counts everything the model read, cached or not.
 func usageOf(u footnote.Usage) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.Int64("gen_ai.usage.input_tokens", u.Prompt()), attribute.Int64("gen_ai.usage.output_tokens", u.Output),
@@ -295,7 +289,7 @@ func usageOf(u footnote.Usage) []attribute.KeyValue {
 	}
 }
 
-// errorType is the code of an error, or that somebody stopped what failed.
+// errorType returns the code of an error, or a value that says the operation was cancelled.
 func errorType(ctx context.Context, err error) string {
 	if code := footnote.CodeOf(err); code != footnote.Internal || ctx.Err() == nil {
 		return string(code)
@@ -303,8 +297,7 @@ func errorType(ctx context.Context, err error) string {
 	return "cancelled"
 }
 
-// failed says that what a span follows came to nothing. The words of an error stay here:
-// they may name tables and files.
+// failed marks a span as failed. It omits the text of the error, which may name tables and files.
 func failed(span trace.Span, kind string) {
 	span.SetAttributes(attribute.String("error.type", kind))
 	span.SetStatus(codes.Error, kind)

@@ -25,75 +25,75 @@ import (
 
 var ann = footnote.Principal{Org: "acme", User: "ann"}
 
-// mortal is a log as one server sees it, until it dies.
-type mortal struct {
+// mortalLog is a log as seen by one server, until that server dies.
+type mortalLog struct {
 	store.Store
-	dead atomic.Bool
-	over chan struct{} // the test is
-	told chan struct{} // a tool's result is stored
-	once sync.Once
+	dead         atomic.Bool
+	testDone     chan struct{} // closed when the test ends
+	resultStored chan struct{} // closed when a tool's result is stored
+	once         sync.Once
 
-	stored chan struct{} // holds a token after something was
+	stored chan struct{} // holds a token after each append
 	token  atomic.Int64  // of the newest lease
 }
 
 var errDead = errors.New("dead")
 
-func (m *mortal) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
+func (m *mortalLog) Append(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
 	if m.dead.Load() {
-		<-m.over
+		<-m.testDone
 		return nil, errDead
 	}
 	return m.tell(ctx, a, m.Store.Append)
 }
 
-func (m *mortal) CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error) {
+func (m *mortalLog) CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error) {
 	return m.tell(ctx, a, func(ctx context.Context, a footnote.Append) ([]footnote.Event, error) {
 		return m.Store.CreateAppend(ctx, s, a)
 	})
 }
 
-func (m *mortal) tell(ctx context.Context, a footnote.Append, write func(context.Context, footnote.Append) ([]footnote.Event, error)) ([]footnote.Event, error) {
+func (m *mortalLog) tell(ctx context.Context, a footnote.Append, write func(context.Context, footnote.Append) ([]footnote.Event, error)) ([]footnote.Event, error) {
 	events, err := write(ctx, a)
 	if err == nil && a.Take != nil {
 		m.token.Store(a.After + 1)
 	}
 	select {
 	case m.stored <- struct{}{}:
-	default: // there is one already
+	default: // it already holds one
 	}
 	for _, ev := range events {
 		if _, is := ev.Body.(footnote.ToolResult); is {
-			m.once.Do(func() { close(m.told) })
+			m.once.Do(func() { close(m.resultStored) })
 		}
 	}
 	return events, err
 }
 
-func (m *mortal) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
+func (m *mortalLog) Renew(ctx context.Context, stream string, token int64, ttl time.Duration) error {
 	if m.dead.Load() {
 		return errDead
 	}
 	return m.Store.Renew(ctx, stream, token, ttl)
 }
 
-func (m *mortal) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
+func (m *mortalLog) Unfinished(ctx context.Context, now time.Time, limit int) ([]footnote.Stream, error) {
 	if m.dead.Load() {
 		return nil, errDead
 	}
 	return m.Store.Unfinished(ctx, now, limit)
 }
 
-// server is an engine over a log, whose runs a collector is told of.
+// server is an engine over a log that traces its runs to a collector.
 type server struct {
 	*agent.Engine
-	log    *mortal
+	log    *mortalLog
 	traces *telemetry.Traces
 }
 
 func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, model agent.Model) *server {
 	t.Helper()
-	s := &server{log: &mortal{Store: log, over: make(chan struct{}), told: make(chan struct{}), stored: make(chan struct{}, 1)}, traces: telemetry.NewTraces(telemetry.TraceOptions{
+	s := &server{log: &mortalLog{Store: log, testDone: make(chan struct{}), resultStored: make(chan struct{}), stored: make(chan struct{}, 1)}, traces: telemetry.NewTraces(telemetry.TraceOptions{
 		Endpoint: c.URL + "/", Headers: map[string]string{"Authorization": "Bearer of-the-collector"}, Ratio: 1, Content: content,
 		Redact: func(s string) string { return strings.ReplaceAll(s, "4711", "***") }, Provider: "anthropic", Server: "http://127.0.0.1:99", Version: "1",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -113,7 +113,7 @@ func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, m
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		close(s.log.over)
+		close(s.log.testDone)
 		s.stop()
 		if err := s.traces.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -122,14 +122,14 @@ func serve(t *testing.T, log store.Store, c *otlptest.Collector, content bool, m
 	return s
 }
 
-// stop ends what runs at once.
+// stop cancels all running work.
 func (s *server) stop() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.Drain(ctx)
 }
 
-// stuck answers as its script says, and then no more until its run ends.
+// stuck answers from its script, and then hangs until its run ends.
 type stuck struct {
 	agent.Model
 	left atomic.Int64
@@ -145,7 +145,7 @@ func (m *stuck) Step(ctx context.Context, req agent.Request, l agent.Live) (agen
 	return m.Model.Step(ctx, req, l)
 }
 
-// ended waits until a run has ended, or parked, and gives the newest event.
+// ended waits until a run has ended or parked, and returns the newest event.
 func (s *server) ended(t *testing.T, stream string) (last footnote.Body) {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -156,7 +156,7 @@ func (s *server) ended(t *testing.T, stream string) (last footnote.Body) {
 		if err != nil && footnote.CodeOf(err) != footnote.NotFound {
 			t.Fatal(err)
 		}
-		select { // not yet, or not any more
+		select { // not yet, or no longer
 		case <-s.log.stored:
 		case <-end:
 			t.Fatal("the run does not end")
@@ -185,8 +185,8 @@ const (
 	callersSpan  = "b7ad6b7169203331"
 )
 
-// TestARunIsOneTraceWhereverItRuns kills the server of a run in the middle of a call; the
-// one that goes on goes on in the caller's trace.
+// TestARunIsOneTraceWhereverItRuns kills the server of a run during a call. The server that takes over continues in
+// the caller's trace.
 func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	log, collector := store.NewMem(), otlptest.Start(t)
 	first := &stuck{Model: agenttest.Script(agenttest.Call("c1", "run_query", `{"sql":"SELECT 8150915"}`)), hung: make(chan struct{})}
@@ -199,15 +199,15 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	}
 	defer a.Subscribe(ticket).Close()
 	<-first.hung
-	<-a.log.told // else it would run again
+	<-a.log.resultStored // otherwise the call would run again
 	a.log.dead.Store(true)
 	if err := a.traces.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	collector.Refuse(1) // one that is busy is asked again
+	collector.Refuse(1) // a busy collector gets a retry
 
 	b := serve(t, log, collector, false, agenttest.Script(agenttest.Say("There are 8150915 hammers.")))
-	if err := log.Release(t.Context(), ticket.Conversation, a.log.token.Load()); err != nil { // as if its time were over
+	if err := log.Release(t.Context(), ticket.Conversation, a.log.token.Load()); err != nil { // the lease is over
 		t.Fatal(err)
 	}
 	if err := b.Recover(t.Context()); err != nil {
@@ -231,7 +231,7 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 			t.Errorf("%s is in the trace %s", s.Name, s.Trace)
 		}
 	}
-	// What the first server had no time to send is still the parent of all.
+	// The parent span of all others is from the first server, which had no time to send it.
 	if runs[0].Parent != chats[0].Parent || chats[1].Parent != runs[0].ID || tools[0].Parent != chats[0].Parent {
 		t.Errorf("the parents are %s, %s, %s, %s", runs[0].Parent, chats[0].Parent, chats[1].Parent, tools[0].Parent)
 	}
@@ -270,8 +270,8 @@ func TestARunIsOneTraceWhereverItRuns(t *testing.T) {
 	}
 }
 
-// TestAParkedRunGoesOnInItsTrace has a run wait for a page, which answers another server
-// than the one that asked. Nobody has begun a trace before: the run's id says which it is.
+// TestAParkedRunGoesOnInItsTrace parks a run for an answer from a page, which goes to a different server. No trace
+// was started before, so the run's id determines it.
 func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	log, collector := store.NewMem(), otlptest.Start(t)
 	a := serve(t, log, collector, true, agenttest.Script(agenttest.Call("c1", "ask_page", `{"what":"size"}`)))
@@ -311,7 +311,7 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	if runs[0].Attributes["footnote.run.outcome"] != "parked" || runs[1].Attributes["footnote.run.outcome"] != "finished" {
 		t.Errorf("%+v", runs)
 	}
-	// With content, but not what the log must not show.
+	// The span has the content, but nothing the log must not show.
 	want := `[{"role":"user","parts":[{"type":"text","content":"How large is order ***?"}]}]`
 	if got := runs[0].Attributes["gen_ai.input.messages"]; got != want || strings.Contains(collector.Text(), "4711") {
 		t.Errorf("the question is %v, want %s", got, want)
@@ -324,7 +324,7 @@ func TestAParkedRunGoesOnInItsTrace(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTraceparent holds that nonsense begins a trace of our own.
+// TestWhatIsNoTraceparent checks that a malformed traceparent starts a new trace.
 func TestWhatIsNoTraceparent(t *testing.T) {
 	collector := otlptest.Start(t)
 	traces := telemetry.NewTraces(telemetry.TraceOptions{Endpoint: collector.URL, Ratio: 1, Logger: slog.New(slog.DiscardHandler)})
@@ -351,8 +351,7 @@ func TestWhatIsNoTraceparent(t *testing.T) {
 	}
 }
 
-// TestSecretsThatJSONWritesInAnotherWay holds that a secret with a quote or an & in it is
-// in no span.
+// TestSecretsThatJSONWritesInAnotherWay checks that no span contains a secret with a quote or an & in it.
 func TestSecretsThatJSONWritesInAnotherWay(t *testing.T) {
 	collector := otlptest.Start(t)
 	const secret = `p&ss"4711`
