@@ -1,7 +1,6 @@
-// Package retention deletes the conversations that an organisation no longer wants to
-// keep: whole ones, by the time of their last event, and never one that is answering.
-// Documents of people who have no conversation any more go when they are as old. Of
-// several servers one deletes.
+// Package retention deletes conversations that are older than an organisation's retention period. It deletes whole
+// conversations by the time of their last event, and never one with an active run. It deletes documents of the same
+// age once their owner has no conversations left. Of several servers, one does the deleting.
 package retention
 
 import (
@@ -15,14 +14,14 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
-// Others is the rule of organisations that have none of their own.
+// Others is the key of the rule for all organisations without their own.
 const Others = "*"
 
-// Rules say how long an organisation keeps a conversation after its last event. One
-// without a rule keeps it for ever.
+// Rules maps an organisation to the time it keeps a conversation after its last event. Without a rule it keeps
+// conversations forever.
 type Rules map[string]time.Duration
 
-// Age is the rule of an organisation.
+// Age returns the retention period of an organisation.
 func (r Rules) Age(org string) (age time.Duration, ok bool) {
 	if age, ok = r[org]; !ok {
 		age, ok = r[Others]
@@ -30,38 +29,37 @@ func (r Rules) Age(org string) (age time.Duration, ok bool) {
 	return age, ok
 }
 
-// Log is what a job needs of a store.
+// Log is the part of a store that a job uses.
 type Log interface {
 	Walk(ctx context.Context, after string, limit int) ([]store.Stream, error)
 	DeleteAt(ctx context.Context, id string, last int64) error
 }
 
-// Person is whose conversations there are.
+// Person is an owner of conversations.
 type Person struct{ Org, User string }
 
-// Options are what a job is made of. Log and Rules are required.
+// Options configures a job. Log and Rules are required.
 type Options struct {
 	Log   Log
 	Rules Rules
-	// Lead asks whether this server is the one that deletes; nil: it is the only one.
+	// Lead asks to be the server that deletes; nil: this is the only server.
 	Lead func(ctx context.Context) (release func(), ok bool, err error)
 	// Before is called before the first deletion of a pass; an error ends the pass.
 	Before func(ctx context.Context) error
-	// After removes what belongs to a conversation beside its log; it is called again, in
-	// the next pass, when it fails.
+	// After deletes a conversation's data outside the log. If it fails, the next pass calls it again.
 	After func(ctx context.Context, id string) error
-	// Files removes files of people who have no conversations any more.
+	// Files deletes files of people without conversations.
 	Files func(ctx context.Context, rules Rules, active map[Person]bool) error
-	// Document reports whether a stream is a person's own, and not part of a
-	// conversation: it is kept as long as the person has one. Nil: none is.
+	// Document reports whether a stream is a person's own document rather than a conversation. It is kept as long as
+	// the person has a conversation. Nil: there are no documents.
 	Document func(head store.Stream) bool
-	// Note writes down a deletion.
+	// Note records a deletion.
 	Note   func(Deleted) error
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Deleted is the audit's line about a conversation that was deleted.
+// Deleted is the audit line of a deleted conversation.
 type Deleted struct {
 	Type      string `json:"type"` // "retention"
 	SessionID string `json:"session_id"`
@@ -70,16 +68,16 @@ type Deleted struct {
 	User      string `json:"user"`
 	LastEvent string `json:"last_event"` // RFC 3339
 	Events    int64  `json:"events"`
-	Kept      string `json:"kept"` // the rule
+	Kept      string `json:"kept"` // the rule that applied
 }
 
-// Job deletes what is too old. Its methods belong to one goroutine.
+// Job deletes expired conversations. It must be used by one goroutine only.
 type Job struct {
 	opts Options
-	left []string // conversations whose files are still to be removed
+	left []string // conversations whose files still have to be deleted
 }
 
-// New makes a job.
+// New returns a job.
 func New(o Options) *Job {
 	if o.Lead == nil {
 		o.Lead = func(context.Context) (func(), bool, error) { return func() {}, true, nil }
@@ -108,7 +106,7 @@ func New(o Options) *Job {
 	return &Job{opts: o}
 }
 
-// How often the job works, and how much at a time: between batches others write.
+// The schedule of the job, and its batch size: others can write between batches.
 const (
 	every     = time.Hour
 	soon      = time.Minute
@@ -117,7 +115,7 @@ const (
 	page      = 500
 )
 
-// Run works until ctx ends: soon, and then every hour.
+// Run deletes until ctx ends: shortly after the start, and then every hour.
 func (j *Job) Run(ctx context.Context) {
 	if len(j.opts.Rules) == 0 {
 		return
@@ -145,12 +143,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// maxFailures is how many conversations a pass fails to delete before it gives up: then
-// the store is at fault rather than the conversations.
+// maxFailures is the number of failed deletions after which a pass gives up: the store is then more likely at fault
+// than the conversations.
 const maxFailures = 10
 
-// Pass looks at every conversation once, and returns how many it deleted. The error tells
-// of the conversations that could not be deleted, too.
+// Pass checks every conversation once, and returns how many it deleted. The error includes the conversations it could
+// not delete.
 func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	release, leads, err := j.opts.Lead(ctx)
 	if err != nil {
@@ -161,7 +159,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 	}
 	active := map[Person]bool{}
 	prepared := false
-	var failures []error // of conversations that could not be deleted
+	var failures []error // failed deletions of single conversations
 	var documents []store.Stream
 	for after := ""; ; {
 		heads, err := j.opts.Log.Walk(ctx, after, page)
@@ -171,12 +169,12 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 		for _, head := range heads {
 			after = head.ID
 			if head.Kind != store.Conversation {
-				if leads && j.opts.Document(head) && j.over(head) {
+				if leads && j.opts.Document(head) && j.expired(head) {
 					documents = append(documents, head)
 				}
 				continue
 			}
-			if !j.over(head) || !leads {
+			if !j.expired(head) || !leads {
 				active[Person{head.Org, head.User}] = true
 				continue
 			}
@@ -188,7 +186,7 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 			}
 			gone, err := j.remove(ctx, head)
 			if err != nil {
-				// One that is damaged does not keep the others.
+				// A damaged conversation does not stop the pass.
 				failures = append(failures, fmt.Errorf("delete %s: %w", head.ID, err))
 				if gone || ctx.Err() != nil || len(failures) == maxFailures {
 					return deleted, errors.Join(failures...)
@@ -208,15 +206,15 @@ func (j *Job) Pass(ctx context.Context) (deleted int, err error) {
 			break
 		}
 	}
-	j.clear(ctx)
-	if err := j.outlived(ctx, documents, active); err != nil {
+	j.deleteFiles(ctx)
+	if err := j.deleteDocuments(ctx, documents, active); err != nil {
 		return deleted, err
 	}
 	return deleted, errors.Join(append(failures, j.opts.Files(ctx, j.opts.Rules, active))...)
 }
 
-// outlived deletes old documents of people who have no conversation any more.
-func (j *Job) outlived(ctx context.Context, documents []store.Stream, active map[Person]bool) error {
+// deleteDocuments deletes old documents of people without conversations.
+func (j *Job) deleteDocuments(ctx context.Context, documents []store.Stream, active map[Person]bool) error {
 	for _, head := range documents {
 		if active[Person{head.Org, head.User}] {
 			continue
@@ -235,14 +233,13 @@ func (j *Job) outlived(ctx context.Context, documents []store.Stream, active map
 	return nil
 }
 
-// over reports whether a conversation's time is over. One that is answering, or waits
-// for an answer, is left alone.
-func (j *Job) over(head store.Stream) bool {
+// expired reports whether a conversation has expired. A conversation with an active or parked run never has.
+func (j *Job) expired(head store.Stream) bool {
 	age, ok := j.opts.Rules.Age(head.Org)
 	return ok && head.RunState == "" && j.opts.Now().Sub(head.Updated) > age
 }
 
-// remove deletes a conversation, unless something has happened in it meanwhile.
+// remove deletes a conversation, unless it has changed since it was read.
 func (j *Job) remove(ctx context.Context, head store.Stream) (gone bool, err error) {
 	switch err := j.opts.Log.DeleteAt(ctx, head.ID, head.Last); footnote.CodeOf(err) {
 	case "":
@@ -252,7 +249,7 @@ func (j *Job) remove(ctx context.Context, head store.Stream) (gone bool, err err
 		return false, err
 	}
 	j.left = append(j.left, head.ID)
-	j.clear(ctx)
+	j.deleteFiles(ctx)
 	age, _ := j.opts.Rules.Age(head.Org)
 	return true, j.opts.Note(j.deleted(head, age))
 }
@@ -264,8 +261,8 @@ func (j *Job) deleted(head store.Stream, age time.Duration) Deleted {
 	}
 }
 
-// clear removes what is left beside logs that are gone.
-func (j *Job) clear(ctx context.Context) {
+// deleteFiles deletes data outside the log of deleted conversations.
+func (j *Job) deleteFiles(ctx context.Context) {
 	var still []string
 	var errs []error
 	for _, id := range j.left {

@@ -17,7 +17,7 @@ import (
 
 const day = 24 * time.Hour
 
-// fixture is a store with conversations of two organisations, and a clock.
+// fixture returns a store with conversations of two organisations, and a clock.
 func fixture(t *testing.T) (*sqlite.Store, *time.Time) {
 	t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -86,7 +86,7 @@ func TestEachOrganisationHasItsRule(t *testing.T) {
 	}
 	*now = now.Add(60 * day)
 	pass(2, "acme-parked", "acme-running")
-	// Once a run is over its conversation's time begins.
+	// A conversation can expire once its run has ended.
 	if _, err := s.Append(t.Context(), store.Append{Stream: "acme-running", After: 2, Run: "r", Bodies: []footnote.Body{footnote.RunStopped{By: "user"}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestEachOrganisationHasItsRule(t *testing.T) {
 	pass(1, "acme-parked")
 }
 
-// moving is a log in which something happens after it was looked at.
+// moving is a log that changes after it was read.
 type moving struct {
 	*sqlite.Store
 	t *testing.T
@@ -180,8 +180,8 @@ func TestWithoutAPlaceForWhatItCostNothingIsDeleted(t *testing.T) {
 	}
 }
 
-// TestDocumentsStayAsLongAsTheirPerson holds that an old document goes once its person
-// has no conversation any more, and no sooner.
+// TestDocumentsStayAsLongAsTheirPerson checks that an old document is deleted once its owner has no conversations
+// left, and not before.
 func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
 	s, now := fixture(t)
 	document := store.Stream{ID: "draw_u", Kind: store.Document, Org: "acme", User: "u"}
@@ -209,7 +209,7 @@ func TestDocumentsStayAsLongAsTheirPerson(t *testing.T) {
 	}
 }
 
-// undeletable is a store in which some conversations cannot be deleted.
+// undeletable is a store that fails to delete some conversations.
 type undeletable struct {
 	*sqlite.Store
 	ids []string
