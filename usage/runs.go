@@ -9,23 +9,23 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Counts are how often something happened.
+// Counts counts questions, runs and calls.
 type Counts struct {
-	Questions int64 `json:"questions,omitempty"` // that a person asked
-	Runs      int64 `json:"runs,omitempty"`      // that were begun to answer them
-	Failed    int64 `json:"failed,omitempty"`    // runs that an error ended
-	Calls     int64 `json:"calls,omitempty"`     // of our tools
-	Hits      int64 `json:"hits,omitempty"`      // of these, answered from the cache
-	// Unreadable events of the log may have cost something that is not counted.
+	Questions int64 `json:"questions,omitempty"` // asked by a person
+	Runs      int64 `json:"runs,omitempty"`      // started to answer them
+	Failed    int64 `json:"failed,omitempty"`    // runs that ended with an error
+	Calls     int64 `json:"calls,omitempty"`     // calls of our tools
+	Hits      int64 `json:"hits,omitempty"`      // calls answered from the cache
+	// Unreadable counts unreadable events, whose cost may be missing from the sums.
 	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
-// Add is the sum.
+// Add returns the sum of two counts.
 func (c Counts) Add(o Counts) Counts {
 	return Counts{c.Questions + o.Questions, c.Runs + o.Runs, c.Failed + o.Failed, c.Calls + o.Calls, c.Hits + o.Hits, c.Unreadable + o.Unreadable}
 }
 
-// CountsOf is what an event counts as.
+// CountsOf returns the counts of one event.
 func CountsOf(b footnote.Body) Counts {
 	switch b := b.(type) {
 	case footnote.UserMessage:
@@ -50,39 +50,38 @@ func CountsOf(b footnote.Body) Counts {
 	return Counts{}
 }
 
-// Run is one question of somebody and what it took. Its words are not kept: they are
-// in the log, as long as the conversation is.
+// Run is a person's question and what it used. The text is not stored here: it is in the log, as long as the
+// conversation exists.
 type Run struct {
 	Run          string         `json:"run"`
 	Conversation string         `json:"conversation"`
 	User         string         `json:"user"`
-	Question     int64          `json:"question,omitempty"` // the event that asked; 0: not known
+	Question     int64          `json:"question,omitempty"` // sequence of the question; 0: unknown
 	Began        time.Time      `json:"began"`
-	Outcome      string         `json:"outcome,omitempty"` // finished, failed or stopped; empty: it has not ended
-	Code         footnote.Code  `json:"code,omitempty"`    // of one that failed
+	Outcome      string         `json:"outcome,omitempty"` // finished, failed or stopped; empty: still active
+	Code         footnote.Code  `json:"code,omitempty"`    // of a failed run
 	Usage        footnote.Usage `json:"usage"`
 	Cost         footnote.Cost  `json:"cost"`
 	Millis       int64          `json:"millis,omitempty"`
 }
 
-// runsKept is how many runs of an organisation are told one by one; a few more are
-// kept, so that not each new one moves all others.
+// runsKept is the number of listed runs per organisation. runsSpare more are kept, so that not every new run moves
+// all others.
 const (
 	runsKept  = 2_000
 	runsSpare = 500
-	runsMost  = 100_000 // of all organisations: the file is read whole at each start
-	askedMost = 10_000
+	maxRuns   = 100_000 // of all organisations: each start reads the whole file
+	maxAsked  = 10_000
 )
 
-// thin forgets the oldest runs of the organisations that have most, when there are too
-// many of all. t.mu must be held.
+// thin drops the oldest runs of the organisations with the most runs, if the total is too large. t.mu must be held.
 func (t *Totals) thin() {
 	total := 0
 	for _, runs := range t.kept.Runs {
 		total += len(runs)
 	}
-	if total > runsMost {
-		for keep := runsKept / 2; total > runsMost/2 && keep > 0; keep /= 2 {
+	if total > maxRuns {
+		for keep := runsKept / 2; total > maxRuns/2 && keep > 0; keep /= 2 {
 			total = 0
 			for org, runs := range t.kept.Runs {
 				if len(runs) > keep {
@@ -92,14 +91,14 @@ func (t *Totals) thin() {
 			}
 		}
 	}
-	t.room = max(runsMost-total, 1_000)
+	t.room = max(maxRuns-total, 1_000)
 }
 
-// follow takes what an event says of a run. t.mu must be held.
+// follow updates the runs with an event. t.mu must be held.
 func (t *Totals) follow(ev footnote.Positioned) {
 	switch b := ev.Body.(type) {
 	case footnote.UserMessage:
-		if len(t.asked) >= askedMost {
+		if len(t.asked) >= maxAsked {
 			clear(t.asked)
 		}
 		if b.Text != "" {
@@ -128,7 +127,7 @@ func (t *Totals) follow(ev footnote.Positioned) {
 	}
 }
 
-// end adds to a run how it ended.
+// end records the end of a run.
 func (t *Totals) end(ev footnote.Positioned, how Run) {
 	runs := t.kept.Runs[ev.Org]
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -139,8 +138,7 @@ func (t *Totals) end(ev footnote.Positioned, how Run) {
 	}
 }
 
-// Org returns what each user of an organisation has used, by user: days, oldest first.
-// Whole is as in User.
+// Org returns the usage of each user of an organisation, by user, as days with the oldest first. whole is as in User.
 func (t *Totals) Org(ctx context.Context, org string) (users map[string][]Day, whole bool, err error) {
 	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
 		return nil, false, err
@@ -156,7 +154,7 @@ func (t *Totals) Org(ctx context.Context, org string) (users map[string][]Day, w
 	return users, whole, nil
 }
 
-// Runs returns the newest runs of an organisation, newest first. Whole is as in User.
+// Runs returns the newest runs of an organisation, newest first. whole is as in User.
 func (t *Totals) Runs(ctx context.Context, org string) (runs []Run, whole bool, err error) {
 	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
 		return nil, false, err

@@ -1,7 +1,6 @@
-// Package usage adds up what people have used of the models: tokens and money for
-// each user, day and tier, and how often they asked. It is a projection of the log.
-// What has been added up is kept in a file together with the position in the log it
-// goes up to, so that it outlives the conversations it came from.
+// Package usage adds up the model usage of people: tokens and money per user, day and tier, and the number of
+// questions. It is a projection of the log. A file stores the sums together with their position in the log, so that
+// they outlive the conversations they come from.
 package usage
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// Log is what the projection needs of a store.
+// Log is the part of a store that the projection uses.
 type Log interface {
 	Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error)
 	Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error]
 }
 
-// Day is what a user has used on one day, in UTC, with one tier.
+// Day is the usage of a user on one day, in UTC, with one tier.
 type Day struct {
 	Date  string         `json:"date"`           // 2006-01-02
 	Tier  string         `json:"tier,omitempty"` // empty: none was chosen
@@ -36,20 +35,20 @@ type Day struct {
 	Counts
 }
 
-// Totals follows the log. Its methods may be called from several goroutines.
+// Totals follows the log. Its methods are safe for concurrent use.
 type Totals struct {
 	log  Log
-	file string // empty: kept in memory alone
+	file string // empty: kept in memory only
 
 	mu    sync.Mutex // guards below; held while a page of the log is read
 	kept  kept
-	saved int64             // the position that the file has
-	tiers map[string]string // of conversations, as far as they were looked up
-	asked map[string]int64  // the newest question of conversations, until its run begins
-	room  int               // runs that may begin before they are counted again
+	saved int64             // the position stored in the file
+	tiers map[string]string // tiers of conversations looked up so far
+	asked map[string]int64  // the newest question of a conversation, until its run begins
+	room  int               // runs that may begin before the next count
 }
 
-// kept is what the file holds.
+// kept is the content of the file.
 type kept struct {
 	Position int64            `json:"position"`
 	Users    map[string][]Day `json:"users"` // by org and user, newest day last
@@ -58,17 +57,16 @@ type kept struct {
 
 const (
 	pageSize   = 500
-	saveEvery  = 20_000 // positions: what the file has not is in the log, and is read again
+	saveEvery  = 20_000 // positions: events after the saved position are read again from the log
 	tiersKnown = 10_000
-	maxFile    = 256 << 20 // bytes: a million days of people
+	maxFile    = 256 << 20 // bytes: enough for a million user days
 
-	// patience is how long who asks waits for what the log has more, which is much where
-	// conversations were imported, or the file was lost.
+	// patience limits how long a query waits for the rest of the log, which is long after an import or after the file
+	// was lost.
 	patience = time.Second
 )
 
-// Open reads what was added up before. A file that cannot be read as such is an
-// error: beginning anew would forget what deleted conversations have cost.
+// Open reads the stored sums. A damaged file is an error: starting over would lose the cost of deleted conversations.
 func Open(log Log, file string) (*Totals, error) {
 	t := &Totals{log: log, file: file, kept: kept{Users: map[string][]Day{}, Runs: map[string][]Run{}}, tiers: map[string]string{}, asked: map[string]int64{}}
 	if file == "" {
@@ -94,9 +92,8 @@ func Open(log Log, file string) (*Totals, error) {
 	return t, nil
 }
 
-// User returns the days on which a user has used anything, oldest first. Whole is false
-// when the log has more than could be added up while somebody waits; Follow goes on with
-// it, and so does who asks again.
+// User returns the days on which a user used anything, oldest first. whole is false if there was not
+// enough time to read the rest of the log; Follow continues with it, and so does the next query.
 func (t *Totals) User(ctx context.Context, p footnote.Principal) (days []Day, whole bool, err error) {
 	if whole, err = t.catchUp(ctx, time.Now().Add(patience)); err != nil {
 		return nil, false, err
@@ -106,8 +103,7 @@ func (t *Totals) User(ctx context.Context, p footnote.Principal) (days []Day, wh
 	return slices.Clone(t.kept.Users[key(p.Org, p.User)]), whole, nil
 }
 
-// Settle adds up all that the log has, for good. It comes before a conversation is
-// deleted.
+// Settle reads the log to its end and saves the sums. Call it before deleting a conversation.
 func (t *Totals) Settle(ctx context.Context) error {
 	_, err := t.catchUp(ctx, time.Time{})
 	t.mu.Lock()
@@ -115,16 +111,16 @@ func (t *Totals) Settle(ctx context.Context) error {
 	return errors.Join(err, t.save())
 }
 
-// How often Follow looks at the log, and writes the file. It looks so often that stores
-// which keep the newest events in memory need not read and decode them again.
+// How often Follow reads the log, and writes the file. It reads often enough to find the newest events in the memory
+// of stores that cache them.
 const (
 	followEvery = time.Second
-	settleEvery = 300 // looks
+	settleEvery = 300 // reads
 	lookTime    = 30 * time.Second
 )
 
-// Follow keeps up with the log until ctx ends, and then settles: of several servers each
-// adds up for itself, and what one of them deletes the others must have read before.
+// Follow keeps up with the log until ctx ends, and then settles. Each of several servers adds up for itself, and must
+// have read a conversation before another server deletes it.
 func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -140,7 +136,7 @@ func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
 			return
 		case <-tick.C:
 		}
-		err := t.look(ctx, look%settleEvery == 0)
+		err := t.followOnce(ctx, look%settleEvery == 0)
 		if err != nil && !failing && ctx.Err() == nil {
 			log.Warn("the usage does not keep up with the log", "err", err)
 		}
@@ -148,25 +144,24 @@ func (t *Totals) Follow(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// settleTime is how long the last look may take.
+// settleTime limits the last read.
 const settleTime = 5 * time.Second
 
-// look is what Follow does each time.
-func (t *Totals) look(ctx context.Context, settle bool) error {
+// followOnce is one iteration of Follow.
+func (t *Totals) followOnce(ctx context.Context, settle bool) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	if settle {
 		return t.Settle(ctx)
 	}
-	_, err := t.catchUp(ctx, time.Now().Add(lookTime/2)) // the rest is for the next look
+	_, err := t.catchUp(ctx, time.Now().Add(lookTime/2)) // the next iteration reads the rest
 	return err
 }
 
 func key(org, user string) string { return org + "\x00" + user }
 
-// catchUp reads what is new in the log, page by page: nobody is kept waiting by what
-// another one reads. It reports whether that is all of it; it stops after a page when end
-// is over, unless that is zero.
+// catchUp reads the new events of the log page by page, so that concurrent queries need not wait for all of them. It
+// reports whether it reached the end of the log. Unless end is zero, it stops after the first page past that time.
 func (t *Totals) catchUp(ctx context.Context, end time.Time) (whole bool, err error) {
 	for !whole && (end.IsZero() || time.Now().Before(end)) {
 		if whole, err = t.page(ctx); err != nil {
@@ -181,7 +176,7 @@ func (t *Totals) catchUp(ctx context.Context, end time.Time) (whole bool, err er
 	return whole, t.save()
 }
 
-// page reads the next events of the log, and reports whether there are no more.
+// page reads the next events of the log, and reports whether they are the last.
 func (t *Totals) page(ctx context.Context) (whole bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,7 +195,7 @@ func (t *Totals) page(ctx context.Context) (whole bool, err error) {
 
 func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	if ev.Stream == "" {
-		return nil // so damaged that it is nobody's
+		return nil // too damaged to have an owner
 	}
 	if o, ok := ev.Body.(footnote.Opened); ok {
 		t.remember(ev.Stream, o.Tier)
@@ -213,7 +208,7 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	}
 	tier, err := t.tier(ctx, ev.Stream)
 	if err != nil {
-		return err // nothing of the event is taken: it comes again
+		return err // the event was not counted, and is read again
 	}
 	t.follow(ev)
 	date := ev.Time.UTC().Format(time.DateOnly)
@@ -229,14 +224,14 @@ func (t *Totals) add(ctx context.Context, ev footnote.Positioned) error {
 	return nil
 }
 
-// tier is the one a conversation was opened with.
+// tier returns the tier of a conversation.
 func (t *Totals) tier(ctx context.Context, stream string) (string, error) {
 	if tier, ok := t.tiers[stream]; ok {
 		return tier, nil
 	}
 	for ev, err := range t.log.Events(ctx, stream, 0) {
 		if footnote.CodeOf(err) == footnote.NotFound {
-			break // it was deleted meanwhile
+			break // deleted in the meantime
 		}
 		if err != nil {
 			return "", err
@@ -245,7 +240,7 @@ func (t *Totals) tier(ctx context.Context, stream string) (string, error) {
 			t.remember(stream, o.Tier)
 			return o.Tier, nil
 		}
-		break // it is always the first
+		break // it is always the first event
 	}
 	return "", nil
 }
@@ -257,7 +252,7 @@ func (t *Totals) remember(stream, tier string) {
 	t.tiers[stream] = tier
 }
 
-// save writes the file when there is something new. t.mu must be held.
+// save writes the file if there is something new. t.mu must be held.
 func (t *Totals) save() error {
 	if t.file == "" || t.kept.Position == t.saved {
 		return nil

@@ -52,7 +52,7 @@ func TestUsageIsAddedUpByUserAndTier(t *testing.T) {
 	s := store.NewMem()
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100), footnote.StepFailed{Usage: footnote.Usage{Input: 1}, Cost: footnote.Cost{MicroUSD: 1}},
 		footnote.Titled{Title: "x", Usage: footnote.Usage{Output: 2}, Cost: footnote.Cost{MicroUSD: 2, Unpriced: true}},
-		// The end of a run repeats the sum of its steps, which is not used again.
+		// The end of a run repeats the sum of its steps, which must not count twice.
 		footnote.RunFinished{Usage: footnote.Usage{Input: 11, Output: 5}, Cost: footnote.Cost{MicroUSD: 101}})
 	conversation(t, s, "c2", "ada", "pro", message(100, 50, 1000))
 	conversation(t, s, "c3", "bob", "", message(7, 7, 7))
@@ -70,8 +70,8 @@ func TestUsageIsAddedUpByUserAndTier(t *testing.T) {
 	}
 }
 
-// TestUsageOutlivesItsConversation holds that deleting a conversation, and a
-// restart after it, give nothing back.
+// TestUsageOutlivesItsConversation checks that deleting a conversation, and a restart after that, do not reduce the
+// usage.
 func TestUsageOutlivesItsConversation(t *testing.T) {
 	s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "pro", message(10, 5, 100))
@@ -88,7 +88,7 @@ func TestUsageOutlivesItsConversation(t *testing.T) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	// The tier is known of conversations that began before the restart, too.
+	// The tier of conversations from before the restart is known, too.
 	if _, err := s.Append(t.Context(), footnote.Append{Stream: "c2", After: 3, Run: "run_1", Bodies: []footnote.Body{message(1, 1, 1)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +113,7 @@ func TestADamagedFileIsSaid(t *testing.T) {
 	}
 }
 
-// TestAskingWritesNothing holds that looking at the usage does not write the file each
-// time: it may be large.
+// TestAskingWritesNothing checks that a query does not write the file, which may be large.
 func TestAskingWritesNothing(t *testing.T) {
 	s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
 	conversation(t, s, "c1", "ada", "", message(10, 5, 100))
@@ -145,8 +144,7 @@ func TestAnErrorOfTheLogIsTheError(t *testing.T) {
 	}
 }
 
-// TestWhoAskedWhat counts questions, answers and hits of the cache by user and day, and
-// lists the runs of an organisation.
+// TestWhoAskedWhat counts questions, answers and cache hits by user and day, and lists the runs of an organisation.
 func TestWhoAskedWhat(t *testing.T) {
 	s := store.NewMem()
 	file := filepath.Join(t.TempDir(), "usage.json")
@@ -170,20 +168,20 @@ func TestWhoAskedWhat(t *testing.T) {
 	if err := totals.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	runs, _, err := open(t, s, file).Runs(t.Context(), "acme") // as the file has them
+	runs, _, err := open(t, s, file).Runs(t.Context(), "acme") // as stored in the file
 	if err != nil || len(runs) != 2 || runs[0].User != "bob" || runs[0].Outcome != "" || runs[0].Question != 0 || runs[1].Question != 2 || runs[1].Outcome != "failed" ||
 		runs[1].Code != footnote.AgentTimeout || runs[1].Usage.Input != 10 || runs[1].Millis != 7 || runs[1].Conversation != "c1" {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
 
-// forgetful is a log that fails to tell the tier of a conversation.
-type forgetful struct {
+// failingLog is a log that fails to return the tier of a conversation.
+type failingLog struct {
 	usage.Log
 	fails bool
 }
 
-func (f *forgetful) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
+func (f *failingLog) Events(ctx context.Context, stream string, after int64) iter.Seq2[footnote.Event, error] {
 	if f.fails {
 		return func(yield func(footnote.Event, error) bool) {
 			yield(footnote.Event{}, footnote.Errorf(footnote.StorageUnavailable, "The store is away."))
@@ -192,8 +190,7 @@ func (f *forgetful) Events(ctx context.Context, stream string, after int64) iter
 	return f.Log.Events(ctx, stream, after)
 }
 
-// TestARunIsListedOnce holds that an event which could not be added up, and comes again,
-// is taken once.
+// TestARunIsListedOnce checks that an event that failed to be counted, and is read again, is counted once.
 func TestARunIsListedOnce(t *testing.T) {
 	s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
 	if _, err := s.CreateAppend(t.Context(), footnote.Stream{ID: "c1", Kind: "conversation", Org: "acme", User: "ada"}, footnote.Append{Run: "run_1", Bodies: []footnote.Body{footnote.Opened{Assistant: "a"}}}); err != nil {
@@ -205,7 +202,7 @@ func TestARunIsListedOnce(t *testing.T) {
 	if _, err := s.Append(t.Context(), footnote.Append{Stream: "c1", After: 1, Run: "run_1", Bodies: []footnote.Body{footnote.RunStarted{}}}); err != nil {
 		t.Fatal(err)
 	}
-	log := &forgetful{s, true}
+	log := &failingLog{s, true}
 	totals := open(t, log, file)
 	for range 3 {
 		if _, _, err := totals.Runs(t.Context(), "acme"); footnote.CodeOf(err) != footnote.StorageUnavailable {
@@ -218,8 +215,8 @@ func TestARunIsListedOnce(t *testing.T) {
 	}
 }
 
-// TestAnotherServerDeletes holds that a server which only follows knows what it cost that
-// another one has deleted, also after a restart.
+// TestAnotherServerDeletes checks that a server that only follows knows the cost of conversations deleted by another
+// server, also after a restart.
 func TestAnotherServerDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, file := store.NewMem(), filepath.Join(t.TempDir(), "usage.json")
@@ -241,21 +238,20 @@ func TestAnotherServerDeletes(t *testing.T) {
 	})
 }
 
-// long is a log whose pages take their time.
-type long struct {
+// slowLog is a log that takes long to return each page.
+type slowLog struct {
 	usage.Log
 	reads int
 }
 
-func (l *long) Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error) {
+func (l *slowLog) Tail(ctx context.Context, after int64, limit int) ([]footnote.Positioned, error) {
 	l.reads++
-	time.Sleep(400 * time.Millisecond) // of the bubble
+	time.Sleep(400 * time.Millisecond) // in the bubble's time
 	return l.Log.Tail(ctx, after, limit)
 }
 
-// TestALongLogKeepsNobodyWaiting holds that who asks waits a moment only, is told that
-// there is more, and that nothing is read twice for whoever asks next. What comes before
-// a deletion takes all of it.
+// TestALongLogKeepsNobodyWaiting checks that a query waits only briefly, reports that there is more, and
+// that the next query does not read anything twice. Settling before a deletion reads all of it.
 func TestALongLogKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.NewMem()
@@ -264,7 +260,7 @@ func TestALongLogKeepsNobodyWaiting(t *testing.T) {
 			many[i] = message(1, 0, 1)
 		}
 		conversation(t, s, "c1", "ada", "", many...)
-		log := &long{Log: s}
+		log := &slowLog{Log: s}
 		totals := open(t, log, "")
 		begun := time.Now()
 		list, whole, err := totals.User(t.Context(), ada)
