@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// account is whose use is added up; what is empty stands for all.
+// account identifies a sum; an empty field stands for all values.
 type account struct{ org, user, stream, day string }
 
 func (a account) String() string {
@@ -32,19 +32,19 @@ func (a account) compare(b account) int {
 	return cmp.Or(cmp.Compare(a.org, b.org), cmp.Compare(a.user, b.user), cmp.Compare(a.stream, b.stream), cmp.Compare(a.day, b.day))
 }
 
-// use is what the log says was used. How often a token counts is not in the log: once
-// at least, and today's multiplier at most.
+// use is the usage according to the log. The log does not record the weight of a token: it is between one and today's
+// multiplier.
 type use struct{ least, most footnote.Amount }
 
-// books are the balances of a log, and what its events say.
+// books holds the balances of a log, and the usage its events record.
 type books struct {
 	multipliers map[string]int64
-	before      map[account]footnote.Balance // as they were when the reading began
+	before      map[account]footnote.Balance // at the start of the inspection
 	used        map[account]use
-	doubts      map[account]bool // whose events cannot all be read; what is empty is not known
+	doubts      map[account]bool // accounts with unreadable events; an empty field is unknown
 }
 
-// doubt notes that an event cannot be read which may have used something.
+// doubt records an unreadable event that may have used something.
 func (b *books) doubt(org, user, stream, day string) {
 	if b.doubts == nil {
 		b.doubts = map[account]bool{}
@@ -52,7 +52,7 @@ func (b *books) doubt(org, user, stream, day string) {
 	b.doubts[account{org, user, stream, day}] = true
 }
 
-// doubtful reports whether more may have been used in an account than can be read.
+// doubtful reports whether an account may have used more than the readable events show.
 func (b *books) doubtful(a account) bool {
 	either := func(x, y string) bool { return x == "" || y == "" || x == y }
 	for d := range b.doubts {
@@ -81,7 +81,7 @@ func tallies(ctx context.Context, log Log) (map[account]footnote.Balance, error)
 	}
 }
 
-// write adds up what an event says was used.
+// write adds the usage that an event records.
 func (b *books) write(tier string, ev footnote.Positioned) {
 	u, cost := footnote.UsedBy(ev.Body)
 	least := footnote.Amount{MicroUSD: max(0, cost.MicroUSD), Tokens: max(0, u.Prompt()+u.Output)}
@@ -105,8 +105,8 @@ func (b *books) write(tier string, ev footnote.Positioned) {
 	}
 }
 
-// balance compares the balances, as they were before and after the log was read, with
-// what the log says. What deleted conversations have used is in no event any more.
+// balance compares the balances from before and after the inspection with the log. Usage by deleted conversations is
+// in no event.
 func (in *inspector) balance(after map[account]footnote.Balance) {
 	accounts := map[account]bool{}
 	for a := range in.books.used {
@@ -120,7 +120,7 @@ func (in *inspector) balance(after map[account]footnote.Balance) {
 			continue
 		}
 		in.report.Balances++
-		least, most := in.books.gone(a, in.books.before, after)
+		least, most := in.books.deletedUsage(a, in.books.before, after)
 		used := in.books.used[a]
 		least, most = least.Add(used.least), most.Add(used.most)
 		in.compare(a, "millionths of a USD", in.books.before[a].Spent.MicroUSD, after[a].Spent.MicroUSD, least.MicroUSD, most.MicroUSD)
@@ -131,8 +131,8 @@ func (in *inspector) balance(after map[account]footnote.Balance) {
 	}
 }
 
-// compare demands that what is counted is what the log says, which the balance may have
-// reached, or passed, while the log was read.
+// compare reports a balance that contradicts the log. The balance may have reached or passed the log's sum during the
+// inspection.
 func (in *inspector) compare(a account, unit string, before, after, least, most int64) {
 	says := fmt.Sprint(least)
 	if most > least {
@@ -143,9 +143,9 @@ func (in *inspector) compare(a account, unit string, before, after, least, most 
 	}
 }
 
-// gone is the least and the most that an account has of what deleted conversations used.
-// On which days they did is not known.
-func (b *books) gone(a account, before, after map[account]footnote.Balance) (least, most footnote.Amount) {
+// deletedUsage returns the bounds on the usage of deleted conversations in an account. The days are
+// unknown.
+func (b *books) deletedUsage(a account, before, after map[account]footnote.Balance) (least, most footnote.Amount) {
 	if a.stream != "" {
 		return least, most
 	}

@@ -1,7 +1,6 @@
-// Package inspect reads a whole log and says what in it cannot be: gaps, runs with
-// two ends, calls without a result, sums that are not those of their parts, bytes
-// that are gone, balances that are not what the log says was used. It is for operators, and for whoever has just broken something on
-// purpose. It trusts nothing but the store's order.
+// Package inspect reads a whole log and reports contradictions: gaps, runs with two ends, calls without a result,
+// sums that differ from the sum of their parts, missing blobs, and balances that differ from the usage in the log. It
+// is for operators, and for tests that break something on purpose. It trusts nothing but the store's order.
 package inspect
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Log is what is read.
+// Log is the part of a store that is inspected.
 type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
 	Blob(ctx context.Context, stream string, d footnote.Digest) ([]byte, error)
@@ -22,10 +21,10 @@ type Log interface {
 	Tallies(ctx context.Context, after footnote.Tally, limit int) ([]footnote.Tally, error)
 }
 
-// Problem is something that cannot be.
+// Problem is a contradiction in a log.
 type Problem struct {
-	Stream string // empty: no single one
-	Seq    int64  // the event it was seen at; 0: none
+	Stream string // empty: not a single one
+	Seq    int64  // the event that revealed it; 0: none
 	Words  string
 }
 
@@ -39,25 +38,24 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s, event %d: %s", p.Stream, p.Seq, p.Words)
 }
 
-// Report is what there is, and what is wrong with it.
+// Report counts the content of a log, and lists its problems.
 type Report struct {
 	Streams, Events, Runs, Calls int
-	Unfinished                   int // runs that go on, or wait; they are no problem
+	Unfinished                   int // active or parked runs, which are not a problem
 	Cost                         footnote.Cost
-	Balances                     int // that were compared with the log
+	Balances                     int // number compared with the log
 	Problems                     []Problem
-	More                         int // problems that are not listed
+	More                         int // problems not listed
 }
 
-// mostProblems is how many problems a report lists.
-const mostProblems = 100
+// maxProblems is the largest number of problems in a report.
+const maxProblems = 100
 
-// page is how many events are read at a time.
+// page is the number of events to read at a time.
 const page = 500
 
-// Read inspects a log. It may be used meanwhile; what is said is of what was there.
-// Multipliers say how often a token of a tier counts. The error says why the log could
-// not be read to its end.
+// Read inspects a log. The log may be in use; the report describes what Read found. multipliers are the
+// weights of tokens by tier. The error is the reason why Read did not reach the end of the log.
 func Read(ctx context.Context, log Log, multipliers map[string]int64) (Report, error) {
 	in := inspector{log: log, streams: map[string]*stream{}, books: books{multipliers: multipliers, used: map[account]use{}}}
 	var err error
@@ -93,22 +91,22 @@ type inspector struct {
 	books   books
 }
 
-// stream is what is known of one.
+// stream holds the state of one stream during the inspection.
 type stream struct {
 	org, user string
 	tier      string
 	last      int64
-	run       string                  // that has not ended
-	runs      map[string]bool         // all of them, and whether they have ended
-	open      map[string]int64        // calls without a result, by id
+	run       string                  // the active run
+	runs      map[string]bool         // all runs; true: ended
+	open      map[string]int64        // sequence by id, for calls without a result
 	results   map[string]int64        // by call
-	blobs     map[footnote.Digest]int // those that were looked for
-	usage     footnote.Usage          // of the run
+	blobs     map[footnote.Digest]int // blobs looked up so far
+	usage     footnote.Usage          // of the active run
 	cost      footnote.Cost
-	damaged   bool // some events cannot be read: what follows from them is not known
+	damaged   bool // some events are unreadable, so conclusions from them are uncertain
 }
 
-// unreadable takes what is known of an event that cannot be read: its kind.
+// unreadable processes the only known property of an unreadable event: its kind.
 func (in *inspector) unreadable(s *stream, ev footnote.Positioned, u footnote.Unreadable) {
 	in.problem(ev.Stream, ev.Seq, "it cannot be read: %s", u.Reason)
 	s.damaged = true
@@ -126,7 +124,7 @@ func (in *inspector) unreadable(s *stream, ev footnote.Positioned, u footnote.Un
 	}
 }
 
-// doubted is problem for what may follow from an event that cannot be read.
+// doubted reports a problem, unless it may result from an unreadable event.
 func (in *inspector) doubted(s *stream, id string, seq int64, words string, args ...any) {
 	if !s.damaged {
 		in.problem(id, seq, words, args...)
@@ -134,7 +132,7 @@ func (in *inspector) doubted(s *stream, id string, seq int64, words string, args
 }
 
 func (in *inspector) problem(id string, seq int64, words string, args ...any) {
-	if len(in.report.Problems) == mostProblems {
+	if len(in.report.Problems) == maxProblems {
 		in.report.More++
 		return
 	}
@@ -142,7 +140,7 @@ func (in *inspector) problem(id string, seq int64, words string, args ...any) {
 }
 
 func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
-	if ev.Stream == "" { // so damaged that it is nobody's
+	if ev.Stream == "" { // too damaged to have an owner
 		in.problem("", 0, "the event at position %d cannot be read", ev.Position)
 		in.books.doubt("", "", "", "")
 		return nil
@@ -174,7 +172,7 @@ func (in *inspector) event(ctx context.Context, ev footnote.Positioned) error {
 	return in.ofCalls(ctx, s, ev.Event)
 }
 
-// ofRun follows where runs begin and end, and what they take.
+// ofRun tracks the start, end and usage of runs.
 func (in *inspector) ofRun(s *stream, ev footnote.Event) {
 	switch b := ev.Body.(type) {
 	case footnote.RunStarted:
@@ -233,7 +231,7 @@ func (in *inspector) ended(s *stream, ev footnote.Event, u footnote.Usage, c foo
 	}
 }
 
-// ofCalls follows calls to their results, and demands the bytes that events name.
+// ofCalls matches calls with their results, and checks that the blobs of events exist.
 func (in *inspector) ofCalls(ctx context.Context, s *stream, ev footnote.Event) error {
 	switch b := ev.Body.(type) {
 	case footnote.Opened:
@@ -304,8 +302,7 @@ func (in *inspector) blobs(ctx context.Context, s *stream, ev footnote.Event, di
 	return nil
 }
 
-// end compares what the events say with the heads of their streams, and with the
-// balances.
+// end compares the events with the heads of their streams, and with the balances.
 func (in *inspector) end(ctx context.Context) error {
 	ids := make([]string, 0, len(in.streams))
 	for id := range in.streams {
@@ -317,11 +314,11 @@ func (in *inspector) end(ctx context.Context) error {
 		head, err := in.log.Get(ctx, id)
 		switch {
 		case footnote.CodeOf(err) == footnote.NotFound:
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		case err != nil:
 			return err
 		case head.Last > s.last:
-			continue // it has gone on meanwhile
+			continue // it continued in the meantime
 		case head.Last < s.last:
 			in.problem(id, s.last, "the stream says that its last event is %d", head.Last)
 		case head.Org != s.org || head.User != s.user:
