@@ -6,7 +6,7 @@ type entry struct {
 	weight int
 }
 
-// catalogue is what the shop sells, with how well each thing sells.
+// catalogue lists the products of the shop, with their sales weights.
 var catalogue = [...]struct {
 	code, name string
 	weight     int
@@ -40,7 +40,7 @@ var catalogue = [...]struct {
 	}},
 }
 
-// places is where customers live, with names that are common there.
+// places lists where customers live, with names that are common there.
 var places = [...]struct {
 	country string
 	weight  int

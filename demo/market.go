@@ -7,29 +7,28 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
-	_ "time/tzdata" // New York decides when the week begins, also on machines without time zones
+	_ "time/tzdata" // New York time decides when the week begins, also on machines without time zone data
 
 	"github.com/footnotehq/footnote/market"
 )
 
-// MarketEnds is where the demo's market data ends: in the middle of a trading day, so
-// that the newest bars of all but the shortest time frames are partial, and with
-// releases ahead.
+// MarketEnds is the end of the demo's market data. It is in the middle of a trading day, so that the newest
+// bars of all but the shortest time frames are partial, and some releases are still ahead.
 var MarketEnds = time.Date(2026, time.November, 19, 15, 42, 0, 0, time.UTC)
 
-// How much there is of each time frame.
+// The period covered by each time frame.
 const (
 	minuteDays = 60
 	hourYears  = 3
 )
 
-// pair is one symbol of the demo and how it moves.
+// pair is one symbol of the demo, and the parameters of its price.
 type pair struct {
 	symbol market.Symbol
-	price  float64 // around which it moves
-	swing  float64 // how far, as a share
-	day    float64 // how much in a day, as a share
-	volume float64 // ticks of a busy minute
+	price  float64 // mean price
+	swing  float64 // amplitude, as a fraction
+	day    float64 // daily volatility, as a fraction
+	volume float64 // ticks in a busy minute
 }
 
 var pairs = []pair{
@@ -39,23 +38,23 @@ var pairs = []pair{
 	{market.Symbol{Symbol: "XAUUSD", Name: "Gold / US dollar", Base: "XAU", Quote: "USD", Digits: 2, Synthetic: true}, 2650, 0.18, 0.0090, 150},
 }
 
-// seed makes random numbers for a part of the market that do not depend on the others.
+// seed returns a random generator for one part of the market, independent of the other parts.
 func seed(part string) *rand.Rand {
 	h := fnv.New64a()
-	h.Write([]byte(part)) // it never fails
+	h.Write([]byte(part)) // never fails
 	return rand.New(rand.NewPCG(20_261_121, h.Sum64()))
 }
 
 func newYork() *time.Location {
 	loc, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		panic(err) // it is linked in
+		panic(err) // the time zones are linked in
 	}
 	return loc
 }
 
-// trading reports whether currencies are traded in the hour that begins at t: from
-// Sunday 17:00 to Friday 17:00 in New York, but not at Christmas and New Year.
+// trading reports whether currencies trade in the hour that begins at t: from Sunday 17:00 to Friday 17:00 in New
+// York, except at Christmas and New Year.
 func trading(t time.Time, loc *time.Location) bool {
 	local := t.In(loc)
 	day, hour := local.Weekday(), local.Hour()
@@ -67,20 +66,19 @@ func trading(t time.Time, loc *time.Location) bool {
 	return !(month == time.December && date == 25 || month == time.January && date == 1)
 }
 
-// activity is how busy an hour of the day is, in UTC.
+// activity is the relative activity of each hour of the day, in UTC.
 var activity = [24]float64{
 	0.60, 0.65, 0.60, 0.50, 0.45, 0.55, 0.80, 1.10, 1.25, 1.15, 1.00, 0.95,
 	1.15, 1.50, 1.60, 1.50, 1.15, 0.85, 0.70, 0.65, 0.50, 0.35, 0.40, 0.50,
 }
 
-// candles are the bars of a pair: minutes of the last days, hours and days of all the
-// time, which agree with each other.
+// candles holds the bars of a pair: minutes of the last days, hours and days of the whole period. They are consistent
+// with each other.
 type candles struct {
 	minutes, hours, days []market.Candle
 }
 
-// prices invents the bars of a pair. Shocks are moves of the price, as a share of it,
-// by the minute in which they happen.
+// prices generates the bars of a pair. shocks maps minutes to price moves, as a fraction of the price.
 func (p pair) prices(shocks map[int64]float64) candles {
 	r, loc := seed("prices "+p.symbol.Symbol), newYork()
 	from := time.Date(MarketEnds.Year()-hourYears, MarketEnds.Month(), MarketEnds.Day(), 0, 0, 0, 0, time.UTC)
@@ -89,7 +87,7 @@ func (p pair) prices(shocks map[int64]float64) candles {
 	phase := [3]float64{r.Float64() * 2 * math.Pi, r.Float64() * 2 * math.Pi, r.Float64() * 2 * math.Pi}
 	x := math.Log(p.price) + p.swing*r.NormFloat64()/3
 	last := p.round(math.Exp(x))
-	calm := 1.0 // how nervous the market is: it comes in spells
+	calm := 1.0 // current volatility: it comes in spells
 	for hour := from; hour.Before(MarketEnds); hour = hour.Add(time.Hour) {
 		if !trading(hour, loc) {
 			continue
@@ -98,7 +96,7 @@ func (p pair) prices(shocks map[int64]float64) candles {
 		goal := math.Log(p.price) + p.swing*(0.6*math.Sin(days/400*2*math.Pi+phase[0])+0.3*math.Sin(days/97*2*math.Pi+phase[1])+0.1*math.Sin(days/29*2*math.Pi+phase[2]))
 		calm = math.Exp(0.98*math.Log(calm) + 0.06*r.NormFloat64())
 		sigma := p.day / math.Sqrt(1440) * activity[hour.Hour()] * calm
-		step := 10 // minutes; of the time of which only hours are kept, the hours need no more
+		step := 10 // minutes; coarse steps are enough where only hours are kept
 		if !hour.Before(fine) {
 			step = 1
 		}
@@ -125,7 +123,7 @@ func (p pair) prices(shocks map[int64]float64) candles {
 	return c
 }
 
-// daily are the days of hours.
+// daily aggregates hours to days.
 func daily(hours []market.Candle) []market.Candle {
 	var days []market.Candle
 	for _, h := range hours {
@@ -139,7 +137,7 @@ func daily(hours []market.Candle) []market.Candle {
 	return days
 }
 
-// walk invents one bar of some minutes, which begins at a price.
+// walk generates one bar of a number of minutes, starting at a price.
 func (p pair) walk(r *rand.Rand, x *float64, goal, sigma, shock, open, minutes float64) market.Candle {
 	sigma *= math.Sqrt(minutes)
 	*x += 0.00003*minutes*(goal-*x) + sigma*r.NormFloat64() + shock
@@ -152,8 +150,7 @@ func (p pair) walk(r *rand.Rand, x *float64, goal, sigma, shock, open, minutes f
 	return c
 }
 
-// whole leaves out the last bar when the data ends within it: it is made of shorter
-// ones when it is read.
+// whole drops the last bar if the data ends within it: readers build it from shorter ones.
 func whole(list []market.Candle, f market.Timeframe) []market.Candle {
 	if n := len(list); n > 0 && f.End(list[n-1].Time).After(MarketEnds) {
 		return list[:n-1]
@@ -166,7 +163,7 @@ func (p pair) round(price float64) float64 {
 	return math.Round(price*scale) / scale
 }
 
-// grow adds a bar to a longer one, which begins at a time.
+// grow adds a bar to a longer bar that begins at a given time.
 func grow(c, next market.Candle, begin time.Time) market.Candle {
 	if c.Time.IsZero() {
 		next.Time = begin
@@ -177,9 +174,8 @@ func grow(c, next market.Candle, begin time.Time) market.Candle {
 	return c
 }
 
-// LoadMarket puts the demo's market into a load: prices, calendar, headlines, positions
-// of large traders, and a journal of trades that belongs to one user. All of it is
-// invented, and every row says so. Every run loads the same.
+// LoadMarket loads the demo's market: prices, calendar, headlines, positions of large traders, and a journal of
+// trades that belongs to one user. All data is invented, and every row says so. Every run loads the same data.
 func LoadMarket(ctx context.Context, l market.Load, org, user string) error {
 	events := calendar()
 	var journal []candles

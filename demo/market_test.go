@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/market/sqlite"
 )
 
-// kept is a load that remembers what it was given.
+// kept is a load that records its input.
 type kept struct {
 	symbols []market.Symbol
 	candles map[string]map[market.Timeframe][]market.Candle
@@ -62,8 +62,7 @@ func invent(t *testing.T) *kept {
 	return k
 }
 
-// TestMarket is the same each time, has as much as is promised, and says of every row
-// that it was invented.
+// TestMarket checks that the data is the same each time, is complete, and marks every row as invented.
 func TestMarket(t *testing.T) {
 	k := invent(t)
 	if !reflect.DeepEqual(k, invent(t)) {
@@ -116,7 +115,7 @@ func TestMarket(t *testing.T) {
 	}
 }
 
-// checkBars holds that bars can be, follow each other, and have no weekend.
+// checkBars checks that bars are valid and in order, and that none are on a weekend.
 func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Candle) {
 	t.Helper()
 	loc := newYork()
@@ -136,8 +135,7 @@ func checkBars(t *testing.T, s market.Symbol, c map[market.Timeframe][]market.Ca
 	}
 }
 
-// TestMarketAgrees computes hours and days of the minutes in the database, and finds
-// those that were loaded.
+// TestMarketAgrees computes hours and days from the minutes in the database, and compares them with the loaded ones.
 func TestMarketAgrees(t *testing.T) {
 	k := invent(t)
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "market.db"))

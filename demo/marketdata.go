@@ -11,25 +11,25 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// release is an event that comes again and again.
+// release is a recurring event.
 type release struct {
 	currency, title, impact, unit string
-	hour, minute                  int    // in its place
-	place                         string // a time zone
+	hour, minute                  int    // local time in place
+	place                         string // time zone name
 	level, spread, surprise       float64
 	digits                        int
-	// force is how far a surprise of one standard deviation moves the currency, as a
-	// share of its price; negative where more is worse.
+	// force is how far a surprise of one standard deviation moves the currency, as a fraction of its price; negative
+	// if a higher value is bad.
 	force float64
 	on    func(day time.Time) bool
 }
 
-// first is the first of a weekday in a month, or the nth one.
+// nth returns a function that reports whether a day is the nth of its weekday in the month.
 func nth(n int, d time.Weekday) func(time.Time) bool {
 	return func(t time.Time) bool { return t.Weekday() == d && (t.Day()-1)/7 == n-1 }
 }
 
-// weekdayAfter is the first working day from a day of the month on.
+// weekdayAfter matches the first working day on or after a day of the month.
 func weekdayAfter(date int, months ...time.Month) func(time.Time) bool {
 	return func(t time.Time) bool {
 		if len(months) > 0 && !slices.Contains(months, t.Month()) {
@@ -75,10 +75,10 @@ var releases = []release{
 	{"JPY", "National CPI y/y", "medium", "%", 8, 30, inTokyo, 2.7, 0.3, 0.1, 1, 0.0010, weekdayAfter(20)},
 }
 
-// ahead is how far the calendar knows the future.
+// ahead is how many days the calendar extends into the future.
 const ahead = 21
 
-// calendar invents three years of releases, and those to come.
+// calendar generates three years of past releases, and those still to come.
 func calendar() []market.Event {
 	from := time.Date(MarketEnds.Year()-hourYears, MarketEnds.Month(), MarketEnds.Day(), 0, 0, 0, 0, time.UTC)
 	to := MarketEnds.AddDate(0, 0, ahead)
@@ -87,7 +87,7 @@ func calendar() []market.Event {
 		r := seed("calendar " + rel.currency + rel.title)
 		loc, err := time.LoadLocation(rel.place)
 		if err != nil {
-			panic(err) // it is linked in
+			panic(err) // the time zones are linked in
 		}
 		level := rel.level
 		previous := rel.number(level)
@@ -116,7 +116,7 @@ func (rel release) number(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// shocks are how the releases move a pair, by the minute.
+// shocks returns the moves that the releases cause in a pair, by minute.
 func shocks(p pair, events []market.Event) map[int64]float64 {
 	r := seed("shocks " + p.symbol.Symbol)
 	moves := map[int64]float64{}
@@ -150,7 +150,7 @@ func releaseOf(e market.Event) release {
 	return release{surprise: 1}
 }
 
-// positions invents the weekly reports: speculators follow the price.
+// positions generates the weekly reports: speculators follow the price.
 func (p pair) positions(days []market.Candle) []market.COTReport {
 	r := seed("cot " + p.symbol.Symbol)
 	var list []market.COTReport
@@ -175,8 +175,7 @@ func (p pair) positions(days []market.Candle) []market.COTReport {
 	return list
 }
 
-// headlines invents the news: what the releases of the last weeks said, and what the
-// prices did each day.
+// headlines generates the news: the results of the last weeks' releases, and the daily price moves.
 func headlines(events []market.Event, bars []candles) []market.Headline {
 	var list []market.Headline
 	add := func(at time.Time, title string, currencies ...string) {
@@ -218,11 +217,11 @@ func headlines(events []market.Event, bars []candles) []market.Headline {
 	return list
 }
 
-// journalTrades is how many trades the journal has.
+// journalTrades is the number of trades in the journal.
 const journalTrades = 300
 
-// trades invents a journal of the last year: each trade has a stop and a target, and
-// ends where the hourly bars reach one of them, or after two days.
+// trades generates a journal of the last year. Each trade has a stop and a target. It ends when the hourly bars reach
+// one of them, or after two days.
 func trades(bars []candles) []market.Trade {
 	r := seed("journal")
 	var list []market.Trade
@@ -245,13 +244,13 @@ func trades(bars []candles) []market.Trade {
 
 var setups = []string{"break of the range", "pullback to support", "rejection at resistance", "trend continuation", "reversal after the release"}
 
-// trade invents one trade that is entered at the close of an hour.
+// trade generates one trade that is entered at the close of an hour.
 func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
 	entry := hours[at].Close
 	risk := p.round(entry * p.day * (0.5 + 0.6*r.Float64()))
 	reward := p.round(risk * (1.2 + 1.3*r.Float64()))
 	side, sign := "long", 1.0
-	// The trader is a little better than chance: they look three bars ahead, sometimes.
+	// The trader is slightly better than chance: sometimes they look three bars ahead.
 	if up := hours[at+3].Close > entry; up != (r.Float64() < 0.58) {
 		side, sign = "short", -1
 	}
@@ -276,8 +275,7 @@ func (p pair) trade(r *rand.Rand, hours []market.Candle, at int) market.Trade {
 	return t
 }
 
-// money is what a move of a price is worth in US dollars: a lot is 100,000 of the
-// base currency, or 100 ounces.
+// money returns the value of a price move in US dollars. A lot is 100,000 of the base currency, or 100 ounces.
 func (p pair) money(move, lots, price float64) float64 {
 	units := 100_000 * lots
 	if p.symbol.Base == "XAU" {

@@ -1,7 +1,6 @@
-// Package demo makes the databases that a first-time visitor can ask questions
-// of: a small shop with eighteen months of orders. The data is invented, but it
-// behaves like a shop's: it grows, it peaks before Christmas, prices change, some
-// customers never buy and some orders come back.
+// Package demo creates databases for the first questions of a new user: a small shop with eighteen months of orders.
+// The data is invented but realistic: it grows, it peaks before Christmas, prices change, some customers never buy,
+// and some orders are returned.
 package demo
 
 import (
@@ -16,8 +15,8 @@ import (
 	_ "modernc.org/sqlite" // the engine the shop is written with
 )
 
-// schema is the shop's DDL. The comments stay in the file, where people and tools
-// that read the schema find them. Money is in euros.
+// schema is the shop's DDL. Its comments are stored in the file, for people and tools that read the schema. Money is
+// in euros.
 const schema = `
 CREATE TABLE customers (
   id           INTEGER PRIMARY KEY,
@@ -57,17 +56,15 @@ CREATE INDEX order_items_order ON order_items (order_id);
 CREATE INDEX order_items_product ON order_items (product_id);
 `
 
-// Write makes the shop database at path, replacing a file that is there. It is
-// written beside path and moved there when it is complete, so a reader sees the
-// old file or the new one and never half of it; the file's mode is 0444. Every
-// run writes the same bytes.
+// Write creates the shop database at path and replaces an existing file. It writes beside path and then renames,
+// so readers never see an incomplete file. The file's mode is 0444. Every run writes the same bytes.
 func Write(ctx context.Context, path string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".shop-*.tmp")
 	if err != nil {
 		return fmt.Errorf("write the demo shop: %w", err)
 	}
 	name := tmp.Name()
-	defer os.Remove(name) // fails, as it should, once the file was moved
+	defer os.Remove(name) // fails after the rename, as intended
 	if err := tmp.Close(); err != nil {
 		return fmt.Errorf("write the demo shop: %w", err)
 	}
@@ -83,7 +80,7 @@ func Write(ctx context.Context, path string) error {
 	return nil
 }
 
-// settle brings the file to the disk and takes the right to write it away.
+// settle syncs the file to disk and makes it read-only.
 func settle(name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -92,14 +89,13 @@ func settle(name string) error {
 	return errors.Join(f.Chmod(0o444), f.Sync(), f.Close())
 }
 
-// fill writes tables and rows to an empty file, in one transaction.
+// fill writes tables and rows to an empty file in one transaction.
 func fill(ctx context.Context, name string) error {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return err
 	}
-	// No journal: the file is thrown away when anything fails, and a journal's
-	// traces would make its bytes differ.
+	// No journal: the file is discarded if anything fails, and traces of a journal would change its bytes.
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=foreign_keys(ON)"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
@@ -114,7 +110,7 @@ func fillDB(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no effect after a commit
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
 		return err
 	}
@@ -149,8 +145,8 @@ func insert(ctx context.Context, tx *sql.Tx, query string, rows [][]any) error {
 	return nil
 }
 
-// Questions are good first questions about the shop, one for each thing an
-// analyst does: trend, ranking, share, comparison, funnel, absence, margin, basket.
+// Questions returns good first questions about the shop, one per kind of analysis: trend, ranking, share, comparison,
+// funnel, absence, margin, basket.
 func Questions() []string {
 	return []string{
 		"How did revenue develop by month?",

@@ -15,8 +15,8 @@ import (
 	"github.com/footnotehq/footnote/demo"
 )
 
-// dumpDigest is the digest of the shop's rows. Whoever changes the shop changes
-// it here on purpose: answers in the documentation and in tests rest on the data.
+// dumpDigest is the digest of the shop's rows. Change it only together with an intended change to the shop: answers
+// in the documentation and in tests depend on the data.
 const dumpDigest = "be7f18780e6ce6578674cb798359f5af7c2615b1b33a55fe71bac286bace1712"
 
 func TestWriteTwiceGivesTheSameBytes(t *testing.T) {
@@ -155,8 +155,7 @@ func fileDigest(t *testing.T, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// dump is the digest of schema and rows, which does not depend on the version of
-// SQLite as the bytes of the file do.
+// dump returns the digest of schema and rows. Unlike the bytes of the file, it does not depend on the SQLite version.
 func dump(t *testing.T, path string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")

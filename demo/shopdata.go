@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// rng is a seeded generator. Only PCG's own output is used: the methods that
-// package rand derives from it may change between Go releases, and the shop must
-// not. For the same reason all arithmetic is on integers; money is in cents.
+// rng is a seeded generator. It uses only PCG's own output: the methods that package rand derives from it may change
+// between Go releases, and the shop must not. For the same reason all arithmetic is on integers; money is in cents.
 type rng struct{ pcg *rand.PCG }
 
 // intn returns a number from 0 to n-1.
@@ -20,7 +19,7 @@ func (r rng) intn(n int) int {
 	return int(hi)
 }
 
-// pick returns an index, each with a chance in proportion to its weight.
+// pick returns a random index, with a probability proportional to its weight.
 func (r rng) pick(weights []int) int {
 	total := 0
 	for _, w := range weights {
@@ -45,8 +44,8 @@ const (
 type customer struct {
 	name, email, city, country, segment string
 	signedUp                            time.Time
-	weight                              int       // how often it buys, against others
-	until                               time.Time // when it stopped buying; zero if it did not
+	weight                              int       // relative purchase frequency
+	until                               time.Time // end of its purchases; zero: none
 }
 
 type product struct {
@@ -74,8 +73,8 @@ type shop struct {
 	items     []item
 }
 
-// The shop opened with the first month and closed its books at the end of the
-// last one. Orders by month: a slow start, a summer dip, a Christmas peak, growth.
+// The shop opened in the first month and its data ends with the last one. Orders by month: a slow start, a summer
+// dip, a Christmas peak, growth.
 var (
 	firstMonth    = time.Date(2025, time.May, 1, 0, 0, 0, 0, time.UTC)
 	ordersInMonth = [...]int{28, 31, 26, 24, 36, 41, 72, 85, 38, 35, 44, 49, 54, 57, 47, 45, 63, 71}
@@ -118,7 +117,7 @@ func (s *shop) addCustomers() {
 	for i := range customerCount {
 		p := places[s.pick(weights)]
 		var name, email string
-		for { // two customers never share a name
+		for { // no two customers share a name
 			first, last := p.first[s.intn(len(p.first))], p.last[s.intn(len(p.last))]
 			name = first + " " + last
 			email = address(first, last)
@@ -129,13 +128,13 @@ func (s *shop) addCustomers() {
 		taken[email] = true
 		c := customer{name: name, email: email, country: p.country, city: p.cities[s.pick([]int{5, 3, 2})]}
 		c.segment = []string{consumer, smallBusiness, enterprise}[s.pick([]int{72, 21, 7})]
-		// A third was there before the first order; the others came month by month.
+		// A third signed up before the first order; the others followed month by month.
 		if i < customerCount/3 {
 			c.signedUp = firstMonth.AddDate(0, 0, -1-s.intn(20))
 		} else {
 			c.signedUp = firstMonth.AddDate(0, 0, s.intn(520))
 		}
-		// Few buy often, many seldom, some never.
+		// A few buy often, many rarely, some never.
 		c.weight = []int{0, 1, 2, 4, 7}[s.pick([]int{9, 38, 30, 17, 6})]
 		if s.intn(100) < 12 {
 			c.until = c.signedUp.AddDate(0, 4+s.intn(6), 0)
@@ -154,8 +153,8 @@ func (s *shop) addOrders() {
 	}
 }
 
-// times draws n moments of a month, in order: fewer on Sundays, hardly any at
-// night, more towards the end of November.
+// times returns n ordered times within a month: fewer on Sundays, hardly any at night, more towards the end of
+// November.
 func (s *shop) times(month time.Time, n int) []time.Time {
 	days := month.AddDate(0, 1, -1).Day()
 	weights := make([]int, days)
@@ -217,7 +216,8 @@ func (s *shop) addOrder(at time.Time) {
 	s.orders = append(s.orders, o)
 }
 
-// channelWeights: phones win shares over time, and large customers like to call.
+// channelWeights returns the weights of sales channels: phones gain share over time, and large customers prefer
+// calls.
 func channelWeights(segment string, at time.Time) []int {
 	months := (at.Year()-firstMonth.Year())*12 + int(at.Month()-firstMonth.Month())
 	switch segment {
@@ -242,7 +242,7 @@ func (s *shop) status(at time.Time) string {
 	}
 }
 
-// productWeights: some categories have a season.
+// productWeights returns the weights of products: some categories are seasonal.
 func (s *shop) productWeights(at time.Time) []int {
 	weights := make([]int, len(s.products))
 	for i, p := range s.products {
@@ -251,7 +251,7 @@ func (s *shop) productWeights(at time.Time) []int {
 	return weights
 }
 
-// season is how well a category sells in a month, against 10 for an ordinary one.
+// season returns the sales of a category in a month, relative to 10 for an average month.
 func season(category string, m time.Month) int {
 	switch category {
 	case "Outdoor":
@@ -267,7 +267,7 @@ func season(category string, m time.Month) int {
 	}
 }
 
-// quantity: businesses buy in numbers, except of what is dear.
+// quantity returns the number of items: businesses buy several, except of expensive products.
 func (s *shop) quantity(segment string, cents int) int {
 	n := 1 + s.pick([]int{70, 20, 7, 3})
 	if cents > 15000 {
@@ -283,8 +283,8 @@ func (s *shop) quantity(segment string, cents int) int {
 	}
 }
 
-// priceAt is what a product cost at a time: coffee was cheaper before its price
-// rose, and everything was in the sale.
+// priceAt returns the price of a product at a time: coffee was cheaper before its price increase, and everything was
+// cheaper in the sale.
 func (s *shop) priceAt(p int, at time.Time) int {
 	cents := s.products[p].cents
 	if s.products[p].category == "Coffee & Tea" && at.Before(coffeeRise) {
@@ -296,8 +296,7 @@ func (s *shop) priceAt(p int, at time.Time) int {
 	return cents
 }
 
-// euros is the nearest float of an amount; one division is exact to the last bit
-// on every machine.
+// euros returns the float closest to an amount. A single division is exact to the last bit on every machine.
 func euros(cents int) float64 { return float64(cents) / 100 }
 
 func (s *shop) customerRows() [][]any {
@@ -332,9 +331,9 @@ func (s *shop) itemRows() [][]any {
 	return rows
 }
 
-const firstOrder = 1001 // order numbers do not start at 1 in any shop
+const firstOrder = 1001 // no real shop starts its order numbers at 1
 
-// address makes an e-mail address in a domain that nobody can own.
+// address returns an e-mail address in a reserved domain.
 func address(first, last string) string {
 	domain := [...]string{"example.com", "example.org", "example.net"}[(len(first)+len(last))%3]
 	return plain.Replace(strings.ToLower(first+"."+last)) + "@" + domain

@@ -13,8 +13,8 @@ import (
 //go:embed workspace
 var workspace embed.FS
 
-// WriteWorkspace writes the sample files of a coder's workspace into a folder, which
-// is made where it is missing. What is there already stays as it is.
+// WriteWorkspace writes the sample files of a coder's workspace into a folder, and creates the folder if needed. It
+// leaves an existing folder unchanged.
 func WriteWorkspace(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package demotest gives tests the demo shop. Its rows are made once for a test
-// process: they are the same each time, and cost more than most tests over them.
+// Package demotest provides the demo shop to tests. It generates the rows once per test process: they are always the
+// same, and generating them costs more than most tests that use them.
 package demotest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/demo"
 )
 
-// Shop returns the path of a database file with the demo shop, which is the test's own
-// until it ends.
+// Shop returns the path of a database file with the demo shop. The file belongs to the test and is deleted at its
+// end.
 func Shop(tb testing.TB) string {
 	tb.Helper()
 	data, err := shop()
