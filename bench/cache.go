@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/reply"
 )
 
-// statement is a tool that runs one on the bare driver.
+// statement is a tool that runs one statement on the bare driver.
 type statement struct{ db *sql.DB }
 
 const grouped = `SELECT customer_id, status, count(*) AS orders, CAST(min(ordered_at) AS TEXT) AS first, CAST(max(ordered_at) AS TEXT) AS last
@@ -45,8 +45,8 @@ func (s statement) Call(ctx context.Context, call agent.Call) (agent.Output, err
 	return agent.Output{Content: reply.Table{ID: call.ResultID, Result: r}.JSON(), Rows: &r, Source: "shop", SQL: grouped}, rows.Err()
 }
 
-// hits compares a hit of the cache in memory with the query that it saves, on the
-// bare driver and in this process: the least that a query can cost.
+// hits compares a hit of the in-memory cache with the query it saves. The query runs on the bare driver in this
+// process, which is the lowest possible cost.
 func hits(ctx context.Context, r *rig) error {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "shop.db")+"?mode=ro")
 	if err != nil {

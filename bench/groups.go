@@ -15,17 +15,17 @@ import (
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the bare driver that queries and appends are compared with
+	_ "modernc.org/sqlite" // the bare driver, as the baseline for queries and appends
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/store"
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// paced is an ordinary answer: 3 s of text, a piece every 20 ms.
+// paced is a typical answer: 3 s of text, one piece every 20 ms.
 var paced = order{Kind: "text", Deltas: 150, GapMS: 20}
 
-// streams measures time to the first piece, lateness and CPU, by concurrency.
+// streams measures time to the first piece, lateness and CPU by concurrency.
 func streams(ctx context.Context, r *rig) error {
 	for _, n := range r.plan.streams {
 		var first, late50, late99, cost figures
@@ -52,7 +52,7 @@ func streams(ctx context.Context, r *rig) error {
 	return ctx.Err()
 }
 
-// longHistory measures the time to the first piece when 200 KB were said before.
+// longHistory measures the time to the first piece with a history of 200 KB.
 func longHistory(ctx context.Context, r *rig) error {
 	direct := target{"direct", r.fake.url, "/v1/messages", messagesBody, r.fake.cmd.Process.Pid}
 	var first figures
@@ -66,7 +66,7 @@ func longHistory(ctx context.Context, r *rig) error {
 	return ctx.Err()
 }
 
-// load is one load of ordinary answers, and the µs of CPU that each piece cost.
+// load runs one load of typical answers, and returns the CPU time per piece in µs.
 func (r *rig) load(ctx context.Context, t target, n, history int) (s *sample, perDelta float64) {
 	before := cpu(t.pid)
 	s = load(ctx, t, n, r.window, paced, history)
@@ -78,11 +78,10 @@ func (r *rig) load(ctx context.Context, t target, n, history int) (s *sample, pe
 	return s, (cpu(t.pid) - before) * 1000 / float64(max(1, s.deltas.Load()))
 }
 
-// short is an answer that is all beginning and end.
+// short is an answer dominated by its start and end.
 var short = order{Kind: "text", Deltas: 10}
 
-// runs measures what an answer costs beside its pieces: one after the other, many
-// at once.
+// runs measures the cost of an answer besides its pieces: sequentially, and with many at once.
 func runs(ctx context.Context, r *rig) error {
 	var each figures
 	for range r.rounds {
@@ -99,7 +98,7 @@ func runs(ctx context.Context, r *rig) error {
 	return nil
 }
 
-// saturated measures deltas for each second of CPU when nothing waits.
+// saturated measures deltas per second of CPU without any delays.
 func saturated(ctx context.Context, r *rig) error {
 	flood := order{Kind: "text", Deltas: r.flood}
 	var rate figures
@@ -122,9 +121,9 @@ func saturated(ctx context.Context, r *rig) error {
 	return nil
 }
 
-// memory measures what an open, silent stream costs.
+// memory measures the cost of an open, silent stream.
 func memory(ctx context.Context, r *rig) error {
-	// New processes: what a heap keeps from earlier loads would hide the cost.
+	// New processes: the heap of earlier loads would hide the cost.
 	var kb figures
 	for i, t := range r.systems() {
 		var p *process
@@ -192,7 +191,7 @@ func idleStreams(ctx context.Context, t target, n int) (float64, error) {
 	}
 }
 
-// toolSteps measures from the end of a model's tool call to the next request.
+// toolSteps measures the time from the end of a model's tool call to the next request.
 func toolSteps(ctx context.Context, r *rig) error {
 	var steps figures
 	for i, t := range []target{r.floor, r.footnote, r.ai} {
@@ -232,8 +231,8 @@ func drain(res *http.Response) {
 	}
 }
 
-// appends compares group-committed appends with raw inserts of the same
-// durability on the same disk: one row and one fsync at a time.
+// appends compares group-committed appends with raw inserts of the same durability on the same disk: one row and one
+// fsync at a time.
 func appends(ctx context.Context, r *rig) error {
 	log, err := sqlite.Open(ctx, filepath.Join(r.dir, "append", "footnote.db"), sqlite.Options{})
 	if err != nil {
@@ -256,10 +255,10 @@ func appends(ctx context.Context, r *rig) error {
 	return postgresAppends(ctx, r)
 }
 
-// conversations are how many write at once.
+// conversations is the number of concurrent writers.
 const conversations = 64
 
-// appendRate is how many events a second so many conversations get durable.
+// appendRate returns how many events per second the conversations make durable.
 func appendRate(ctx context.Context, log store.Store, name string, n int) (float64, error) {
 	begun := time.Now()
 	var wg sync.WaitGroup
@@ -277,7 +276,7 @@ func appendRate(ctx context.Context, log store.Store, name string, n int) (float
 	return float64(each*conversations) / time.Since(begun).Seconds(), nil
 }
 
-// openRaw opens a file with a bare table, as durable as the log.
+// openRaw opens a file with a bare table that is as durable as the log.
 func openRaw(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {
@@ -317,7 +316,7 @@ func appendMany(ctx context.Context, log store.Store, id string, n int) error {
 	return nil
 }
 
-// starts measures from executing the server to its first answer.
+// starts measures the time from executing the server to its first answer.
 func starts(ctx context.Context, r *rig) error {
 	var ms []float64
 	for n := range r.plan.starts {
@@ -333,7 +332,7 @@ func starts(ctx context.Context, r *rig) error {
 	return nil
 }
 
-// queries compares a query of one row with the bare driver.
+// queries compares a single-row query with the bare driver.
 func queries(ctx context.Context, r *rig) error {
 	path := filepath.Join(r.dir, "shop.db")
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")

@@ -25,21 +25,20 @@ type target struct {
 	pid  int
 }
 
-// sample is what one load saw.
+// sample holds the measurements of one load.
 type sample struct {
 	mu      sync.Mutex
 	first   []float64 // ms from sending the request to the first piece
 	late    []float64 // ms from writing a piece upstream to its arrival
 	deltas  atomic.Int64
-	broken  atomic.Int64 // streams that lost, doubled or reordered a piece, or failed
+	broken  atomic.Int64 // streams that failed, or lost, repeated or reordered a piece
 	streams atomic.Int64
 	reason  atomic.Pointer[string]
 }
 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, DisableCompression: true}}
 
-// load keeps n streams open for a while, each begun anew when it ends, and their
-// beginnings spread out.
+// load keeps n streams open for a while. It restarts each one when it ends, and spreads out the first starts.
 func load(ctx context.Context, t target, n int, window time.Duration, o order, history int) *sample {
 	s := &sample{}
 	ctx, cancel := context.WithTimeout(ctx, window)
@@ -159,7 +158,7 @@ func (s *sample) keep(late []float64) {
 	s.mu.Unlock()
 }
 
-// quantile of values, which it sorts.
+// quantile returns a quantile of values, which it sorts.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

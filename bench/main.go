@@ -1,17 +1,15 @@
-// Command bench measures Footnote against a bare reverse proxy in front of the
-// same imitated Messages API, in one run, and prints one table of ratios.
+// Command bench measures Footnote against a bare reverse proxy in front of the same fake Messages API, in one run,
+// and prints one table of ratios.
 //
 //	go run ./bench          everything, a few minutes
 //	go run ./bench -quick   the same in under two minutes
 //	go run ./bench -only stream -streams 500 -rounds 5   one load, more often
 //
-// Every part is a process of its own: the imitated API, the proxy, a floor (the
-// least program that parses the upstream and writes another stream), the server,
-// which is asked by two doors: that of the OpenAI API and that of the AI SDK.
-// The imitated API writes each piece of text with its number and the time at which
-// it was written, so the load client knows how late each arrives, and sees each
-// one that is lost, doubled or out of order. CPU and memory are read from /proc.
-// Rounds alternate between the systems; figures are medians over rounds.
+// Every part is a separate process: the fake API, the proxy, a floor (the smallest program that parses the
+// upstream and writes another stream), and the server, which is measured through its OpenAI endpoint and its AI
+// SDK endpoint. The fake API writes each piece of text with its number and the time of writing. The load client
+// thus knows how late each piece arrives, and detects lost, repeated and reordered pieces. CPU and memory come
+// from /proc. Rounds alternate between the systems; figures are medians over rounds.
 package main
 
 import (
@@ -27,25 +25,25 @@ import (
 	"github.com/footnotehq/footnote/source/sqlite"
 )
 
-// plan is how much is measured.
+// plan is the extent of the measurements.
 type plan struct {
 	rounds    int
-	streams   []int         // how many at once, of each load
-	window    time.Duration // of one load
-	floorFrom int           // fewer streams are not measured on the floor
+	streams   []int         // concurrent streams of each load
+	window    time.Duration // duration of one load
+	floorFrom int           // the floor is measured from this many streams on
 	idle      int           // idle streams for the memory figure
 	flood     int           // deltas of one stream when saturated
 	tools     int           // tool steps
 	starts    int           // process starts
 	appends   int           // events appended
-	grown     []int         // events that stores have when their costs are measured
-	candles   int           // minutes of which bars are made
-	documents int           // that are searched
+	grown     []int         // store sizes, in events, at which costs are measured
+	candles   int           // minutes to build bars from
+	documents int           // documents to search
 	footnote  string        // path of the binary
 }
 
 func main() {
-	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, postgres.Kind: postgres.OpenEngine}) // never returns in the child that runs a database
+	child.Main(map[string]child.OpenFunc{sqlite.Kind: sqlite.OpenEngine, postgres.Kind: postgres.OpenEngine}) // children never return
 	role := flag.String("role", "", "run as one part: fake, proxy, floor (used by the program itself)")
 	upstream := flag.String("upstream", "", "address of the imitated API, for a role")
 	quick := flag.Bool("quick", false, "fewer rounds, shorter loads")
@@ -81,7 +79,7 @@ func exitOn(err error) {
 	}
 }
 
-// group is a set of rows that are measured together.
+// group is a set of rows measured together.
 type group struct {
 	name string
 	run  func(ctx context.Context, r *rig) error
@@ -95,7 +93,7 @@ func measure(ctx context.Context, p plan, only string) error {
 	defer r.close()
 	for _, g := range []group{
 		{"stream", streams}, {"history", longHistory}, {"runs", runs}, {"saturated", saturated}, {"memory", memory}, {"tools", toolSteps},
-		{"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits}, {"far", far}, {"growth", growth}, {"market", candles}, {"search", searches},
+		{"append", appends}, {"start", starts}, {"query", queries}, {"cache", hits}, {"far", remoteReaders}, {"growth", growth}, {"market", candles}, {"search", searches},
 	} {
 		if only != "" && g.name != only {
 			continue

@@ -22,8 +22,8 @@ import (
 	tools "github.com/footnotehq/footnote/tool/market"
 )
 
-// candles measures get_candles on a SQLite file of minutes: 500 bars of an hour, the
-// newest and those at random places in the middle, with what the model reads of them.
+// candles measures get_candles on a SQLite file of minutes: 500 hourly bars, the newest and at random positions in
+// the middle, including the text for the model.
 func candles(ctx context.Context, r *rig) (err error) {
 	s, err := sqlite.Open(ctx, filepath.Join(r.dir, "market.db"))
 	if err != nil {
@@ -61,8 +61,8 @@ func candles(ctx context.Context, r *rig) (err error) {
 	return surroundings(ctx, r, m)
 }
 
-// surroundings measures what a message at the chart waits for before it is asked: the
-// prices, 500 drawings, and a part that never answers.
+// surroundings measures the delay that a message at the chart has before the model is called: prices, 500 drawings,
+// and a part that never responds.
 func surroundings(ctx context.Context, r *rig, m market.Market) error {
 	boards := board.New(board.Options{Log: store.NewMem()})
 	who := footnote.Principal{Org: "bench", User: "bench"}
@@ -87,7 +87,7 @@ func surroundings(ctx context.Context, r *rig, m market.Market) error {
 	return nil
 }
 
-// silent is a market whose headlines never come.
+// silent is a market whose headlines never arrive.
 type silent struct{ market.Market }
 
 func (silent) Headlines(ctx context.Context, _ market.HeadlineQuery) ([]market.Headline, error) {
@@ -95,7 +95,7 @@ func (silent) Headlines(ctx context.Context, _ market.HeadlineQuery) ([]market.H
 	return nil, ctx.Err()
 }
 
-// timed is how long one call takes, in milliseconds.
+// timed returns the duration of one call, in milliseconds.
 func timed(ctx context.Context, tool agent.Tool, in map[string]any) (float64, error) {
 	input, err := json.Marshal(in)
 	if err != nil {
@@ -110,7 +110,7 @@ func timed(ctx context.Context, tool agent.Tool, in map[string]any) (float64, er
 	return took, err
 }
 
-// fillMinutes loads minutes of one symbol, a million with each load.
+// fillMinutes loads minutes of one symbol, one million per load.
 func fillMinutes(ctx context.Context, s market.Store, begin time.Time, n int) error {
 	const most = 1_000_000
 	list := make([]market.Candle, 0, most)

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// rig is the processes of a measurement.
+// rig holds the processes of a measurement.
 type rig struct {
 	plan
 	dir      string
@@ -26,17 +26,17 @@ type rig struct {
 	fake     *process
 	proxy    target
 	floor    target
-	footnote target // by the door of the OpenAI API
-	ai       target // the same server, by the door of the AI SDK
+	footnote target // through the OpenAI endpoint
+	ai       target // the same server through the AI SDK endpoint
 	procs    []*process
 	table    table
-	loads    int   // of ordinary answers
-	broken   int64 // streams in them
+	loads    int   // loads of typical answers
+	broken   int64 // broken streams in them
 	pg       *pgtest.Server
-	noPG     bool // it was tried
+	noPG     bool // Postgres is not available
 }
 
-// process is one part.
+// process is one part of the measurement.
 type process struct {
 	cmd   *exec.Cmd
 	url   string
@@ -91,13 +91,13 @@ func (r *rig) role(ctx context.Context, name, upstream string) (*process, error)
 	return r.launch(exec.CommandContext(ctx, r.self, "-role", name, "-upstream", upstream), func(line string) string { return line })
 }
 
-// serve starts the server, everything on: events, audit, metrics, budget.
+// serve starts the server with everything on: events, audit, metrics, budget.
 func (r *rig) serve(ctx context.Context, data string, settings ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, r.plan.footnote, "serve")
 	cmd.Env = append(cleanEnv(),
 		"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA="+data, "FOOTNOTE_SOURCES=shop="+filepath.Join(r.dir, "shop.db"),
 		"FOOTNOTE_UPSTREAM=anthropic", "FOOTNOTE_API_KEYS=bench-key=bench/bench", "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LOG_LEVEL=warn",
-		"FOOTNOTE_CACHE_TTL=0s", // a tool step is to run its query
+		"FOOTNOTE_CACHE_TTL=0s", // a tool step must run its query
 		"FOOTNOTE_MAX_BUDGET_USD=1000", "FOOTNOTE_INPUT_MAX_CHARS=1000000", "FOOTNOTE_BODY_LIMIT=8000000",
 		"FOOTNOTE_BASE_URL="+r.fake.url, "FOOTNOTE_MODEL_KEY=bench")
 	cmd.Env = append(cmd.Env, settings...)
@@ -108,7 +108,7 @@ func (r *rig) serve(ctx context.Context, data string, settings ...string) (*proc
 	})
 }
 
-// cleanEnv is the environment without what belongs to somebody's model.
+// cleanEnv returns the environment without the settings of any model.
 func cleanEnv() []string {
 	var out []string
 	for _, kv := range os.Environ() {
@@ -146,7 +146,7 @@ func (r *rig) launch(cmd *exec.Cmd, address func(string) string) (*process, erro
 		words, _ := os.ReadFile(log.Name())
 		return nil, fmt.Errorf("%s did not start: %w\n%s", cmd.Path, err, words)
 	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // returns when the process ends
 	p.url = address(strings.TrimSpace(line))
 	return p, nil
 }
@@ -171,10 +171,10 @@ func (r *rig) close() {
 	if r.pg != nil {
 		r.pg.Remove()
 	}
-	_ = os.RemoveAll(r.dir) // left behind in a folder for temporary files
+	_ = os.RemoveAll(r.dir) // if this fails, the files remain in the temporary folder
 }
 
-// tree is a process and all its descendants.
+// tree returns a process and all its descendants.
 func tree(pid int) []int {
 	pids := []int{pid}
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -189,15 +189,14 @@ func tree(pid int) []int {
 	return pids
 }
 
-// cpu is the processor time of a process tree, in milliseconds. It is read from
-// the scheduler's count for each thread, which is finer than the ticks of
-// /proc/PID/stat.
+// cpu returns the processor time of a process tree, in milliseconds. It reads the scheduler's count for each thread,
+// which has a finer resolution than the ticks in /proc/PID/stat.
 func cpu(pid int) float64 {
 	total := 0.0
 	for _, p := range tree(pid) {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
 		for _, t := range threads {
-			data, _ := os.ReadFile(t) // a thread may have ended
+			data, _ := os.ReadFile(t) // the thread may have ended
 			if f := strings.Fields(string(data)); len(f) > 0 {
 				ns, _ := strconv.ParseFloat(f[0], 64)
 				total += ns / 1e6
@@ -207,8 +206,8 @@ func cpu(pid int) float64 {
 	return total
 }
 
-// resident is the memory of one process in KB, without its children: they are one
-// per database, not per stream.
+// resident returns the memory of one process in KB, without its children: there is one child per database, not per
+// stream.
 func resident(pid int) float64 {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(data)) {
@@ -220,24 +219,22 @@ func resident(pid int) float64 {
 	return 0
 }
 
-// figures are what the rounds of one metric gave, by system. What was not measured
-// is empty.
+// figures holds the results of the rounds for one metric, by system. Values that were not measured are empty.
 type figures struct {
 	base, floor []float64
-	ours, ai    []float64 // by the OpenAI door and by that of the AI SDK
+	ours, ai    []float64 // through the OpenAI endpoint and the AI SDK endpoint
 }
 
-// of is where the figures of a target go: that of every system is its place in
-// systems.
+// of returns the slice for the figures of a system, by its index in systems.
 func (f *figures) of(i int) *[]float64 {
 	return [...]*[]float64{&f.base, &f.ours, &f.floor, &f.ai}[i]
 }
 
-// systems are those that stream, in the order in which a round measures them: what
-// a server still does after one load must not count for its next.
+// systems returns the streaming systems in the order of measurement within a round. Work that a server still does
+// after one load must not count in its next.
 func (r *rig) systems() [4]target { return [...]target{r.proxy, r.footnote, r.floor, r.ai} }
 
-// table gathers rows.
+// table collects rows.
 type table struct{ rows []row }
 
 type row struct {
@@ -249,17 +246,17 @@ type row struct {
 	good            bool
 }
 
-// compare adds a row whose target is a ratio to the base: at most.
+// compare adds a row whose target is a maximum ratio to the base.
 func (t *table) compare(metric, unit string, f figures, most, stretch float64) {
 	t.ratios(metric, unit, f, fmt.Sprintf("≤ %.2f ×", most), fmt.Sprintf("≤ %.2f ×", stretch), func(ratio float64) bool { return ratio <= most })
 }
 
-// atLeast adds a row whose target is a ratio to the base: less is worse.
+// atLeast adds a row whose target is a minimum ratio to the base.
 func (t *table) atLeast(metric, unit string, f figures, least, stretch float64) {
 	t.ratios(metric, unit, f, fmt.Sprintf("≥ %.2f ×", least), fmt.Sprintf("≥ %.2f ×", stretch), func(ratio float64) bool { return ratio >= least })
 }
 
-// ratios adds a row that is good when every door that was measured is.
+// ratios adds a row that passes if every measured endpoint does.
 func (t *table) ratios(metric, unit string, f figures, target, stretch string, good func(ratio float64) bool) {
 	w := row{metric: metric, unit: unit, base: figure(f.base), floor: figure(f.floor), ours: figure(f.ours), ai: figure(f.ai),
 		ratio: "–", aiRatio: "–", target: target, stretch: stretch, good: true}
@@ -276,7 +273,7 @@ func (t *table) ratios(metric, unit string, f figures, target, stretch string, g
 	t.rows = append(t.rows, w)
 }
 
-// absolute adds a row whose target is a figure.
+// absolute adds a row whose target is an absolute figure.
 func (t *table) absolute(metric, unit string, ours, most, stretch float64) {
 	t.rows = append(t.rows, row{metric: metric, unit: unit, base: "–", floor: "–", ours: number(ours), ratio: "–", ai: "–", aiRatio: "–",
 		target: "≤ " + number(most), stretch: "≤ " + number(stretch), good: ours <= most})
@@ -301,5 +298,5 @@ func (t *table) print(w io.Writer) {
 		}
 		fmt.Fprintln(tw, strings.Join([]string{r.metric, r.unit, r.base, r.floor, r.ours, r.ratio, r.ai, r.aiRatio, r.target, r.stretch, met}, "\t"))
 	}
-	_ = tw.Flush() // a broken standard output cannot be told
+	_ = tw.Flush() // standard output is broken, so the error has nowhere to go
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// serveRole runs one part until its standard input closes. It prints its address.
+// serveRole prints its address and runs one part until its standard input closes.
 func serveRole(role, upstream string) error {
 	var handler http.Handler
 	switch role {
@@ -29,8 +29,8 @@ func serveRole(role, upstream string) error {
 		if err != nil {
 			return err
 		}
-		// The body is read before the upstream is called: a proxied body that is
-		// still streaming cuts streams when the upstream answers at once.
+		// Read the body before calling the upstream: the proxy breaks streams if the upstream answers while the
+		// request body is still being sent.
 		proxy := &httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
 			FlushInterval: -1,
@@ -56,7 +56,7 @@ func serveRole(role, upstream string) error {
 	fmt.Println("http://" + listener.Addr().String())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0) // the program that started it is gone
+		os.Exit(0) // the parent program has exited
 	}()
 	return http.Serve(listener, handler)
 }
@@ -65,7 +65,7 @@ func transport() *http.Transport {
 	return &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, DisableCompression: true}
 }
 
-// order is what a request asks of the imitated API. It stands in the user's text.
+// order is a request's instruction to the fake API, contained in the user's text.
 type order struct {
 	Kind   string `json:"kind"` // text, hold or tool
 	Deltas int    `json:"deltas"`
@@ -75,7 +75,7 @@ type order struct {
 
 const marker = "bench-order:"
 
-// prompt is the user's text for an order.
+// prompt returns the user's text for an order.
 func (o order) prompt() string {
 	b, _ := json.Marshal(o) // strings and numbers always encode
 	return marker + string(b)
@@ -93,7 +93,7 @@ func readOrder(body []byte) (order, bool) {
 	return o, json.NewDecoder(bytes.NewReader(rest)).Decode(&o) == nil
 }
 
-// fake is the imitated API with a stopwatch for tool steps.
+// fake is the fake API with timing of tool steps.
 type fake struct {
 	api *modeltest.Server
 
@@ -127,7 +127,7 @@ func rule(r modeltest.Request) modeltest.Reply {
 	}
 }
 
-// conclusion ends each answer with as many numbers as answers have.
+// conclusion ends each answer with a typical number of figures.
 const conclusion = "In all, 846 orders came to 12,345.60 euros, 12 % more than the 754 orders of 2024. The best month was March with 98, the worst July with 41; 3 of 5 cities grew."
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -147,8 +147,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	second := o.Kind == "tool" && bytes.Contains(body, []byte("tool_result"))
 	if second {
 		f.mu.Lock()
-		// A request that is here before this goroutine knows that the call has been
-		// sent took no time that could be measured.
+		// If the request arrives before the other goroutine recorded the end of the call, the step took too little
+		// time to measure.
 		took := 0.0
 		if begun, ok := f.ended[o.ID]; ok {
 			took = float64(arrived.Sub(begun).Microseconds()) / 1000
@@ -167,9 +167,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// floor is the least program that does the work: it parses each event of the
-// upstream and writes a chunk of another protocol, and it makes a tool step
-// without a tool. It stores nothing.
+// floor is the smallest program that does the work: it parses each event of the upstream, writes a chunk of another
+// protocol, and makes a tool step without a tool. It stores nothing.
 type floor struct {
 	upstream string
 	client   *http.Client
@@ -188,7 +187,7 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// step makes one upstream call and passes its text on; it reports a tool call.
+// step makes one upstream call and forwards its text; it reports whether there was a tool call.
 func (f *floor) step(w http.ResponseWriter, r *http.Request, body []byte) (tool bool) {
 	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, f.upstream+"/v1/messages", bytes.NewReader(body))
 	if err != nil {
@@ -237,29 +236,28 @@ func (f *floor) step(w http.ResponseWriter, r *http.Request, body []byte) (tool 
 	}
 }
 
-// body is a request for the imitated API itself, with a history of so many bytes.
+// messagesBody returns a request to the fake API itself, with a history of the given size in bytes.
 func messagesBody(o order, history int) []byte {
 	return fmt.Appendf(nil, `{"model":"claude-sonnet-5-5","max_tokens":16000,"stream":true,"messages":[%s{"role":"user","content":%s}]}`,
 		turns(history, `{"role":"user","content":%s},{"role":"assistant","content":%s},`), strconv.Quote(o.prompt()))
 }
 
-// chatBody is the same request for the OpenAI door.
+// chatBody returns the same request for the OpenAI endpoint.
 func chatBody(o order, history int) []byte {
 	return fmt.Appendf(nil, `{"model":"analyst","stream":true,"messages":[%s{"role":"user","content":%s}]}`,
 		turns(history, `{"role":"user","content":%s},{"role":"assistant","content":%s},`), strconv.Quote(o.prompt()))
 }
 
-// chats counts the chats of the AI SDK's door: each is a new one.
+// chats counts the chats of the AI SDK endpoint: each request starts a new one.
 var chats atomic.Int64
 
-// aiBody is the same request as a browser's useChat posts it. The door believes no
-// history that a client brings.
+// aiBody returns the same request as useChat in a browser posts it. The endpoint ignores any history from a client.
 func aiBody(o order, _ int) []byte {
 	return fmt.Appendf(nil, `{"id":"bench-%d-%d","assistant":"analyst","trigger":"submit-message","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":%s}]}]}`,
 		os.Getpid(), chats.Add(1), strconv.Quote(o.prompt()))
 }
 
-// turns are earlier turns of about so many bytes in all.
+// turns returns earlier turns of about size bytes in total.
 func turns(size int, format string) []byte {
 	var out []byte
 	words := strconv.Quote(string(bytes.Repeat([]byte("The orders of last month were good. "), 28)))

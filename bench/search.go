@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the bare driver that searches in Postgres are compared with
+	_ "github.com/jackc/pgx/v5/stdlib" // the bare driver, as the baseline for searches in Postgres
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
@@ -23,9 +23,9 @@ import (
 	"github.com/footnotehq/footnote/tool/search"
 )
 
-// searches compares search_database with the plain query of the same engine for the ten
-// best documents. A search also marks the words in them, counts all that match, and
-// passes the gate, and in SQLite goes to a child process and back.
+// searches compares search_database with a plain query of the same engine for the ten best documents. A search also
+// highlights the words, counts all matches and passes the gate, and with SQLite it makes a round trip to a child
+// process.
 func searches(ctx context.Context, r *rig) error {
 	path := filepath.Join(r.dir, "documents.db")
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -85,14 +85,14 @@ func postgresSearches(ctx context.Context, r *rig, pg *pgtest.Server) error {
 	return compareSearches(ctx, r, "Postgres", db, plain, src, search.Table{Vector: "found", Language: "portuguese"})
 }
 
-// word is the nth of the words that documents are made of.
+// word returns the nth word of the documents' vocabulary.
 func word(n int) string {
 	stems := []string{"caldeira", "bomba", "relatório", "válvula", "turbina", "manutenção", "motor", "pressão"}
 	return fmt.Sprintf("%s%d", stems[n%len(stems)], n)
 }
 
-// fillDocuments makes n documents of forty words, some of them in most documents and
-// most of them in few, between the first statement and the others.
+// fillDocuments creates n documents of forty words. A few words are in most documents, and most words are in few.
+// create runs before the inserts, and after runs afterwards.
 func fillDocuments(ctx context.Context, db *sql.DB, n int, create string, after ...string) error {
 	if _, err := db.ExecContext(ctx, create); err != nil {
 		return err
@@ -125,13 +125,13 @@ func fillDocuments(ctx context.Context, db *sql.DB, n int, create string, after 
 	return nil
 }
 
-// oneSource is the only source there is.
+// oneSource is a catalogue with a single source.
 type oneSource struct{ src source.Source }
 
 func (s oneSource) Source(string) (source.Source, error) { return s.src, nil }
 
-// compareSearches asks both ways in turns: for words that stand in one document of a
-// hundred, where what is done once counts, and for those that stand in most.
+// compareSearches alternates between both ways: for words in one of a hundred documents, where fixed costs dominate,
+// and for words in most documents.
 func compareSearches(ctx context.Context, r *rig, engine string, db *sql.DB, plain string, src source.Source, table search.Table) error {
 	table.Source, table.Table, table.Key, table.Title, table.Text = "docs", "documents", "id", []string{"title"}, []string{"title", "body"}
 	tool, _, err := search.New(ctx, search.Options{Tables: []search.Table{table}, Sources: oneSource{src}})
@@ -165,7 +165,7 @@ func compareSearches(ctx context.Context, r *rig, engine string, db *sql.DB, pla
 	return nil
 }
 
-// plainSearch is how long the bare driver takes for the ten best, in milliseconds.
+// plainSearch returns the bare driver's time for the ten best documents, in milliseconds.
 func plainSearch(ctx context.Context, db *sql.DB, plain, asked string) (float64, error) {
 	begun := time.Now()
 	rows, err := db.QueryContext(ctx, plain, asked)
@@ -187,7 +187,7 @@ func plainSearch(ctx context.Context, db *sql.DB, plain, asked string) (float64,
 	return float64(time.Since(begun).Microseconds()) / 1000, rows.Err()
 }
 
-// toolSearch is the same for the tool.
+// toolSearch returns the same for the tool.
 func toolSearch(ctx context.Context, tool agent.Tool, asked string) (float64, error) {
 	input, err := json.Marshal(map[string]any{"query": asked, "table": "documents", "thought": "A measurement."})
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/footnotehq/footnote/store/sqlite"
 )
 
-// postgresServer is a Postgres of this measurement's own; nil, with words for whoever
-// measures, where its programs are not installed.
+// postgresServer returns a Postgres server for this measurement. It prints a note and returns nil if Postgres is not
+// installed.
 func (r *rig) postgresServer() *pgtest.Server {
 	if r.pg == nil && !r.noPG {
 		var err error
@@ -39,7 +39,7 @@ func (r *rig) postgresServer() *pgtest.Server {
 	return r.pg
 }
 
-// postgresStore opens a store in a database of its own; it is nil without Postgres.
+// postgresStore opens a store in a new database; it returns nil without Postgres.
 func (r *rig) postgresStore(ctx context.Context) (log *postgres.Store, url string, err error) {
 	pg := r.postgresServer()
 	if pg == nil {
@@ -52,8 +52,8 @@ func (r *rig) postgresStore(ctx context.Context) (log *postgres.Store, url strin
 	return log, url, err
 }
 
-// postgresAppends is appends for a Postgres store: against bare inserts of the same
-// rows, each a transaction, over one connection, and over 64 that share their syncs.
+// postgresAppends does the same as appends for a Postgres store. It compares with bare inserts of the same
+// rows, each in its own transaction: over one connection, and over 64 that share their syncs.
 func postgresAppends(ctx context.Context, r *rig) error {
 	log, url, err := r.postgresStore(ctx)
 	if log == nil {
@@ -78,7 +78,7 @@ func postgresAppends(ctx context.Context, r *rig) error {
 	return nil
 }
 
-// appendRounds is how often bare inserts and appends take turns.
+// appendRounds is how often bare inserts and appends alternate.
 const appendRounds = 5
 
 func rawPostgres(ctx context.Context, url, table string, n, conns int) (one, many float64, err error) {
@@ -126,9 +126,9 @@ func rawPostgres(ctx context.Context, url, table string, n, conns int) (one, man
 	return one, many, err
 }
 
-// far measures how late the pieces of an answer are for a reader at a server that
-// does not make it, against one at the server that does.
-func far(ctx context.Context, r *rig) error {
+// remoteReaders measures how late the pieces of an answer arrive at a reader on another server, compared with a reader on
+// the server that drives the run.
+func remoteReaders(ctx context.Context, r *rig) error {
 	pg := r.postgresServer()
 	if pg == nil {
 		return nil
@@ -174,7 +174,7 @@ func far(ctx context.Context, r *rig) error {
 	return nil
 }
 
-// both asks the first server and reads the answer at both.
+// both asks the first server and reads the answer on both.
 func both(ctx context.Context, servers [2]*process, near, away *sample) error {
 	id, err := ask(ctx, servers[0].url, order{Kind: "text", Deltas: 200, GapMS: 20})
 	if err != nil {
@@ -189,7 +189,7 @@ func both(ctx context.Context, servers [2]*process, near, away *sample) error {
 	return errors.Join(errs[:]...)
 }
 
-// ask asks in a new conversation, without reading the answer.
+// ask asks in a new conversation without reading the answer.
 func ask(ctx context.Context, url string, o order) (conversation string, err error) {
 	body, err := json.Marshal(map[string]string{"text": o.prompt()})
 	if err != nil {
@@ -213,7 +213,7 @@ func ask(ctx context.Context, url string, o order) (conversation string, err err
 	return in.Conversation, nil
 }
 
-// read reads the live pieces of an answer. Those from before it came are in the log.
+// read reads the live pieces of an answer. Earlier pieces are in the log.
 func (s *sample) read(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *sample) read(ctx context.Context, url string) error {
 				break
 			}
 			used += end
-			if number > last { // the whole message, at the end, has all again
+			if number > last { // the complete message at the end repeats all pieces
 				last, late = number, append(late, float64(now-written)/1e6)
 			}
 		}
@@ -252,7 +252,7 @@ func (s *sample) read(ctx context.Context, url string) error {
 			break
 		}
 	}
-	if len(late) > 20 { // what came before the reader was there came at once
+	if len(late) > 20 { // pieces from before the reader arrived came at once
 		late = late[20:]
 	}
 	s.keep(late)
@@ -262,7 +262,7 @@ func (s *sample) read(ctx context.Context, url string) error {
 	return nil
 }
 
-// growth measures what a step costs when there is little, and when there is much.
+// growth measures the cost of each step with little data and with much data.
 func growth(ctx context.Context, r *rig) error {
 	lite, err := sqlite.Open(ctx, filepath.Join(r.dir, "growth", "footnote.db"), sqlite.Options{})
 	if err != nil {
@@ -298,22 +298,22 @@ func growth(ctx context.Context, r *rig) error {
 	})
 }
 
-// steps are what is done all the time, and their units. What waits for the disk is
-// counted in bare inserts of the same moment, which wait for it, too.
+// steps lists frequent operations and their units. Operations that wait for the disk are measured in bare inserts of
+// the same moment, which wait for it as well.
 var steps = []struct{ name, unit string }{{"append", "inserts"}, {"open", "inserts"}, {"list", "ms"}, {"history", "ms"}}
 
 func grow(ctx context.Context, r *rig, name string, log store.Store, insert func(n int) error) error {
-	if err := fill(ctx, log, 0, 1); err != nil { // the conversation that is looked at
+	if err := fill(ctx, log, 0, 1); err != nil { // the conversation to look at
 		return err
 	}
 	done := 1
 	var base map[string][]float64
 	for _, events := range r.grown {
 		begun := time.Now()
-		if err := fill(ctx, log, done, events/each); err != nil {
+		if err := fill(ctx, log, done, events/eventsEach); err != nil {
 			return err
 		}
-		done = events / each
+		done = events / eventsEach
 		fmt.Fprintf(os.Stderr, "%s: %d events of %d conversations after %v\n", name, events, done, time.Since(begun).Round(time.Second))
 		cost, err := costs(ctx, log, events, insert)
 		if err != nil {
@@ -331,10 +331,10 @@ func grow(ctx context.Context, r *rig, name string, log store.Store, insert func
 	return nil
 }
 
-// each is how many events a conversation has.
-const each = 10
+// eventsEach is the number of events per conversation.
+const eventsEach = 10
 
-// fill makes conversations of one person, from a number to another.
+// fill creates one person's conversations with the numbers from and up to to.
 func fill(ctx context.Context, log store.Store, from, to int) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, conversations)
@@ -359,7 +359,7 @@ func fill(ctx context.Context, log store.Store, from, to int) error {
 }
 
 func begin(ctx context.Context, log store.Store, id string) error {
-	bodies := make([]footnote.Body, each)
+	bodies := make([]footnote.Body, eventsEach)
 	for i := range bodies {
 		bodies[i] = footnote.UserMessage{Text: strings.Repeat("x", 300)}
 	}
@@ -367,7 +367,7 @@ func begin(ctx context.Context, log store.Store, id string) error {
 	return err
 }
 
-// costs are the times of each step, done in turns.
+// costs returns the durations of each step, measured in turns.
 func costs(ctx context.Context, log store.Store, events int, insert func(n int) error) (map[string][]float64, error) {
 	cost := map[string][]float64{}
 	head, err := log.Get(ctx, "conv_0")
