@@ -116,7 +116,7 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 	if s.ran() != before {
 		t.Error("an honest statement ran a spy")
 	}
-	if len(hostile) < 100 || len(honest) < 60 {
+	if len(hostile) < 220 || len(honest) < 90 {
 		t.Errorf("there are %d hostile and %d honest statements only", len(hostile), len(honest))
 	}
 	t.Logf("%d hostile and %d honest statements", len(hostile), len(honest))

@@ -410,3 +410,60 @@ INSERT INTO numbered SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i
 CREATE INDEX ON numbered USING brin (id brin_ops) WITH (pages_per_range = 1);
 
 ANALYZE numbered;
+
+
+-- More ways to call, and more forms.
+
+CREATE FUNCTION poly_evil(anyelement) RETURNS anyelement LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN $1; END';
+
+CREATE FUNCTION def_evil(a integer DEFAULT 1) RETURNS integer LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+CREATE FUNCTION even_def(a integer, b boolean DEFAULT spied(1)) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+
+CREATE DOMAIN edr AS int4range CHECK (spied(lower(VALUE)));
+
+CREATE DOMAIN edj AS jsonb CHECK (spied(VALUE::text));
+
+CREATE DOMAIN edmulti AS int4multirange CHECK (spied(1));
+
+CREATE TYPE cust AS (n integer);
+
+CREATE FUNCTION cust_int(cust) RETURNS integer LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN 1; END';
+
+CREATE CAST (cust AS integer) WITH FUNCTION cust_int(cust) AS ASSIGNMENT;
+
+CREATE TABLE custs (id integer, c cust, d date);
+
+INSERT INTO custs VALUES (1, ROW(1), '2024-01-01');
+
+CREATE VIEW v_win AS SELECT id, lag(id::ed) OVER (ORDER BY id) FROM customers;
+
+CREATE VIEW v_lat AS SELECT x.* FROM customers, LATERAL (SELECT spied(customers.id) AS s) x;
+
+CREATE VIEW v_sub AS SELECT id, (SELECT bool_or(spied(o.id)) FROM orders o) AS b FROM customers;
+
+CREATE MATERIALIZED VIEW m_ix AS SELECT id FROM customers;
+
+CREATE INDEX ON m_ix (id) WHERE id > spied_n(1);
+
+CREATE VIEW v_m AS SELECT * FROM m_ix;
+
+CREATE TABLE top (id integer) PARTITION BY LIST (id);
+
+CREATE TABLE top_1 PARTITION OF top FOR VALUES IN (1, 2);
+
+CREATE INDEX ON top_1 ((id * spied_n(2)));
+
+CREATE TABLE jt (id integer, doc jsonb);
+
+INSERT INTO jt VALUES (1, '{"a": [1,2]}');
+
+CREATE STATISTICS st_op ON (id + (1 +^ 2)), doc FROM jt;
+
+CREATE FUNCTION tbl_evil() RETURNS SETOF customers LANGUAGE plpgsql AS
+  'BEGIN RAISE LOG ''spy_ran''; RETURN; END';
+
+CREATE OPERATOR !! (RIGHTARG = integer, FUNCTION = spied_n);

@@ -292,3 +292,45 @@ SELECT s.name FROM (SELECT id, name FROM customers) s JOIN holding h ON h.id = s
 SELECT id, generated FROM honest_index WHERE id = 1
 ----
 [[1,1]]
+==== large orders of each customer
+SELECT c.name, count(*) FILTER (WHERE o.total > 100) AS large, sum(o.total) FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 3 DESC NULLS LAST
+==== change from one order to the next
+SELECT customer_id, total - lag(total) OVER (PARTITION BY customer_id ORDER BY id) FROM orders
+==== moving sum
+SELECT sum(total) FILTER (WHERE id > 10) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM orders
+==== totals and their total
+SELECT customer_id, sum(total) FROM orders GROUP BY ROLLUP (customer_id)
+==== histogram
+SELECT width_bucket(total, 0, 1000, 5), count(*) FROM orders GROUP BY 1 ORDER BY 1
+==== median
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY total) FROM orders
+==== most frequent
+SELECT mode() WITHIN GROUP (ORDER BY customer_id) FROM orders
+==== months
+SELECT generate_series('2024-01-01'::date, '2024-03-01', '1 month')::date
+==== customers without orders
+SELECT a.id FROM customers a WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = a.id)
+==== largest order of each
+SELECT x.* FROM customers c CROSS JOIN LATERAL (SELECT total FROM orders o WHERE o.customer_id = c.id ORDER BY total DESC LIMIT 1) x
+==== rows as json
+SELECT jsonb_agg(to_jsonb(o)) FROM (SELECT id, total FROM orders) o
+==== parts of json
+SELECT doc->'a'->>0, doc @> '{"a":[1]}', jsonb_array_length(doc->'a') FROM (VALUES ('{"a":[1]}'::jsonb)) v(doc)
+==== arrays taken apart
+SELECT tags @> ARRAY['x'], array_length(tags, 1), unnest(tags) FROM people WHERE tags IS NOT NULL
+==== domain in sums
+SELECT share + 1, round(share), max(share) FROM people GROUP BY share
+==== own ranges that overlap
+SELECT hours && '[09:00,10:00)'::shifts FROM people
+==== named window
+SELECT first_value(name) OVER w, last_value(name) OVER w FROM customers WINDOW w AS (ORDER BY id)
+==== correlation
+SELECT corr(id, total), regr_slope(id, total) FROM orders
+==== rows in a list of rows
+SELECT * FROM (VALUES (1, 'a'), (2, 'b')) v(n, s) WHERE (n, s) IN ((1, 'a'))
+==== customers less those with orders
+SELECT id FROM customers EXCEPT SELECT customer_id FROM orders
+==== time in another zone
+SELECT now() AT TIME ZONE 'Europe/Berlin' IS NOT NULL, current_date - 7
+==== column beside one with a cast
+SELECT id, d FROM custs WHERE d > '2023-01-01'

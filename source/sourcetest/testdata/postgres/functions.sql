@@ -402,3 +402,61 @@ SELECT id FROM key_sum
 EXPLAIN SELECT id FROM index_sum
 ==== operator that an index takes for another
 SELECT id FROM numbered WHERE id = 5
+==== polymorphic function
+SELECT poly_evil(1)
+==== polymorphic function as a table
+SELECT * FROM poly_evil(1)
+==== function by its defaults
+SELECT def_evil()
+==== function by its defaults, beside another in ROWS FROM
+SELECT * FROM ROWS FROM (def_evil(), generate_series(1, 2))
+==== listed name, but another function by its defaults
+SELECT even_def(1)
+==== domain over a range
+SELECT '[1,2)'::edr
+==== domain over a multirange
+SELECT '{[1,2)}'::edmulti
+==== domain over json, from json
+SELECT d FROM jsonb_to_record('{"d": {"x": 1}}') AS x(d edj)
+==== domain in the bound of a window
+SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN 1::ed PRECEDING AND CURRENT ROW) FROM customers
+==== domain in the size of a sample
+SELECT id FROM customers TABLESAMPLE bernoulli (1::ed)
+==== domain in a recursive query
+WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT (n + 1::ed)::int FROM r WHERE n < 2) SELECT * FROM r
+==== view with a domain in a window
+SELECT * FROM v_win
+==== view with a lateral query
+SELECT * FROM v_lat
+==== view with a query in a column
+SELECT b FROM v_sub
+==== materialized view with an index
+SELECT * FROM m_ix
+==== materialized view with an index, behind a view
+SELECT * FROM v_m
+==== index of a partition
+SELECT * FROM top WHERE id = 1
+==== operator in extended statistics
+SELECT id FROM jt
+==== prefix operator
+SELECT !! 3
+==== prefix operator with its schema
+SELECT OPERATOR(public.!!) 3
+==== function that returns rows of a table
+SELECT * FROM tbl_evil()
+==== fields of a function's rows
+SELECT (tbl_evil()).*
+==== percentile by an own operator class
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z) FROM shirts
+==== intersection by an own operator class
+SELECT z FROM shirts INTERSECT SELECT z FROM shirts
+==== grouping set by an own operator class
+SELECT count(*) FROM shirts GROUP BY GROUPING SETS ((z), ())
+==== bucket by an own operator class
+SELECT width_bucket('m'::size, ARRAY['s', 'l']::size[])
+==== array without an element by an own operator class
+SELECT array_remove(ARRAY['s', 'm']::size[], 's')
+==== element of a range by an own operator class
+SELECT '[s,m]'::sizes @> 's'::size
+==== cast of the row of a query in a query
+SELECT (SELECT customers)::text FROM customers
