@@ -51,6 +51,8 @@ func appendBody(dst []byte, b Body) (_ []byte, ok bool, err error) {
 		if b.Cost != (Cost{}) {
 			o.cost(b.Cost)
 		}
+		o.optText("model", b.Model)
+		o.optNumber("millis", b.Millis)
 	default:
 		return dst, false, nil
 	}

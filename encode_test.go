@@ -66,7 +66,8 @@ func TestBodiesAreWrittenAsEncodingJSONDoes(t *testing.T) {
 			{Start: 1, End: 2, Text: odd, Result: "r", Row: &row, Column: odd, Formula: "f", Value: "v", Confidence: 0.85}, {Confidence: 1}, {Confidence: -0.1}},
 			Unresolved: []footnote.Unresolved{{Start: 1, End: 2, Text: odd, Reason: odd}, {}}},
 		footnote.Answered{Cites: []footnote.Cite{{Confidence: 1e-7}}}, footnote.Answered{Cites: []footnote.Cite{{Confidence: 1e22}}}, footnote.Answered{Cites: []footnote.Cite{{Confidence: math.NaN()}}},
-		footnote.Titled{}, footnote.Titled{Title: odd, Auto: true, Usage: usage, Cost: cost}, footnote.Titled{Usage: footnote.Usage{Estimated: true}},
+		footnote.Titled{}, footnote.Titled{Title: odd, Auto: true, Usage: usage, Cost: cost},
+		footnote.Titled{Title: odd, Usage: usage, Model: odd, Millis: 3}, footnote.Titled{Usage: footnote.Usage{Estimated: true}},
 	} {
 		same(t, b)
 	}

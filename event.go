@@ -226,6 +226,9 @@ type Titled struct {
 	Auto  bool   `json:"auto,omitempty"`
 	Usage Usage  `json:"usage,omitzero"`
 	Cost  Cost   `json:"cost,omitzero"`
+	// Model and Millis describe that call, too. Older events lack them.
+	Model  string `json:"model,omitempty"`
+	Millis int64  `json:"millis,omitempty"`
 }
 
 // Feedback is a person's verdict on an answer.
@@ -245,7 +248,15 @@ type Spent struct {
 	// Conversation names the conversation whose balance is charged as well, for example when its generated title was
 	// discarded.
 	Conversation string `json:"conversation,omitempty"`
+	// For is ForTitle or ForSummary when the call was to give one and did not; empty for other calls.
+	For string `json:"for,omitempty"`
 }
+
+// What the model was called for beside the runs.
+const (
+	ForTitle   = "title"
+	ForSummary = "summary"
+)
 
 // QueryRun is a query that a person ran beside the conversation: either an edited query
 // of the model's, or one of their own. Its rows are a result like any other.

@@ -78,7 +78,9 @@ func TestBudget(t *testing.T) {
 			})
 			model := agenttest.Script(agenttest.Call("t1", "query", `{}`), agenttest.Say("42."))
 			log := store.NewMem()
-			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Assistants: []*agent.Assistant{{
+			var told []string
+			note := func(t agent.Turn, err error) { told = append(told, t.Principal.User+": "+t.Text+" "+err.Error()) }
+			e, err := agent.New(agent.Options{Log: log, Hub: hub.New(), Budget: money, Refused: note, Assistants: []*agent.Assistant{{
 				Name: "analyst", Model: model, ModelName: "scripted", Tools: []agent.Tool{tool},
 				Opening: func(context.Context, footnote.Principal, []string) (json.RawMessage, []string, error) {
 					return json.RawMessage(`[]`), nil, nil
@@ -95,7 +97,13 @@ func TestBudget(t *testing.T) {
 				if footnote.CodeOf(err) != c.code || len(model.Requests()) != 0 {
 					t.Errorf("%v after %d calls", err, len(model.Requests()))
 				}
+				if len(told) != 1 || told[0] != "u: How many? "+err.Error() {
+					t.Errorf("told %q", told)
+				}
 				return
+			}
+			if len(told) != 0 {
+				t.Errorf("told %q of a question that began", told)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -17,43 +17,44 @@ const (
 	sideSize = 10               // times the longest message: its prompt quotes a conversation
 )
 
-// Complete makes one model call without tools, of which only what it has used is
-// stored: for side jobs such as statements. At most a few run side by side; it waits for its turn.
+// Complete makes one model call without tools for a side job, such as writing a statement. It stores only what the call
+// used, and returns that too, also with an error. At most a few side jobs run at a time; others wait.
 //
 // The error's code is InputTooLong for a prompt of more than ten times the longest
 // message, BudgetExceeded before the model is called, AgentTimeout after a minute,
 // ModelUnavailable when the engine drains, StorageUnavailable when what was used
 // cannot be stored, or the model's.
-func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error) {
+func (e *Engine) Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error) {
 	a := e.first(p)
 	if a == nil {
-		return "", footnote.Usage{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
+		return "", footnote.Spent{}, footnote.Errorf(footnote.ModelNotFound, "There is no assistant.")
 	}
 	tier, err := e.tier(p, a, "")
 	if err != nil {
-		return "", footnote.Usage{}, err
+		return "", footnote.Spent{}, err
 	}
 	if n, most := utf8.RuneCountInString(prompt), sideSize*a.Limits.InputSize; n > most {
-		return "", footnote.Usage{}, footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
+		return "", footnote.Spent{}, footnote.Errorf(footnote.InputTooLong, "The prompt has %d characters; at most %d are allowed.", n, most)
 	}
 	leave, err := e.enter()
 	if err != nil {
-		return "", footnote.Usage{}, err
+		return "", footnote.Spent{}, err
 	}
 	defer leave()
-	m, hold, err := e.aside(ctx, a, Spending{Wait: true}, Request{
+	m, hold, err := e.aside(ctx, a, "", Spending{Wait: true}, Request{
 		Principal: p,
 		Model:     tier.Model,
 		Messages:  []Message{{Role: "user", Content: textContent(prompt)}},
 		MaxCost:   cmp.Or(e.opts.Budget.PerRun(p), a.Limits.MicroUSD),
 	})
+	spent := footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}
+	if err == nil {
+		err = e.spent(ctx, p, spent, hold)
+	}
 	if err != nil {
-		return "", footnote.Usage{}, err
+		return "", spent, err
 	}
-	if err := e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost}, hold); err != nil {
-		return "", footnote.Usage{}, err
-	}
-	return Text(m.Blocks), m.Usage, nil
+	return Text(m.Blocks), spent, nil
 }
 
 // accountID is the client's id of the stream that holds what a person's side jobs
@@ -100,9 +101,10 @@ func (e *Engine) account(ctx context.Context, p footnote.Principal, b footnote.S
 	return err
 }
 
-// aside makes one model call beside the runs, when it is its turn, and gives what was
-// reserved for it. What a failed one has used is stored.
-func (e *Engine) aside(ctx context.Context, a *Assistant, c Spending, req Request) (footnote.AssistantMessage, Hold, error) {
+// aside waits for its turn, makes one model call beside the runs, and returns it with what was reserved for it. What a
+// failed call used is stored, and returned in a message without content. Purpose is what the call is for: ForTitle,
+// ForSummary, or empty when the caller tells the audit itself.
+func (e *Engine) aside(ctx context.Context, a *Assistant, purpose string, c Spending, req Request) (footnote.AssistantMessage, Hold, error) {
 	ctx, cancel := e.sideContext(ctx)
 	defer cancel()
 	select {
@@ -124,12 +126,16 @@ func (e *Engine) aside(ctx context.Context, a *Assistant, c Spending, req Reques
 		se := stepError(err)
 		e.opts.Metrics.StepEnded(req.Model, se.Usage, se.Cost, took, true)
 		e.opts.Metrics.StepFailed(se.Code)
-		if lost := e.spent(ctx, req.Principal, footnote.Spent{Model: req.Model, Usage: se.Usage, Cost: se.Cost, Conversation: c.Conversation}, hold); lost != nil {
+		spent := footnote.Spent{
+			Model: req.Model, Usage: se.Usage, Cost: se.Cost, Conversation: c.Conversation, For: purpose,
+		}
+		if lost := e.spent(ctx, req.Principal, spent, hold); lost != nil {
 			e.opts.Logger.Error("what a model call has used was not stored", "err", lost)
 		}
-		return footnote.AssistantMessage{}, nil, sideError(ctx, err)
+		return footnote.AssistantMessage{Model: req.Model, Usage: se.Usage, Cost: se.Cost}, nil, sideError(ctx, err)
 	}
 	m := reply.Message
+	m.Millis = took.Milliseconds()
 	e.opts.Metrics.StepEnded(m.Model, m.Usage, m.Cost, took, false)
 	return m, hold, nil
 }

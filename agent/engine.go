@@ -62,7 +62,9 @@ type Options struct {
 	Shared Shared
 	// Tell tells other engines what a reader of a run sees, until the run is over or
 	// ctx is done; attempt is how often the run went on. Nil: nobody is told.
-	Tell     func(ctx context.Context, run string, attempt int, rd *hub.Reader)
+	Tell func(ctx context.Context, run string, attempt int, rd *hub.Reader)
+	// Refused is told about a question that a limit refused before its run began; nil: nobody is told.
+	Refused  func(t Turn, err error)
 	Before   []BeforeTool
 	After    []AfterTool
 	Metrics  Metrics
@@ -326,6 +328,7 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 	}
 	done, err := e.opts.Budget.Admit(ctx, t.Principal, head.ID)
 	if err != nil {
+		e.refused(*t, head.ID, err)
 		return Ticket{}, err
 	}
 	t.admitted = done
@@ -334,6 +337,16 @@ func (e *Engine) ask(ctx context.Context, t *Turn) (Ticket, error) {
 		done()
 	}
 	return ticket, err
+}
+
+// refused tells about a question that a limit refused. Other errors, such as a store that is away, are no refusal.
+func (e *Engine) refused(t Turn, conversation string, err error) {
+	code := footnote.CodeOf(err)
+	if e.opts.Refused == nil || code != footnote.BudgetExceeded && code != footnote.RateLimited {
+		return
+	}
+	t.Conversation = conversation
+	e.opts.Refused(t, err)
 }
 
 // startIn starts a run in a new conversation, or in one that was found.

@@ -90,7 +90,7 @@ func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (wo
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, summaryTime)
 	defer cancel()
-	m, hold, err := r.e.aside(ctx, r.a, Spending{Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}, Request{
+	m, hold, err := r.e.aside(ctx, r.a, footnote.ForSummary, Spending{Conversation: r.stream, Run: r.id, Tier: r.s.opened.Tier}, Request{
 		Principal: r.turn.Principal, Model: r.s.opened.Model, Effort: footnote.EffortOff, MaxTokens: summaryTokens, MaxCost: max(1, r.money/summaryShare),
 		Messages: []Message{{Role: "user", Content: textContent("Summarise this conversation for the assistant who goes on with it and will not see it. Keep what the user wants and has decided, " +
 			"every figure with the id of the result it comes from (r1, r2, …), names of tables and columns, what failed, and what is still open. Answer with the summary alone, in the language of the user.\n\n<conversation>\n" +
@@ -102,7 +102,9 @@ func (r *run) summarise(messages []history.Message, seg *footnote.Segmented) (wo
 	seg.Model, seg.Usage, seg.Cost = m.Model, m.Usage, m.Cost
 	if words = strings.TrimSpace(Text(m.Blocks)); words == "" {
 		return "", nil, errors.Join(errors.New("the model gave no summary"),
-			r.e.spent(ctx, r.turn.Principal, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream}, hold))
+			r.e.spent(ctx, r.turn.Principal, footnote.Spent{
+				Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: r.stream, For: footnote.ForSummary,
+			}, hold))
 	}
 	return strings.ToValidUTF8(words[:min(len(words), summaryBytes)], ""), hold.Settle(m.Usage, m.Cost, false), nil
 }

@@ -42,7 +42,7 @@ func (r *run) retitle(terminal footnote.Body) {
 func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts string, p footnote.Principal, stream string, last int64, question, answer string) error {
 	prompt := "Give the title of a conversation that begins like this. Answer with the title alone: at most seven words, in the language of the question, " +
 		"without quotes, without figures.\n\n<question>\n" + beginning(question, titleQuotes) + "\n</question>\n\n<answer>\n" + beginning(answer, titleQuotes) + "\n</answer>"
-	m, hold, err := e.aside(ctx, a, Spending{Conversation: stream, Tier: counts, TTL: titleTime}, Request{
+	m, hold, err := e.aside(ctx, a, footnote.ForTitle, Spending{Conversation: stream, Tier: counts, TTL: titleTime}, Request{
 		Principal: p, Model: tier.Model, Effort: footnote.EffortOff,
 		Messages: []Message{{Role: "user", Content: textContent(prompt)}}, MaxTokens: titleTokens, MaxCost: max(1, a.Limits.MicroUSD/titleShare),
 	})
@@ -50,7 +50,9 @@ func (e *Engine) retitle(ctx context.Context, a *Assistant, tier Tier, counts st
 		return err
 	}
 	if err = e.entitle(ctx, p, stream, last, m, hold); err != nil {
-		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: stream}, hold))
+		err = errors.Join(err, e.spent(ctx, p, footnote.Spent{
+			Model: m.Model, Usage: m.Usage, Cost: m.Cost, Conversation: stream, For: footnote.ForTitle,
+		}, hold))
 	}
 	return err
 }
@@ -67,7 +69,7 @@ func (e *Engine) entitle(ctx context.Context, p footnote.Principal, stream strin
 		return err
 	}
 	defer leave()
-	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost}
+	titled := footnote.Titled{Title: title, Auto: true, Usage: m.Usage, Cost: m.Cost, Model: m.Model, Millis: m.Millis}
 	settle := hold.Settle(m.Usage, m.Cost, false)
 	if err = e.add(ctx, stream, last, titled, settle); footnote.CodeOf(err) == footnote.Conflict {
 		_, _, err = e.note(ctx, p, stream, note{body: titled, settle: settle}) // something has happened meanwhile

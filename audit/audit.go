@@ -45,6 +45,7 @@ type Sink interface {
 // a cursor of its own, so that one which is full does not hold up the other.
 type Options struct {
 	Log     Log
+	Inbox   *Inbox           // entries about what the log does not hold; nil: there are none
 	Sinks   map[string]Sink  // by a name that stays the same: the cursor's
 	Verbose bool             // each tool call with its reason, time, input and output, too
 	Secrets []string         // never written, wherever they appear
@@ -58,7 +59,10 @@ type Options struct {
 
 // Entry is one line.
 type Entry struct {
-	Type      string `json:"type"` // "audit"; "query" for a statement that a person ran
+	// Type is "audit" for a question, "query" for a statement that a person ran, "generate_sql" for one that was
+	// written for a person, "side_job" for one that a chat front end asked for, and "title" or "summary" for a call of
+	// the model beside the runs.
+	Type      string `json:"type"`
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id,omitempty"` // a person's own statement has none
 	Timestamp string `json:"timestamp"`        // RFC 3339, when the run ended
@@ -66,7 +70,7 @@ type Entry struct {
 	User      string `json:"user"`
 	Door      string `json:"door"`
 	RequestID string `json:"request_id,omitempty"`
-	Outcome   string `json:"outcome"`         // finished, failed or stopped
+	Outcome   string `json:"outcome"`         // finished, failed, stopped, or refused before it began
 	Error     string `json:"error,omitempty"` // why it did not finish: an error's code, or who stopped it
 	// ErrorMessage is what the client was told of a run that failed.
 	ErrorMessage string     `json:"error_message,omitempty"`
@@ -121,6 +125,7 @@ type Audit struct {
 	wake map[string]chan struct{}
 	lag  map[string]*atomic.Int64
 	at   map[string]*atomic.Int64 // the cursor, as this process left it
+	took map[string]*atomic.Int64 // the number of the next entry of the inbox
 	scan func(string) string      // takes secrets out
 }
 
@@ -135,10 +140,10 @@ func New(opts Options) (*Audit, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = time.Second
 	}
-	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, scan: without(Replacer(opts.Secrets), opts.Redact)}
+	a := &Audit{opts: opts, wake: map[string]chan struct{}{}, lag: map[string]*atomic.Int64{}, at: map[string]*atomic.Int64{}, took: map[string]*atomic.Int64{}, scan: without(Replacer(opts.Secrets), opts.Redact)}
 	for name := range opts.Sinks {
 		a.wake[name] = make(chan struct{}, 1)
-		a.lag[name], a.at[name] = new(atomic.Int64), new(atomic.Int64)
+		a.lag[name], a.at[name], a.took[name] = new(atomic.Int64), new(atomic.Int64), new(atomic.Int64)
 	}
 	return a, nil
 }
@@ -216,7 +221,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 	failing := false
 	under := underway{}
 	for {
-		err := a.catchUp(ctx, name, sink, under)
+		err := errors.Join(a.empty(name, sink), a.catchUp(ctx, name, sink, under))
 		if err != nil && ctx.Err() == nil && !failing {
 			a.opts.Logger.Error("the audit is held up", "sink", name, "err", err)
 		}
@@ -225,7 +230,7 @@ func (a *Audit) follow(ctx context.Context, grace time.Duration, name string, si
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 			defer cancel()
-			if err := a.catchUp(last, name, sink, under); err != nil {
+			if err := errors.Join(a.empty(name, sink), a.catchUp(last, name, sink, under)); err != nil {
 				a.opts.Logger.Error("the audit ends behind the log; it goes on at the next start", "sink", name, "err", err)
 			}
 			return
@@ -254,6 +259,39 @@ type underway map[string][]footnote.Event
 
 // mostUnderway bounds the runs of an underway. More are read again when they end.
 const mostUnderway = 2_000
+
+// empty writes the entries of the inbox that a sink does not have yet.
+func (a *Audit) empty(name string, sink Sink) error {
+	if a.opts.Inbox == nil {
+		return nil
+	}
+	entries, end, dropped := a.opts.Inbox.after(a.took[name].Load())
+	if dropped > 0 {
+		a.opts.Logger.Error("the audit lost lines, because a sink was away for too long", "sink", name, "lines", dropped)
+	}
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	for _, data := range entries {
+		var e Entry
+		if err := json.Unmarshal(data, &e); err != nil {
+			return fmt.Errorf("decode a line of the audit: %w", err)
+		}
+		if err := a.encode(enc, e); err != nil {
+			return err
+		}
+	}
+	if len(entries) > 0 {
+		if err := sink.Write(lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	a.took[name].Store(end)
+	for _, n := range a.took {
+		end = min(end, n.Load())
+	}
+	a.opts.Inbox.forget(end)
+	return nil
+}
 
 // catchUp writes the runs that ended since the sink's cursor. When it fails, what
 // it read will be read again.
@@ -309,8 +347,7 @@ func (a *Audit) lines(ctx context.Context, batch []store.Positioned, runs underw
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines) // one line for each
 	for _, ev := range batch {
-		if b, ok := ev.Body.(footnote.QueryRun); ok {
-			entry := ran(ev.Event, b)
+		if entry, ok := outsideRuns(ev.Event); ok {
 			entry.Org, entry.User = ev.Org, ev.User
 			if err := a.encode(enc, entry); err != nil {
 				return nil, err
@@ -458,13 +495,13 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 			}
 		case footnote.RunFinished:
 			e.Outcome = "finished"
-			e.took(b.Usage, b.Cost, b.Millis)
+			e.Took(b.Usage, b.Cost, b.Millis)
 		case footnote.RunFailed:
 			e.Outcome, e.Error, e.ErrorMessage = "failed", string(b.Code), b.Message
-			e.took(b.Usage, b.Cost, b.Millis)
+			e.Took(b.Usage, b.Cost, b.Millis)
 		case footnote.RunStopped:
 			e.Outcome, e.Error = "stopped", b.By
-			e.took(b.Usage, b.Cost, b.Millis)
+			e.Took(b.Usage, b.Cost, b.Millis)
 		case footnote.Unreadable:
 			e.Unreadable = append(e.Unreadable, ev.Seq)
 			if footnote.Terminal(b) {
@@ -476,14 +513,52 @@ func Describe(events []footnote.Event, verbose bool) Entry {
 	return e
 }
 
-// ran is the entry of a statement that a person ran beside a conversation.
-func ran(ev footnote.Event, b footnote.QueryRun) Entry {
-	e := Entry{Type: "query", SessionID: ev.Stream, Timestamp: ev.Time.UTC().Format(time.RFC3339Nano), Outcome: "finished", Queries: []string{}, Results: []Summary{}}
-	st := ofResult(b.Result)
-	st.Tables, st.InBrowser = b.Tables, b.Result.Source == "client"
-	e.statement(st)
-	e.Metadata.DurationSeconds = float64(b.Millis) / 1000
-	return e
+// outsideRuns returns the entry of an event that has one without being part of a run: a statement that a person ran
+// beside a conversation, or a call of the model for a title or a summary.
+func outsideRuns(ev footnote.Event) (Entry, bool) {
+	switch b := ev.Body.(type) {
+	case footnote.QueryRun:
+		e := NewEntry("query", ev.Time)
+		e.SessionID = ev.Stream
+		st := ofResult(b.Result)
+		st.Tables, st.InBrowser = b.Tables, b.Result.Source == "client"
+		e.Statement(st)
+		e.Metadata.DurationSeconds = float64(b.Millis) / 1000
+		return e, true
+	case footnote.Titled:
+		if b.Usage == (footnote.Usage{}) && b.Cost == (footnote.Cost{}) {
+			return Entry{}, false // a person gave the title, or it is the beginning of the question
+		}
+		e := NewEntry("title", ev.Time)
+		e.SessionID, e.Response, e.Metadata.Model = ev.Stream, b.Title, b.Model
+		e.Took(b.Usage, b.Cost, b.Millis)
+		return e, true
+	case footnote.Spent:
+		if b.For == "" {
+			return Entry{}, false // the caller of the model tells the audit itself
+		}
+		e := NewEntry(b.For, ev.Time)
+		e.SessionID, e.Outcome, e.Metadata.Model = b.Conversation, "failed", b.Model
+		e.Took(b.Usage, b.Cost, 0)
+		return e, true
+	}
+	return Entry{}, false
+}
+
+// NewEntry returns an entry of a type whose outcome is "finished".
+func NewEntry(kind string, at time.Time) Entry {
+	return Entry{
+		Type: kind, Timestamp: at.UTC().Format(time.RFC3339Nano), Outcome: "finished",
+		Queries: []string{}, Results: []Summary{},
+	}
+}
+
+// Failed sets the outcome of something that ended with an error: "refused" when a limit did not allow it.
+func (e *Entry) Failed(err error) {
+	e.Outcome, e.Error, e.ErrorMessage = "failed", string(footnote.CodeOf(err)), footnote.MessageOf(err)
+	if code := footnote.CodeOf(err); code == footnote.BudgetExceeded || code == footnote.RateLimited {
+		e.Outcome = "refused"
+	}
 }
 
 // say adds a text that the client was shown to those before it. Texts of several
@@ -517,7 +592,7 @@ func (e *Entry) result(r footnote.ToolResult, input json.RawMessage, verbose boo
 	var in struct{ SQL, Thought string }
 	_ = json.Unmarshal(input, &in) // any shape; what is missing stays empty
 	for _, st := range statementsOf(r, in.SQL) {
-		e.statement(st)
+		e.Statement(st)
 	}
 	if verbose {
 		e.Calls = append(e.Calls, ToolCall{
@@ -561,8 +636,8 @@ func ofResult(r footnote.StoredResult) footnote.Statement {
 	return st
 }
 
-// statement adds a statement and, in the same place, what became of it.
-func (e *Entry) statement(st footnote.Statement) {
+// Statement adds a statement and, in the same place, what became of it.
+func (e *Entry) Statement(st footnote.Statement) {
 	e.Queries = append(e.Queries, st.SQL)
 	e.Results = append(e.Results, Summary{
 		Table: strings.Join(st.Tables, ", "), RowCount: st.RowCount, Columns: append([]string{}, st.Columns...),
@@ -570,7 +645,8 @@ func (e *Entry) statement(st footnote.Statement) {
 	})
 }
 
-func (e *Entry) took(u footnote.Usage, c footnote.Cost, millis int64) {
+// Took sets what the model has used, and how long it took.
+func (e *Entry) Took(u footnote.Usage, c footnote.Cost, millis int64) {
 	e.Metadata.PromptTokens, e.Metadata.CompletionTokens = new(u.Prompt()), new(u.Output)
 	e.Metadata.CostUSD, e.Metadata.Unpriced = new(c.USD()), c.Unpriced
 	e.Metadata.DurationSeconds = float64(millis) / 1000

@@ -37,7 +37,7 @@ type Engine interface {
 	Subscribe(t agent.Ticket) *hub.Reader
 	Stop(ctx context.Context, conversation, by string) error
 	Note(ctx context.Context, p footnote.Principal, conversation string, body footnote.Body, rows *footnote.Result) (int64, footnote.Body, error)
-	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Usage, error)
+	Complete(ctx context.Context, p footnote.Principal, prompt string) (string, footnote.Spent, error)
 	Assistants(p footnote.Principal) []agent.AssistantInfo
 }
 
@@ -80,6 +80,8 @@ type Options struct {
 	Usage Usage
 	// Generator writes SQL statements; nil: the endpoint does not exist.
 	Generator Generator
+	// SideJob is told about each model call for the side traffic of a chat front end; nil: nobody is told.
+	SideJob func(ctx context.Context, j SideJob)
 	// Ledger reports what is left of each limit; nil: no limits.
 	Ledger Ledger
 	// Workspaces holds the files of conversations; nil: none.

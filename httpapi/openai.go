@@ -130,6 +130,14 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request, a agent.AssistantIn
 	return writeJSON(w, http.StatusOK, body)
 }
 
+// SideJob describes a model call for the side traffic of a chat front end, such as a title.
+type SideJob struct {
+	Prompt, Text string
+	Spent        footnote.Spent
+	Took         time.Duration
+	Err          error
+}
+
 // jobText returns the model's answer, or a fallback without a model.
 func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.Request) (string, footnote.Usage, error) {
 	if a.Model == offlineModel {
@@ -141,7 +149,13 @@ func (s *Server) jobText(ctx context.Context, a agent.AssistantInfo, req openai.
 	if req.Form != nil && a.Model != offlineModel {
 		prompt = req.Form.Prompt(prompt)
 	}
-	return s.opts.Engine.Complete(ctx, PrincipalOf(ctx), prompt)
+	begun := s.opts.Now()
+	text, spent, err := s.opts.Engine.Complete(ctx, PrincipalOf(ctx), prompt)
+	if s.opts.SideJob != nil {
+		took := s.opts.Now().Sub(begun)
+		s.opts.SideJob(ctx, SideJob{Prompt: prompt, Text: text, Spent: spent, Took: took, Err: err})
+	}
+	return text, spent.Usage, err
 }
 
 // assistant returns the assistant for the model name that a client sent.

@@ -17,10 +17,12 @@ import (
 
 	"github.com/footnotehq/footnote"
 	"github.com/footnotehq/footnote/agent"
+	"github.com/footnotehq/footnote/audit"
 	"github.com/footnotehq/footnote/cache"
 	"github.com/footnotehq/footnote/cite"
 	"github.com/footnotehq/footnote/config"
 	"github.com/footnotehq/footnote/drawing/board"
+	"github.com/footnotehq/footnote/httpapi"
 	"github.com/footnotehq/footnote/hub"
 	"github.com/footnotehq/footnote/internal/access"
 	"github.com/footnotehq/footnote/internal/apikey"
@@ -71,6 +73,7 @@ type app struct {
 	engine     *agent.Engine         // nil when this process drives no runs
 	ring       *apikey.Ring          // the API keys in the store
 	opened     atomic.Pointer[opened]
+	inbox      audit.Inbox // for the audit: what the log does not hold
 	closers    []func() error
 }
 
@@ -163,8 +166,39 @@ func (a *app) drive(ctx context.Context, ended func()) (err error) {
 		Standing: func(ctx context.Context, key string) error { _, err := a.ring.Named(ctx, key); return err },
 		Log:      a.store, Hub: a.hub, Assistants: a.assistants, Resolve: resolve, Budget: a.ledger, Access: a.allowed(),
 		Metrics: watched{a.metrics, ended}, Tracer: tracer, Logger: a.log, Shared: shared(a.store), Tell: a.publish(), Recall: a.cfg.Recall, Now: clock(a.store),
+		Refused: a.refused,
 	})
 	return err
+}
+
+// refused tells the audit about a question that a limit refused before its run began.
+func (a *app) refused(t agent.Turn, err error) {
+	e := audit.NewEntry("audit", time.Now())
+	e.SessionID, e.Org, e.User = t.Conversation, t.Principal.Org, t.Principal.User
+	e.Door, e.RequestID, e.Question = t.Door, t.RequestID, t.Text
+	e.Failed(err)
+	a.inbox.Add(e)
+}
+
+// sideJob tells the audit about a model call for the side traffic of a chat front end.
+func (a *app) sideJob(ctx context.Context, j httpapi.SideJob) {
+	e := a.outsideLog(ctx, httpapi.PrincipalOf(ctx), "side_job", "openai", j.Spent, j.Took, j.Err)
+	e.Question, e.Response = j.Prompt, j.Text
+	a.inbox.Add(e)
+}
+
+// outsideLog returns an audit entry about a model call of which the log holds only the numbers.
+func (a *app) outsideLog(
+	ctx context.Context, p footnote.Principal, kind, door string, spent footnote.Spent, took time.Duration, err error,
+) audit.Entry {
+	e := audit.NewEntry(kind, time.Now())
+	e.Org, e.User, e.Door, e.RequestID = p.Org, p.User, door, footnote.OriginOf(ctx).Request
+	e.Metadata.Model = cmp.Or(spent.Model, a.assistant.ModelName)
+	e.Took(spent.Usage, spent.Cost, took.Milliseconds())
+	if err != nil {
+		e.Failed(err)
+	}
+	return e
 }
 
 // tracer returns the tracer for runs, or nil when traces are off.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +34,32 @@ const (
 	attempts  = 2 // calls of a model
 )
 
-// GenerateSQL implements httpapi.Generator.
-func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in httpapi.Generate) (sql, dialect string, err error) {
-	ctx = footnote.WithPrincipal(ctx, p)
+// GenerateSQL implements httpapi.Generator. Each question has a line in the audit.
+func (g *generator) GenerateSQL(
+	ctx context.Context, p footnote.Principal, in httpapi.Generate,
+) (sql, dialect string, err error) {
+	begun := time.Now()
+	ctx, checked := footnote.WithStatements(footnote.WithPrincipal(ctx, p))
+	var spent footnote.Spent
 	if in.Schema != nil {
-		sql, err = g.forSchema(ctx, p, *in.Schema, in.Question)
-		return sql, "duckdb", err
+		sql, err = g.forSchema(ctx, p, *in.Schema, in.Question, &spent)
+		dialect = "duckdb"
+	} else {
+		sql, dialect, err = g.forSource(ctx, p, in, &spent)
 	}
+	e := g.outsideLog(ctx, p, "generate_sql", "app", spent, time.Since(begun), err)
+	e.Question, e.Response = in.Question, sql
+	for _, st := range checked.All() {
+		e.Statement(st)
+	}
+	g.inbox.Add(e)
+	return sql, dialect, err
+}
+
+// forSource writes a statement for a source of the server.
+func (g *generator) forSource(
+	ctx context.Context, p footnote.Principal, in httpapi.Generate, spent *footnote.Spent,
+) (sql, dialect string, err error) {
 	name := in.Source
 	if name == "" {
 		names, err := g.catalog.Choose(p, nil)
@@ -61,7 +81,7 @@ func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in ht
 	if in.Dialect != "" && in.Dialect != src.Dialect() {
 		return "", "", footnote.Errorf(footnote.InvalidRequest, "The source %s speaks %s, not %.40s.", name, src.Dialect(), in.Dialect)
 	}
-	check := func(sql string) error { return passes(ctx, src, sql) }
+	check := func(sql string) error { return passes(ctx, src, sql, footnote.Statement{SQL: sql, Source: name}) }
 	if g.cfg.Upstream == config.Offline {
 		sql, err = g.planner.SQL(ctx, name, in.Question)
 		if err == nil {
@@ -69,17 +89,21 @@ func (g *generator) GenerateSQL(ctx context.Context, p footnote.Principal, in ht
 		}
 		return sql, src.Dialect(), err
 	}
-	sql, err = g.ask(ctx, p, src.Dialect(), tablesOf(schema).Statements(), in.Question, check)
+	sql, err = g.ask(ctx, p, src.Dialect(), tablesOf(schema).Statements(), in.Question, check, spent)
 	return sql, src.Dialect(), err
 }
 
-// forSchema writes a statement for files that only the caller has.
-func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema localschema.Schema, question string) (string, error) {
+// forSchema writes a statement for files that only the caller has. It is checked on empty tables.
+func (g *generator) forSchema(
+	ctx context.Context, p footnote.Principal, schema localschema.Schema, question string, spent *footnote.Spent,
+) (string, error) {
 	blank, err := g.empty(ctx)
 	if err != nil {
 		return "", err
 	}
-	check := func(sql string) error { return passes(ctx, blank, withEmptyTables(schema, sql)) }
+	check := func(sql string) error {
+		return passes(ctx, blank, withEmptyTables(schema, sql), footnote.Statement{SQL: sql})
+	}
 	if g.cfg.Upstream == config.Offline {
 		sql, err := offline.Local{}.SQL(schema, question)
 		if err == nil {
@@ -87,14 +111,22 @@ func (g *generator) forSchema(ctx context.Context, p footnote.Principal, schema 
 		}
 		return sql, err
 	}
-	return g.ask(ctx, p, "duckdb", schema.Statements(), question, check)
+	return g.ask(ctx, p, "duckdb", schema.Statements(), question, check, spent)
 }
 
-// ask lets the model write the statement. If the statement is wrong, the model gets the error and one retry.
-func (g *generator) ask(ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error) (string, error) {
-	prompt := fmt.Sprintf("Write one %s SELECT statement that answers the question. Answer with the statement alone, without any other words.\n\n<schema>\n%s\n</schema>\n\n<question>\n%s\n</question>", dialect, schema, question)
+// ask lets the model write the statement, and adds what that used to spent. When the statement is not accepted, the
+// model is told why and tries once more.
+func (g *generator) ask(
+	ctx context.Context, p footnote.Principal, dialect, schema, question string, check func(string) error,
+	spent *footnote.Spent,
+) (string, error) {
+	prompt := fmt.Sprintf("Write one %s SELECT statement that answers the question. "+
+		"Answer with the statement alone, without any other words.\n\n"+
+		"<schema>\n%s\n</schema>\n\n<question>\n%s\n</question>", dialect, schema, question)
 	for n := 1; ; n++ {
-		text, _, err := g.engine.Complete(ctx, p, prompt)
+		text, used, err := g.engine.Complete(ctx, p, prompt)
+		spent.Model = cmp.Or(used.Model, spent.Model)
+		spent.Usage, spent.Cost = spent.Usage.Add(used.Usage), spent.Cost.Add(used.Cost)
 		if err != nil {
 			return "", err
 		}
@@ -119,9 +151,16 @@ func bareSQL(text string) string {
 	return strings.TrimRight(strings.TrimSpace(text), "; \n\t")
 }
 
-// passes checks a statement with the engine's gate and its binder. A statement that is only slow passes.
-func passes(ctx context.Context, src source.Source, sql string) error {
-	_, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: checkTime, Rows: 1}})
+// passes runs a statement with low limits, so that the engine's gate and binder check it. A statement that only takes
+// too long passes. The audit lists the check under the SQL and the source of shown.
+func passes(ctx context.Context, src source.Source, sql string, shown footnote.Statement) error {
+	check, ran := footnote.WithStatements(ctx)
+	query := source.Query{SQL: sql, Limits: source.Limits{Time: checkTime, Rows: 1}}
+	_, _, err := source.Collect(check, src, query)
+	for _, st := range ran.All() {
+		st.SQL, st.Source = shown.SQL, shown.Source
+		footnote.NoteStatement(ctx, st)
+	}
 	if bad, ok := errors.AsType[*source.Error](err); ok && bad.Kind == source.Limited {
 		return nil
 	}

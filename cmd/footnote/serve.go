@@ -271,7 +271,8 @@ func (a *app) doors() (*httpapi.Server, error) {
 	a.onClose(statements.close)
 	open := limitsOfFiles(openFiles(), a.cfg.Limits)
 	return httpapi.New(httpapi.Options{
-		Usage: a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
+		SideJob: a.sideJob,
+		Usage:   a.usage, Ledger: a.ledger, Generator: statements, Workspaces: workspaces, Drawings: a.boards, Market: a.market,
 		Access: a.allowed(),
 		Engine: a.engine, Log: a.deleting(), Hub: a.hub, Data: data{a}, Sessions: sessions, About: a.about(),
 		Keys: a.cfg.Principals(), StoredKeys: a.ring, Tokens: tokens, NeedsKey: a.cfg.NeedsKey(), AllowOrigins: a.cfg.Origins,
@@ -324,7 +325,10 @@ func (a *app) auditTo(sinks map[string]audit.Sink) (*audit.Audit, error) {
 	if p, ok := a.store.(*postgres.Store); ok {
 		lead = func(ctx context.Context, sink string) (func(), bool, error) { return p.Lead(ctx, "audit/"+sink) }
 	}
-	return audit.New(audit.Options{Lead: lead, Log: a.store, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secretsOf(a.cfg), Redact: patterns, Logger: a.log})
+	return audit.New(audit.Options{
+		Lead: lead, Log: a.store, Inbox: &a.inbox, Sinks: sinks, Verbose: a.cfg.LogVerbose, Secrets: secretsOf(a.cfg),
+		Redact: patterns, Logger: a.log,
+	})
 }
 
 func (a *app) gauges(follow *audit.Audit) error {

@@ -78,11 +78,11 @@ func (e *Engine) Assistants(footnote.Principal) []agent.AssistantInfo {
 }
 
 // Complete answers side jobs.
-func (e *Engine) Complete(_ context.Context, _ footnote.Principal, prompt string) (string, footnote.Usage, error) {
+func (e *Engine) Complete(_ context.Context, _ footnote.Principal, prompt string) (string, footnote.Spent, error) {
 	if strings.Contains(prompt, "scenario: 429") {
-		return "", footnote.Usage{}, footnote.Errorf(footnote.RateLimited, "Too many requests.")
+		return "", footnote.Spent{}, footnote.Errorf(footnote.RateLimited, "Too many requests.")
 	}
-	return `{"title": "Orders in May"}`, footnote.Usage{Input: 30, Output: 6}, nil
+	return `{"title": "Orders in May"}`, footnote.Spent{Usage: footnote.Usage{Input: 30, Output: 6}}, nil
 }
 
 // scenario returns the word after "scenario:" in a text.
