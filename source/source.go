@@ -50,7 +50,7 @@ type Limits struct {
 	Rows  int           // rows read; default 10,000
 	Bytes int64         // bytes of cells read; default 5 MB
 	Cell  int           // bytes of one cell; default 1 MB
-	// Memory is what the engine may use; default 512 MB. It belongs to the source: a query cannot change it.
+	// Memory limits the engine's memory; default 512 MB. It belongs to the source: a query cannot change it.
 	Memory int64
 }
 

@@ -316,11 +316,11 @@ func TestRemoveClosesAndForgets(t *testing.T) {
 
 // TestOneOfAnOwnerAtOnce checks that each owner has at most one file opened at a time.
 func TestOneOfAnOwnerAtOnce(t *testing.T) {
-	begun, goOn := make(chan string), make(chan struct{})
+	begun, resume := make(chan string), make(chan struct{})
 	c := newCatalog(t, t.TempDir(), func(o *catalog.Options) {
 		o.Open = func(ctx context.Context, name, path, scratch string) (source.Source, error) {
 			begun <- name
-			<-goOn
+			<-resume
 			return open(ctx, name, path, scratch)
 		}
 	})
@@ -336,12 +336,12 @@ func TestOneOfAnOwnerAtOnce(t *testing.T) {
 	if name := <-begun; !strings.HasPrefix(name, "three") {
 		t.Errorf("%s is opened beside another one of its owner", name)
 	}
-	goOn <- struct{}{}
-	goOn <- struct{}{}
+	resume <- struct{}{}
+	resume <- struct{}{}
 	if name := <-begun; !strings.HasPrefix(name, "two") {
 		t.Errorf("%s is opened last", name)
 	}
-	goOn <- struct{}{}
+	resume <- struct{}{}
 	for range 3 {
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -94,7 +94,7 @@ func (b *Budget) waitingForTest() int {
 }
 
 // TestReserveInOrder checks that a later, smaller request does not overtake an earlier, larger one, and that a
-// cancelled request no longer blocks the others.
+// canceled request no longer blocks the others.
 func TestReserveInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := NewBudget(100)

@@ -105,9 +105,9 @@ type Options struct {
 	Limits source.Limits
 	// Concurrency limits how many queries run at once; the others wait. Default 4.
 	Concurrency int
-	// Idle is how long an unused child lives. Default 5 minutes.
+	// Idle limits how long an unused child lives. Default 5 minutes.
 	Idle time.Duration
-	// Grace is how long a query may take to end after its deadline or cancellation before the child is killed.
+	// Grace limits how long a query may take to end after its deadline or cancellation before the child is killed.
 	// Default 1 second.
 	Grace time.Duration
 	// Wait limits how long the start of a child waits for memory or for a place in the pool. Default 30 s, or

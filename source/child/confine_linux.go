@@ -15,9 +15,9 @@ import (
 
 const maxOpenFiles = 256
 
-// giveUp drops the rights the engine does not need. What the kernel cannot restrict is reported but not fatal: the
+// dropRights drops the rights the engine does not need. What the kernel cannot restrict is reported but not fatal: the
 // gate and the engine's own read-only mode still apply.
-func giveUp(l launch) (Confinement, error) {
+func dropRights(l launch) (Confinement, error) {
 	var c Confinement
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)
@@ -64,13 +64,13 @@ func (c *Confinement) limits(l launch) {
 	}
 }
 
-// dataSlack is what RLIMIT_DATA allows above the memory limit for mapped but unused memory: Go's arenas of 64 MB
+// dataSlack is added to the memory limit for RLIMIT_DATA, to allow for mapped but unused memory: Go's arenas of 64 MB
 // and thread stacks. The server's watch on the resident size enforces the exact limit; this one holds between its
 // checks.
 const dataSlack = 384 << 20
 
 // restrictPaths limits the child to the files of its launch and, where the kernel can, blocks binding and
-// connecting sockets and signalling other processes.
+// connecting sockets and signaling other processes.
 func restrictPaths(l launch) error {
 	rules := []landlock.Rule{
 		landlock.ROFiles("/dev/urandom", "/proc/meminfo", "/proc/cpuinfo").IgnoreIfMissing(),

@@ -4,8 +4,8 @@ package child
 
 import "os"
 
-// giveUp does what this system allows: an empty environment, a private directory, and a process that can be killed.
-func giveUp(l launch) (Confinement, error) {
+// dropRights does what this system allows: an empty environment, a private directory, and a process that can be killed.
+func dropRights(l launch) (Confinement, error) {
 	if l.Temp != "" {
 		os.Setenv("TMPDIR", l.Temp)
 		if err := os.Chdir(l.Temp); err != nil {

@@ -18,7 +18,7 @@ const (
 	idleSize = 96 << 20
 	// maxWaiting limits how many starts wait for memory or a place in a pool.
 	maxWaiting = 100
-	crowdRetry = 10 * time.Second // when to retry
+	retryDelay = 10 * time.Second // when to retry
 )
 
 // Need returns the memory that a child with the given limit reserves from its Budget.
@@ -229,7 +229,7 @@ func (b *Budget) wake() {
 // Crowded returns the error for waiting too long for memory or a place.
 func Crowded(err error) error {
 	return &footnote.Error{
-		Code: footnote.RateLimited, RetryAfter: crowdRetry, Err: err,
+		Code: footnote.RateLimited, RetryAfter: retryDelay, Err: err,
 		Message: "The server is busy with other files and databases, and has no memory left for one more. Try again in a moment.",
 	}
 }

@@ -36,8 +36,8 @@ const Kind = "duckdb"
 
 // Options configure a source; the zero value is ready to use.
 type Options struct {
-	// Dir is where loaded files are kept, so that an unchanged file is loaded only once. All sources and several
-	// processes may share it. The default is footnote/files in the user's cache directory.
+	// Dir is the directory for loaded files, which are kept so that an unchanged file is loaded only once. All
+	// sources and several processes may share it. The default is footnote/files in the user's cache directory.
 	Dir string
 	// Limits of queries; zero fields take source.DefaultLimits.
 	Limits source.Limits

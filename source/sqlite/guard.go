@@ -61,7 +61,7 @@ type layout struct {
 	named  map[string]bool   // names in views that use USING or NATURAL
 }
 
-// words holds the words and names of a statement.
+// words lists the names in a statement and the words that matter to the guard.
 type words struct {
 	names  map[string]bool // lower-case; both bare and quoted
 	main   bool            // main before a dot

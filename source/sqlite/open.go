@@ -171,7 +171,7 @@ type file struct {
 	immutable bool   // the operator says that nobody writes to it
 }
 
-// state describes a file and its neighbours at one moment.
+// state describes a file and the files beside it at one moment.
 type state struct {
 	info, wal, shm fs.FileInfo // wal and shm are nil when they do not exist
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/internal/plainfile"
 )
 
-// openMode is a mode of opening a file. It depends on the journal mode and on the files next to it: a database in WAL
+// openMode is a way to open a file. It depends on the journal mode and on the files next to it: a database in WAL
 // mode needs an index (-shm), which a writer maintains and a read-only reader cannot create.
 type openMode string
 

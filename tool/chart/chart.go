@@ -135,7 +135,7 @@ func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
 	if err := s.check(result.Columns, result.RowCount); err != nil {
 		return agent.Fail(err.Error()), nil
 	}
-	said := struct {
+	answer := struct {
 		Shown  bool   `json:"shown"`
 		Result string `json:"result"`
 		Type   string `json:"type"`
@@ -143,9 +143,9 @@ func (tool) Call(_ context.Context, call agent.Call) (agent.Output, error) {
 		Note   string `json:"note,omitempty"`
 	}{true, s.Result, s.Type, result.RowCount, ""}
 	if result.Truncated {
-		said.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside the chart."
+		answer.Note = "The result is incomplete, because its query gave more rows than may be read; say so beside the chart."
 	}
-	return agent.Output{Content: string(reply.JSON(said)), Chart: reply.JSON(s)}, nil
+	return agent.Output{Content: string(reply.JSON(answer)), Chart: reply.JSON(s)}, nil
 }
 
 func find(results []footnote.StoredResult, id string) (footnote.StoredResult, error) {

@@ -134,9 +134,9 @@ func encode(v any) (json.RawMessage, error) {
 
 // plain returns a value without control characters and other surprises.
 func plain(v any, depth int) (any, error) {
-	tooMuch := footnote.Errorf(footnote.InvalidRequest, "At most %d things, %d deep, with texts of at most %d characters are taken.", maxListed, maxDepth, maxText)
+	errTooMuch := footnote.Errorf(footnote.InvalidRequest, "At most %d things, %d deep, with texts of at most %d characters are taken.", maxListed, maxDepth, maxText)
 	if depth == 0 {
-		return nil, tooMuch
+		return nil, errTooMuch
 	}
 	switch v := v.(type) {
 	case nil, bool:
@@ -148,7 +148,7 @@ func plain(v any, depth int) (any, error) {
 		return v, nil
 	case string:
 		if utf8.RuneCountInString(v) > maxText {
-			return nil, tooMuch
+			return nil, errTooMuch
 		}
 		return strings.Map(func(r rune) rune { // no angle brackets either: tags surround it
 			if r != '\n' && !unicode.IsPrint(r) || r == '<' || r == '>' {
@@ -158,7 +158,7 @@ func plain(v any, depth int) (any, error) {
 		}, v), nil
 	case []any:
 		if len(v) > maxListed {
-			return nil, tooMuch
+			return nil, errTooMuch
 		}
 		for i := range v {
 			var err error
@@ -169,7 +169,7 @@ func plain(v any, depth int) (any, error) {
 		return v, nil
 	case map[string]any:
 		if len(v) > maxListed {
-			return nil, tooMuch
+			return nil, errTooMuch
 		}
 		out := map[string]any{}
 		for name, one := range v {
@@ -185,7 +185,7 @@ func plain(v any, depth int) (any, error) {
 		}
 		return out, nil
 	default:
-		return nil, tooMuch
+		return nil, errTooMuch
 	}
 }
 
@@ -199,15 +199,15 @@ func (s *Surroundings) Describe(ctx context.Context, p footnote.Principal, where
 	if limit <= 0 {
 		limit = partTime
 	}
-	told := make([]string, len(s.Parts))
+	texts := make([]string, len(s.Parts))
 	var work sync.WaitGroup
 	for i, part := range s.Parts {
-		work.Go(func() { told[i] = part.Name + ": " + part.within(ctx, limit, p, c) })
+		work.Go(func() { texts[i] = part.Name + ": " + part.within(ctx, limit, p, c) })
 	}
 	work.Wait()
 	var b strings.Builder
 	fmt.Fprintf(&b, "<chart symbol=%q timeframe=%q>\n", c.Symbol, c.Timeframe)
-	for _, words := range told {
+	for _, words := range texts {
 		b.WriteString(noTags.Replace(words) + "\n") // text written by people cannot end the tag
 	}
 	if len(c.State) > 0 {

@@ -71,13 +71,13 @@ func modelText(err error) (string, bool) {
 	default:
 		return "", false
 	}
-	said := footnote.MessageOf(err)
+	message := footnote.MessageOf(err)
 	if old, ok := errors.AsType[*core.Stale](err); ok && old.Present != nil {
 		if data, err := json.Marshal(old.Present); err == nil {
-			said += " It is now: " + string(oneLine(data)) + " Look at it, and decide again."
+			message += " It is now: " + string(oneLine(data)) + " Look at it, and decide again."
 		}
 	}
-	return said, true
+	return message, true
 }
 
 // Check implements agent.Checked. It applies the change to a scratch document, after those of the earlier calls.
@@ -86,8 +86,8 @@ func (t *tool) Check(ctx context.Context, call agent.Call, before []agent.Call) 
 	if err == nil {
 		return "", nil
 	}
-	if said, ok := modelText(err); ok {
-		return said, nil
+	if message, ok := modelText(err); ok {
+		return message, nil
 	}
 	return "", err
 }
@@ -313,8 +313,8 @@ func (t *tool) Accept(ctx context.Context, call agent.Call, a agent.Answer) (age
 	}
 	res, err := t.change(ctx, call)
 	if err != nil {
-		if said, ok := modelText(err); ok {
-			return agent.Fail(said), nil
+		if message, ok := modelText(err); ok {
+			return agent.Fail(message), nil
 		}
 		return agent.Output{}, err
 	}
@@ -335,14 +335,14 @@ func (t *tool) Withdraw(ctx context.Context, call agent.Call) error {
 
 // refused reports whether the client's text says that it did not draw.
 func refused(content string) bool {
-	var said struct {
+	var reply struct {
 		OK      *bool `json:"ok"`
 		Success *bool `json:"success"`
 	}
-	if json.Unmarshal([]byte(content), &said) != nil {
+	if json.Unmarshal([]byte(content), &reply) != nil {
 		return false
 	}
-	return said.OK != nil && !*said.OK || said.Success != nil && !*said.Success
+	return reply.OK != nil && !*reply.OK || reply.Success != nil && !*reply.Success
 }
 
 // maxReason limits the bytes of a client's text that the model reads.
@@ -418,7 +418,7 @@ func output(res board.Changed) (agent.Output, error) {
 		return agent.Output{Content: `{"ok":true}`}, nil // applied earlier, and its result is no longer remembered
 	}
 	c := res.Changes[0]
-	said := struct {
+	result := struct {
 		OK         bool                 `json:"ok"`
 		ID         string               `json:"drawing_id"`
 		Version    int64                `json:"version"`
@@ -426,12 +426,12 @@ func output(res board.Changed) (agent.Output, error) {
 		Changes    map[string]core.Diff `json:"changes,omitempty"`
 	}{OK: true, ID: c.Drawing, Version: c.Version}
 	if c.After != nil {
-		said.RiskReward = c.After.RiskReward
+		result.RiskReward = c.After.RiskReward
 	}
 	if c.Action == core.Update {
-		said.Changes = c.Changes
+		result.Changes = c.Changes
 	}
-	content, err := json.Marshal(said)
+	content, err := json.Marshal(result)
 	if err != nil {
 		return agent.Output{}, fmt.Errorf("encode a change: %w", err)
 	}

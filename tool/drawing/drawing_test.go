@@ -223,21 +223,21 @@ func TestADrawingHasItsReasonAndItsCause(t *testing.T) {
 
 // scripted is a model that computes its replies on request.
 type scripted struct {
-	replies []func() agenttest.Reply
-	asked   []agent.Request
+	replies  []func() agenttest.Reply
+	requests []agent.Request
 }
 
 func (s *scripted) Step(ctx context.Context, req agent.Request, live agent.Live) (agent.Reply, error) {
-	s.asked = append(s.asked, req)
-	return agenttest.Script(s.replies[len(s.asked)-1]()).Step(ctx, req, live)
+	s.requests = append(s.requests, req)
+	return agenttest.Script(s.replies[len(s.requests)-1]()).Step(ctx, req, live)
 }
 
 func (s *scripted) sent(n int) string {
-	b, _ := json.Marshal(s.asked[n].Messages)
+	b, _ := json.Marshal(s.requests[n].Messages)
 	return strings.ReplaceAll(string(b), `\\"`, `\"`)
 }
 
-func (s *scripted) system() string { return string(s.asked[0].System) }
+func (s *scripted) system() string { return string(s.requests[0].System) }
 
 // TestEveryToolDraws calls each tool once and reads what it has drawn.
 func TestEveryToolDraws(t *testing.T) {
@@ -496,10 +496,10 @@ func TestASlowMarketHoldsNobodyUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
+	lookups := 0
 	ray.Anchors = []core.Anchor{{Time: first, Price: 1.12}}
 	tools := drawing.New(drawing.Options{Boards: r.boards, Bar: func(ctx context.Context, _, _ string, at int64) (int64, error) {
-		asked++
+		lookups++
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		_, err := r.boards.Put(ctx, alice, ray, 0, core.Cause{By: core.Human})
@@ -511,8 +511,8 @@ func TestASlowMarketHoldsNobodyUp(t *testing.T) {
 		if one.Spec().Name != call.Name {
 			continue
 		}
-		if words, err := one.(agent.Checked).Check(t.Context(), call, nil); words != "" || err != nil || asked != 1 {
-			t.Errorf("%q, %v, asked %d times", words, err, asked)
+		if words, err := one.(agent.Checked).Check(t.Context(), call, nil); words != "" || err != nil || lookups != 1 {
+			t.Errorf("%q, %v, asked %d times", words, err, lookups)
 		}
 	}
 	if n := len(r.view().Drawings); n != 2 {

@@ -172,14 +172,14 @@ func table(drawings []core.Drawing) (res footnote.Result) {
 	}
 	for i := range drawings {
 		d := &drawings[i]
-		row := []any{d.ID, d.Type, given(core.Line(d.Label)), given(core.Line(d.Text))}
+		row := []any{d.ID, d.Type, textOrNil(core.Line(d.Label)), textOrNil(core.Line(d.Text))}
 		row = append(row, places(d)...)
-		row = append(row, maybe(d.Entry), maybe(d.TakeProfit), maybe(d.StopLoss))
-		if row = append(row, nil, given(d.Status)); d.IsPosition() {
+		row = append(row, numberOrNil(d.Entry), numberOrNil(d.TakeProfit), numberOrNil(d.StopLoss))
+		if row = append(row, nil, textOrNil(d.Status)); d.IsPosition() {
 			row[len(row)-2] = d.RiskReward
 		}
-		row = append(row, d.Timeframe, given(strings.Join(d.Visibility, ", ")), given(d.Importance), given(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked,
-			d.Version, given(d.Created.By), given(d.Changed.By), stamp(d.Changed.At), given(core.Clip(core.Line(d.Notes), maxNotes)))
+		row = append(row, d.Timeframe, textOrNil(strings.Join(d.Visibility, ", ")), textOrNil(d.Importance), textOrNil(core.Line(strings.Join(d.Tags, ", "))), d.Hidden, d.Locked,
+			d.Version, textOrNil(d.Created.By), textOrNil(d.Changed.By), stamp(d.Changed.At), textOrNil(core.Clip(core.Line(d.Notes), maxNotes)))
 		res.Rows = append(res.Rows, row)
 	}
 	return res
@@ -207,14 +207,14 @@ func stamp(t time.Time) any {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func given(s string) any {
+func textOrNil(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-func maybe(v *float64) any {
+func numberOrNil(v *float64) any {
 	if v == nil {
 		return nil
 	}

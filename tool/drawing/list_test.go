@@ -42,7 +42,7 @@ func (r reading) cell(row int, column string) any {
 }
 
 // ask calls get_drawings on behalf of a principal.
-func (r *rig) ask(p footnote.Principal, input string) (said reading, out agent.Output) {
+func (r *rig) ask(p footnote.Principal, input string) (answer reading, out agent.Output) {
 	r.t.Helper()
 	for _, tool := range r.tools {
 		if tool.Spec().Name != "get_drawings" {
@@ -56,11 +56,11 @@ func (r *rig) ask(p footnote.Principal, input string) (said reading, out agent.O
 			r.t.Fatal(err)
 		}
 		if !out.IsError {
-			if err := json.Unmarshal([]byte(out.Content), &said); err != nil {
+			if err := json.Unmarshal([]byte(out.Content), &answer); err != nil {
 				r.t.Fatalf("%v in %s", err, out.Content)
 			}
 		}
-		return said, out
+		return answer, out
 	}
 	panic("there is no such tool")
 }
@@ -80,29 +80,29 @@ func TestAllDrawingsCanBeRead(t *testing.T) {
 	if _, err := r.boards.Import(t.Context(), alice, "EURUSD", all, false, core.Cause{By: core.Human}); err != nil {
 		t.Fatal(err)
 	}
-	if told := r.around.Describe(t.Context(), alice, where); !strings.Contains(told, "- and 70 others, which are not told here: get_drawings lists them") {
-		t.Error(told)
+	if description := r.around.Describe(t.Context(), alice, where); !strings.Contains(description, "- and 70 others, which are not told here: get_drawings lists them") {
+		t.Error(description)
 	}
 	seen := map[any]bool{}
 	for page := 1; page <= 3; page++ {
-		said, out := r.ask(alice, fmt.Sprintf(`{"page":%d}`, page))
-		if said.Symbol != "EURUSD" || said.Version != 130 || said.Total != 130 || said.Page != page || said.Pages != 3 || said.Table.Result != "r1" || len(out.Rows.Rows) != len(said.Table.Rows) || out.SQL != fmt.Sprintf(`-- get_drawings {"page":%d}`, page) {
+		answer, out := r.ask(alice, fmt.Sprintf(`{"page":%d}`, page))
+		if answer.Symbol != "EURUSD" || answer.Version != 130 || answer.Total != 130 || answer.Page != page || answer.Pages != 3 || answer.Table.Result != "r1" || len(out.Rows.Rows) != len(answer.Table.Rows) || out.SQL != fmt.Sprintf(`-- get_drawings {"page":%d}`, page) {
 			t.Fatalf("%.300s", out.Content)
 		}
-		for row := range said.Table.Rows {
-			seen[said.cell(row, "id")] = true
+		for row := range answer.Table.Rows {
+			seen[answer.cell(row, "id")] = true
 		}
-		if first := said.cell(0, "type"); page < 3 && first != core.HorizontalLine || page == 3 && first != core.Text {
+		if first := answer.cell(0, "type"); page < 3 && first != core.HorizontalLine || page == 3 && first != core.Text {
 			t.Errorf("page %d begins with %v", page, first)
 		}
-		if notes, _ := said.cell(0, "notes").(string); page == 1 && notes != strings.Repeat("é", 200)+"…" {
+		if notes, _ := answer.cell(0, "notes").(string); page == 1 && notes != strings.Repeat("é", 200)+"…" {
 			t.Errorf("its notes are %q", notes)
 		}
 	}
 	if len(seen) != 130 {
 		t.Errorf("%d drawings were read", len(seen))
 	}
-	if said, out := r.ask(alice, `{"type":"text"}`); said.Total != 65 || said.Pages != 2 || said.cell(0, "text") != "no 129" || said.cell(0, "price") != 1.1 || said.cell(0, "drawn_by") != "human" {
+	if answer, out := r.ask(alice, `{"type":"text"}`); answer.Total != 65 || answer.Pages != 2 || answer.cell(0, "text") != "no 129" || answer.cell(0, "price") != 1.1 || answer.cell(0, "drawn_by") != "human" {
 		t.Errorf("%.300s", out.Content)
 	}
 	for input, words := range map[string]string{`{"page":4}`: "the last one is 3", `{"drawingId":"dr_none"}`: "There is no drawing"} {
@@ -111,7 +111,7 @@ func TestAllDrawingsCanBeRead(t *testing.T) {
 		}
 	}
 	bob := footnote.Principal{Org: "acme", User: "bob"}
-	if said, out := r.ask(bob, `{}`); said.Total != 0 || len(said.Table.Rows) != 0 || said.Pages != 1 {
+	if answer, out := r.ask(bob, `{}`); answer.Total != 0 || len(answer.Table.Rows) != 0 || answer.Pages != 1 {
 		t.Errorf("another user reads %.300s", out.Content)
 	}
 	mine := r.view().Drawings[0].ID
@@ -134,14 +134,14 @@ func TestOneDrawingIsReadInFull(t *testing.T) {
 	if _, err := r.boards.Put(t.Context(), alice, line, 0, core.Cause{By: core.Agent, Conversation: "conv_1", Call: "a", Reason: "It closed below."}); err != nil {
 		t.Fatal(err)
 	}
-	said, out := r.ask(alice, `{"drawingId":"`+line.ID+`"}`)
+	answer, out := r.ask(alice, `{"drawingId":"`+line.ID+`"}`)
 	if strings.ContainsAny(out.Content, "\U000e0049\u2060") {
 		t.Errorf("the model reads what nobody sees: %q", out.Content)
 	}
-	if said.Drawing == nil || said.Drawing.Notes != "Broken." || *said.Drawing.Price != 1.09 || said.Drawing.Version != 2 || len(said.Table.Rows) != 1 || len(said.Changes) != 2 {
+	if answer.Drawing == nil || answer.Drawing.Notes != "Broken." || *answer.Drawing.Price != 1.09 || answer.Drawing.Version != 2 || len(answer.Table.Rows) != 1 || len(answer.Changes) != 2 {
 		t.Fatal(out.Content)
 	}
-	moved, drawn := said.Changes[0], said.Changes[1]
+	moved, drawn := answer.Changes[0], answer.Changes[1]
 	if moved.By != core.Agent || moved.Reason != "It closed below." || string(moved.Changes["price"].From) != "1.1" || string(moved.Changes["price"].To) != "1.09" || string(moved.Changes["notes"].From) != "null" {
 		t.Errorf("%+v", moved)
 	}

@@ -27,7 +27,7 @@ type bounds struct {
 	until  time.Time
 }
 
-// boundsGood is how long the facts about a symbol are cached.
+// boundsGood limits how long the facts about a symbol are cached.
 const boundsGood = time.Minute
 
 // NewPrices returns the Prices of a market.

@@ -86,12 +86,12 @@ func TestTheEndOfTheData(t *testing.T) {
 func TestWhatIsNotLoaded(t *testing.T) {
 	begin := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	s := minutes(t, begin)
-	told := func() string {
+	describe := func() string {
 		around := &drawing.Surroundings{Parts: drawing.NewPrices(replayed(s)).Market()}
 		return around.Describe(t.Context(), footnote.Principal{}, json.RawMessage(`{"symbol":"EURUSD","timeframe":"1m"}`))
 	}
 	for _, want := range []string{"24 hours: not known: no calendar is loaded.", "(COT): not known: no report of EURUSD is loaded.", "headlines: not known: no news is loaded."} {
-		if words := told(); !strings.Contains(words, want) {
+		if words := describe(); !strings.Contains(words, want) {
 			t.Errorf("%q is not in %s", want, words)
 		}
 	}
@@ -111,7 +111,7 @@ func TestWhatIsNotLoaded(t *testing.T) {
 		if err := l.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if words := told(); !strings.Contains(words, c.want) {
+		if words := describe(); !strings.Contains(words, c.want) {
 			t.Errorf("%q is not in %s", c.want, words)
 		}
 	}

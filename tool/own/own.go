@@ -172,7 +172,7 @@ func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMe
 	if err != nil {
 		return agent.Output{}, err
 	}
-	args, said, err := t.bind(in)
+	args, boundComment, err := t.bind(in)
 	if err != nil {
 		return agent.Fail(err.Error()), nil
 	}
@@ -186,13 +186,13 @@ func (t tool) run(ctx context.Context, call agent.Call, in map[string]json.RawMe
 	}
 	return agent.Output{
 		Content: reply.Table{ID: call.ResultID, Result: result, Cut: cut}.JSON(),
-		Rows:    &result, Source: name, SQL: t.SQL + said,
+		Rows:    &result, Source: name, SQL: t.SQL + boundComment,
 	}, nil
 }
 
-// bind parses the arguments of a call. Said lists them as a comment after the statement, which a footnote uses to
-// name its query.
-func (t tool) bind(in map[string]json.RawMessage) (args []any, said string, err error) {
+// bind parses the arguments of a call. BoundComment lists them as a comment after the statement, which a footnote
+// uses to name its query.
+func (t tool) bind(in map[string]json.RawMessage) (args []any, boundComment string, err error) {
 	for i, p := range t.Parameters {
 		raw, given := in[p.Name]
 		if !given || bytes.Equal(raw, []byte("null")) {
@@ -206,7 +206,7 @@ func (t tool) bind(in map[string]json.RawMessage) (args []any, said string, err 
 			return nil, "", fmt.Errorf("The parameter %s %w.", p.Name, err) //nolint:staticcheck // a sentence for the model
 		}
 		args = append(args, arg)
-		said += typed.Said(i+1, p.Name, arg)
+		boundComment += typed.Said(i+1, p.Name, arg)
 	}
-	return args, said, nil
+	return args, boundComment, nil
 }

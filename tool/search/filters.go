@@ -28,12 +28,12 @@ func (at target) filterOf(column string) (filter, error) {
 	return filter{}, fmt.Errorf("%s has no filter %q. There are: %s.", at.Name, strings.ToValidUTF8(column, "�"), strings.Join(names, ", ")) //nolint:staticcheck // a sentence for the model
 }
 
-// given reports whether a value is present.
-func given(raw json.RawMessage) bool { return len(raw) > 0 }
+// isGiven reports whether a value is present.
+func isGiven(raw json.RawMessage) bool { return len(raw) > 0 }
 
 // condition returns a filter as SQL. Its error continues a sentence that begins with the filter's name.
 func (f filter) condition(w *writer, prefix string, in filterInput) (string, error) {
-	ways := btoi(given(in.Equals)) + btoi(in.In != nil) + btoi(given(in.From) || given(in.To))
+	ways := btoi(isGiven(in.Equals)) + btoi(in.In != nil) + btoi(isGiven(in.From) || isGiven(in.To))
 	if ways != 1 {
 		return "", errors.New("needs one of: equals, in, or from and to")
 	}
@@ -41,11 +41,11 @@ func (f filter) condition(w *writer, prefix string, in filterInput) (string, err
 	if f.Type == typed.Text {
 		column = w.text(column)
 	}
-	if given(in.From) || given(in.To) {
+	if isGiven(in.From) || isGiven(in.To) {
 		return f.between(w, column, in)
 	}
 	raws := in.In
-	if given(in.Equals) {
+	if isGiven(in.Equals) {
 		raws = []json.RawMessage{in.Equals}
 	}
 	if len(raws) == 0 || len(raws) > maxValues {
@@ -92,7 +92,7 @@ func (f filter) between(w *writer, column string, in filterInput) (string, error
 	var conds []string
 	var ends [2]string
 	for i, raw := range []json.RawMessage{in.From, in.To} {
-		if !given(raw) {
+		if !isGiven(raw) {
 			continue
 		}
 		v, err := f.value(raw)

@@ -62,8 +62,8 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 		return agent.Output{}, err
 	}
 	limits := sandbox.Limits{Time: s.w.opts.Time, Memory: s.w.opts.Memory, Disk: s.w.opts.Size, Output: maxOutput}
-	if asked := time.Duration(in.Timeout) * time.Millisecond; asked > 0 {
-		limits.Time = min(limits.Time, asked)
+	if timeout := time.Duration(in.Timeout) * time.Millisecond; timeout > 0 {
+		limits.Time = min(limits.Time, timeout)
 	}
 	res, err := s.w.command(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
 	// Record what the command did to the files, however it ended.

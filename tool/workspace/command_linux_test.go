@@ -271,7 +271,7 @@ func TestConfine(t *testing.T) {
 }
 
 // TestRecordsOfCancelledCommands checks that a command's changes are attributed to it even after its run was
-// cancelled, and that looking for changes made by others ends with the run.
+// canceled, and that looking for changes made by others ends with the run.
 func TestRecordsOfCancelledCommands(t *testing.T) {
 	errGone := errors.New("gone")
 	t.Run("after the command", func(t *testing.T) {

@@ -352,7 +352,7 @@ func (in editInput) apply(rel, text string) (string, error) {
 // squeezed returns a text with its runs of white space collapsed.
 func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// fileDetail is what a page shows about a change to a file.
+// fileDetail describes a change to a file for a page.
 type fileDetail struct {
 	Kind    string          `json:"kind"` // "file", or "read" when nothing changed
 	Path    string          `json:"path"`

@@ -126,9 +126,9 @@ func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
 		w.orgs[org] = h
 	}
 	h.added += size
-	fine := h.bytes+h.added <= maxBytes && h.added <= maxBytes/spareHistory // other servers add, too
+	withinLimit := h.bytes+h.added <= maxBytes && h.added <= maxBytes/spareHistory // other servers add, too
 	w.mu.Unlock()
-	if fine {
+	if withinLimit {
 		return nil
 	}
 	list, err := w.opts.Log.Holdings(ctx, org, "document")

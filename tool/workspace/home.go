@@ -21,7 +21,7 @@ type home struct {
 	Server string `json:"server"` // the server that created the folder; for people
 }
 
-// homeFile lies next to the folders of conversations, none of which can have this name.
+// homeFile is next to the folders of conversations. Its name cannot be that of a conversation's folder.
 const homeFile = ".home"
 
 // maxHome limits the size of the file in bytes.

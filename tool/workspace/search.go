@@ -353,7 +353,7 @@ type timer struct {
 	late bool // the deadline has passed
 }
 
-// checkEvery is how often over is called between two checks of the clock.
+// checkEvery is the number of calls of over per check of the clock.
 const checkEvery = 1024
 
 func (t *timer) over() bool {

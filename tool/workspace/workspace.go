@@ -32,7 +32,7 @@ const Root = sandbox.Folder
 // workspace.
 const Template = "template"
 
-// Log is what a workspace needs from a store. Errors are those of store.Store.
+// Log is the part of a store that a workspace needs. Errors are those of store.Store.
 type Log interface {
 	Get(ctx context.Context, id string) (footnote.Stream, error)
 	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)

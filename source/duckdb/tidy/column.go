@@ -42,7 +42,7 @@ type Column struct {
 	cells     *cells
 }
 
-// family is what all values seen so far have in common.
+// family is the common kind of all values seen so far.
 type family uint8
 
 const (
@@ -322,7 +322,7 @@ func (c *cells) clock(cell []byte) bool {
 	return ok
 }
 
-// leaning is how a file's unambiguous columns, taken together, suggest reading its ambiguous ones.
+// leaning is the reading that a file's unambiguous columns suggest for its ambiguous ones.
 type leaning struct {
 	mode, order         uint8
 	modeSure, orderSure bool // some column is unambiguous, and no other contradicts it

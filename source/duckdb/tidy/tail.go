@@ -9,7 +9,7 @@ import (
 	"regexp"
 )
 
-// tailRows is how many rows at the end may turn out not to be data.
+// tailRows limits the rows at the end that may turn out not to be data.
 const tailRows = 6
 
 // tail holds back the last rows of a file.
@@ -67,7 +67,7 @@ var totalLabel = regexp.MustCompile(`(?i)^(grand |sub|overall )?(total|totals|su
 
 var subtotalLabel = regexp.MustCompile(`(?i)^((sub-?total|zwischensumme|teilsumme|sous-total|subtotaal)\b|.{1,60}\s(sub-?total|zwischensumme)\s*:?$)`)
 
-// isSubtotal reports whether a row is labelled as a subtotal, wherever in a file it is: its first text is such a
+// isSubtotal reports whether a row is labeled as a subtotal, wherever in a file it is: its first text is such a
 // label, and a number follows.
 func isSubtotal(cells [][]byte) bool {
 	labelled := false
@@ -135,7 +135,7 @@ func (t *Table) settle(ctx context.Context, s *survey, limits Limits) error {
 	if t.head.names == nil && len(rows) == int(s.records) && len(rows) < 2 {
 		return observeAll(s, rows, t.head.width, limits)
 	}
-	total := -1 // the last row that is labelled as a total or looks like one, if only remarks follow it
+	total := -1 // the last row that is labeled as a total or looks like one, if only remarks follow it
 	for i := len(rows) - 1; i > 0; i-- {
 		if isTotalLabel(rows[i].row) || isBare(rows[i].row) {
 			total = i
@@ -283,7 +283,7 @@ func (s *columnSum) value(c *Column) float64 {
 	return f / math.Pow10(c.Scale)
 }
 
-// agree compares a row labelled as a total with the sums, cell by cell. It ignores cells that are not numbers,
+// agree compares a row labeled as a total with the sums, cell by cell. It ignores cells that are not numbers,
 // except the label.
 func agree(columns []Column, sums []columnSum, total row) compared {
 	found := compared{bare: isBare(total)}
