@@ -55,7 +55,7 @@ type Catalog struct {
 
 	mu      sync.RWMutex // guards below
 	uploads map[string]*upload
-	opening map[owner]chan struct{} // each is closed when the owner's file has been opened
+	opening map[owner]chan struct{} // each is closed when the owner's current opening ends
 	closed  bool
 }
 

@@ -199,7 +199,7 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 	return nil
 }
 
-// turnWait limits how long a file waits for another of its owner's to be opened.
+// turnWait limits how long a file waits while another file of the same owner is opened.
 const turnWait = time.Minute
 
 // turn waits until no other file of the owner is being opened, because reading one may take much memory that other

@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Filters are those of the tables that FilterSetup makes, for Filtered.
+// Filters are the conditions for the tables created by FilterSetup, for RunFiltered.
 var Filters = map[string]string{
 	"orders":     "org = {org}",
 	"accounts":   "org = {org} AND region IN ({attributes.regions[]})",
@@ -24,12 +24,12 @@ var Filters = map[string]string{
 	"öffentlich": "org = {org}",
 }
 
-// canary is in every text of the rows that nobody of these tests may see.
+// canary is part of every text in the rows that no principal in these tests may see.
 const canary = "canary"
 
-// FilterSetup makes tables of which acme may see some rows, in SQL that the engines
-// share. The rows of others depend on the variant: there are other ones, and more or
-// fewer, with larger and smaller values, before and behind acme's own.
+// FilterSetup returns statements, in SQL that the engines share, that create tables of which acme may see some
+// rows. The other rows depend on the variant: they differ, are more or fewer, have larger and smaller values, and
+// come before and after acme's.
 func FilterSetup(variant int) []string {
 	list := []string{
 		`CREATE TABLE products (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL)`,
@@ -72,11 +72,11 @@ func FilterSetup(variant int) []string {
 	)
 }
 
-// RunFiltered is the contract of filters. Open opens a source with Filters over the
-// tables of FilterSetup and of the engine's own, for a variant.
+// RunFiltered runs the tests of filters. Open opens a source with Filters over the tables of FilterSetup and of the
+// engine itself, for a variant.
 //
-// What a statement gives, rows, columns and words, must be the same over all
-// variants: then nothing of the rows of others is in it.
+// Everything a statement returns, rows, columns and messages, must be the same for all variants. Then none of it
+// depends on the rows of others.
 func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant int) source.Source) {
 	sources := []source.Source{open(t, 0), open(t, 1)}
 	ada := footnote.Principal{Org: "acme", User: "ada", Attributes: map[string]string{"regions": "north,south"}}
@@ -85,11 +85,11 @@ func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant in
 	if len(hostile) < 80 {
 		t.Errorf("there are %d hostile statements only", len(hostile))
 	}
-	for pass := range 2 { // a connection that was used is as good as a fresh one
+	for pass := range 2 { // a used connection must behave like a fresh one
 		for _, st := range append(hostile, honest...) {
 			var seen []string
 			for _, src := range sources {
-				seen = append(seen, sight(t, src, ada, st.SQL, len(st.Want) == 0))
+				seen = append(seen, visibleTo(t, src, ada, st.SQL, len(st.Want) == 0))
 			}
 			if seen[0] != seen[1] {
 				t.Errorf("pass %d, %s: it depends on the rows of others:\n%.600s\n%.600s", pass, st.Name, seen[0], seen[1])
@@ -107,9 +107,9 @@ func RunFiltered(t *testing.T, engine string, open func(t testing.TB, variant in
 	filteredSchema(t, sources)
 }
 
-// sight is all that somebody sees of a statement, the order of rows aside where they
-// are to be sorted: an engine may give them in any.
-func sight(t *testing.T, src source.Source, p footnote.Principal, sql string, sorted bool) string {
+// visibleTo returns everything a principal sees of a statement. With sorted, it ignores the order of rows, which an
+// engine may choose.
+func visibleTo(t *testing.T, src source.Source, p footnote.Principal, sql string, sorted bool) string {
 	ctx := footnote.WithPrincipal(t.Context(), p)
 	r, sum, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: source.Limits{Time: 10 * time.Second}})
 	if sorted {
@@ -125,7 +125,7 @@ func sight(t *testing.T, src source.Source, p footnote.Principal, sql string, so
 	return err.Error()
 }
 
-// filteredByWhom asks one source as several people, in turns.
+// filteredByWhom queries one source as several principals in turn.
 func filteredByWhom(t *testing.T, src source.Source) {
 	const all = "SELECT count(*), count(DISTINCT org), min(org) FROM orders"
 	for _, c := range []struct {
@@ -146,7 +146,7 @@ func filteredByWhom(t *testing.T, src source.Source) {
 		{footnote.Principal{Org: "acme", Attributes: map[string]string{"regions": ""}}, "SELECT count(*) FROM accounts", `[[0]]`},
 		{footnote.Principal{Org: "acme", User: "bob", Attributes: map[string]string{"regions": "north"}}, "SELECT count(*) FROM tickets", `[[0]]`},
 	} {
-		if got := sight(t, src, c.p, c.sql, false); !strings.HasSuffix(got, " "+c.rows) {
+		if got := visibleTo(t, src, c.p, c.sql, false); !strings.HasSuffix(got, " "+c.rows) {
 			t.Errorf("%+v: %s gave %s, want %s", c.p, c.sql, got, c.rows)
 		}
 	}
@@ -156,7 +156,7 @@ func filteredByWhom(t *testing.T, src source.Source) {
 	}
 }
 
-// filteredSchema looks at what is told of the tables before anybody asks.
+// filteredSchema checks what the schema reveals before any query.
 func filteredSchema(t *testing.T, sources []source.Source) {
 	acme := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "acme"})
 	other := footnote.WithPrincipal(t.Context(), footnote.Principal{Org: "globex-1"})

@@ -1,6 +1,5 @@
-// Package sourcetest is the contract of a read-only source as tests. Every source
-// must pass Run: statements that attack it change nothing and are stopped, honest
-// ones run, limits hold, and a source that lost its engine gets another.
+// Package sourcetest tests the contract of a read-only source. Every source must pass Run: hostile statements
+// change nothing and are stopped, honest ones run, limits hold, and a source that lost its engine gets a new one.
 package sourcetest
 
 import (
@@ -21,16 +20,15 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Run runs the suite. Engine names the folder of statements: hostile.sql and
-// honest.sql (see Statement), resources.sql (statements that must end at their
-// limits, of one second) and common.sql, which must have the entries "endless" (a
-// statement that does not end by itself and can be interrupted), "rows" (one that
-// gives 5,000 rows of one integer, 1 to 5,000, in order) and "echo" (one that
-// gives its one argument back, in one row and column).
+// Run runs the suite. Engine names the folder of statements: hostile.sql and honest.sql (see Statement),
+// resources.sql (statements that must end at their limits, of one second) and common.sql. The latter must have the
+// entries "endless" (a statement that does not end by itself and can be interrupted), "rows" (one that returns
+// 5,000 rows of one integer, 1 to 5,000, in order) and "echo" (one that returns its only argument in one row and
+// column).
 //
-// Open gives a source over tables made by Setup, with default limits and at least
-// four queries at once. Snapshot describes everything outside the engine that a
-// statement might change: the files with their contents, or the tables.
+// Open returns a source over the tables created by Setup, with default limits and at least four concurrent queries.
+// Snapshot describes everything outside the engine that a statement might change: the files with their contents, or
+// the tables.
 func Run(t *testing.T, engine string, open func(t testing.TB) (src source.Source, snapshot func() string)) {
 	s := suite{engine: engine, open: open}
 	t.Run("Statements", s.statements)
@@ -50,8 +48,8 @@ type suite struct {
 	open   func(t testing.TB) (source.Source, func() string)
 }
 
-// Outcome runs a statement and names what came of it. An error that is not a
-// *source.Error gives "error: " and its text.
+// Outcome runs a statement and returns the name of its outcome. For an error that is not a *source.Error, that is
+// "error: " and the error's text.
 func Outcome(ctx context.Context, src source.Source, sql string, limits source.Limits) (outcome string, rows [][]any, err error) {
 	r, _, err := source.Collect(ctx, src, source.Query{SQL: sql, Limits: limits})
 	if err == nil {
@@ -63,9 +61,8 @@ func Outcome(ctx context.Context, src source.Source, sql string, limits source.L
 	return "error: " + err.Error(), nil, err
 }
 
-// statements runs the hostile and the honest in three passes over the same pool:
-// in order, then shuffled twice. Each pass must give the same outcomes, and
-// nothing may have changed.
+// statements runs the hostile and honest statements in three passes over the same pool: in order, then shuffled
+// twice. Each pass must have the same outcomes, and nothing may have changed.
 func (s suite) statements(t *testing.T) {
 	src, snapshot := s.open(t)
 	hostile := Statements(t, s.engine, "hostile", Refused)
@@ -96,7 +93,7 @@ func (s suite) statements(t *testing.T) {
 	t.Logf("%d hostile and %d honest statements, 3 passes", len(hostile), len(honest))
 }
 
-// Text writes rows as JSON.
+// Text encodes rows as JSON.
 func Text(rows [][]any) string {
 	b := []byte{'['}
 	for i, row := range rows {
@@ -108,11 +105,11 @@ func Text(rows [][]any) string {
 	return string(append(b, ']'))
 }
 
-// Compact cuts the space out of JSON.
+// Compact removes the space from JSON.
 func Compact(js string) string {
 	var out bytes.Buffer
 	inText := false
-	for i := range len(js) { // json.Compact, which keeps the spelling of numbers and text
+	for i := range len(js) { // like json.Compact, it keeps the spelling of numbers
 		if c := js[i]; c == '"' && (i == 0 || js[i-1] != '\\') {
 			inText = !inText
 		} else if !inText && strings.IndexByte(" \t\n\r", c) >= 0 {
@@ -123,9 +120,8 @@ func Compact(js string) string {
 	return out.String()
 }
 
-// resources runs statements that want too much. Each must end within its limit of
-// one second and the two seconds a child needs to be ended, and one second later
-// the engine must be idle.
+// resources runs statements that use too much. Each must end within its limit of one second plus the two seconds
+// that ending a child takes, and the engine must be idle one second later.
 func (s suite) resources(t *testing.T) {
 	src, snapshot := s.open(t)
 	before := snapshot()
@@ -156,12 +152,11 @@ func (s suite) resources(t *testing.T) {
 // process is a source whose engine is a child process.
 type process interface{ PID() int }
 
-// server is a source whose engine is a server that can be asked whether it still
-// works for the source.
+// server is a source whose engine is a server that can be asked whether it is still working for the source.
 type server interface{ Working() bool }
 
-// idle waits up to a second for the engine's process to be gone or to stop using
-// the processor. A source without a process of its own counts as idle.
+// idle waits up to a second until the engine's process has ended or stops using the processor. A source without a
+// process of its own counts as idle.
 func idle(src source.Source) bool {
 	if s, ok := src.(server); ok {
 		for deadline := time.Now().Add(time.Second); s.Working(); time.Sleep(20 * time.Millisecond) {
@@ -177,7 +172,7 @@ func idle(src source.Source) bool {
 	}
 	last, lastPID := ticks(p.PID()), p.PID()
 	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); {
-		time.Sleep(100 * time.Millisecond) // processor time has no event to wait for
+		time.Sleep(100 * time.Millisecond) // there is no event to wait for
 		now, pid := ticks(p.PID()), p.PID()
 		if pid == 0 || (pid == lastPID && now-last <= 1) {
 			return true
@@ -187,7 +182,7 @@ func idle(src source.Source) bool {
 	return false
 }
 
-// ticks is the processor time of a process, in hundredths of a second.
+// ticks returns the processor time of a process, in hundredths of a second.
 func ticks(pid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -226,7 +221,7 @@ func (s suite) limits(t *testing.T) {
 		{source.Limits{Rows: 4999}, 4999, "rows"},
 		{source.Limits{Rows: 1}, 1, "rows"},
 		{source.Limits{Bytes: 8000}, 1000, "bytes"},
-		{source.Limits{Rows: 1 << 40}, 5000, ""}, // cut to the source's own
+		{source.Limits{Rows: 1 << 40}, 5000, ""}, // cut to the source's own limit
 	} {
 		r, sum, err := source.Collect(t.Context(), src, source.Query{SQL: rows, Limits: tc.limits})
 		if err != nil || len(r.Rows) != tc.rows || sum.Rows != tc.rows || sum.Limit != tc.limit || sum.Truncated != (tc.limit != "") || len(sum.Columns) != 1 {
@@ -297,7 +292,7 @@ func (s suite) cancel(t *testing.T) {
 	}
 }
 
-// busy runs more queries than the source runs at once, some without end.
+// busy runs more queries than the source runs concurrently, some of them endless.
 func (s suite) busy(t *testing.T) {
 	src, _ := s.open(t)
 	endless, rows := s.common(t, "endless"), s.common(t, "rows")
@@ -319,7 +314,7 @@ func (s suite) busy(t *testing.T) {
 	wg.Wait()
 }
 
-// killed ends the engine's process in the middle of a query.
+// killed kills the engine's process in the middle of a query.
 func (s suite) killed(t *testing.T) {
 	src, _ := s.open(t)
 	p, ok := src.(process)
@@ -363,7 +358,7 @@ func (s suite) schema(t *testing.T) {
 		for _, c := range table.Columns {
 			mark := "!"
 			if c.Nullable || (len(table.PrimaryKey) == 1 && table.PrimaryKey[0] == c.Name) {
-				mark = "" // whether a primary key is nullable differs between engines
+				mark = "" // engines differ in whether a primary key is nullable
 			}
 			got = append(got, fmt.Sprintf("%s:%s%s", c.Name, c.Kind, mark))
 		}

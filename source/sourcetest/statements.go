@@ -16,33 +16,31 @@ var testdata embed.FS
 
 // The outcomes of a statement.
 const (
-	Refused  = "refused"  // the gate did not let it through
-	Executed = "executed" // it gave rows, perhaps cut at a row or byte limit
-	Limited  = "limited"  // it ran out of time, memory or cell size
+	Refused  = "refused"  // the gate refused it
+	Executed = "executed" // it returned rows, possibly cut at a row or byte limit
+	Limited  = "limited"  // it exceeded the time, memory or cell size limit
 	Failed   = "failed"   // the engine could not run it
 )
 
 // Statement is one entry of a file of statements.
 //
-// An entry begins with a line "==== name | outcomes | flags" and goes on to the
-// next such line. Outcomes are one or more, separated by spaces; without any, a
-// statement of hostile.sql must be refused and one of honest.sql executed. The
-// flags are
+// An entry begins with a line "==== name | outcomes | flags" and extends to the next such line. Outcomes are one or
+// more, separated by spaces. By default, a statement in hostile.sql must be refused and one in honest.sql executed.
+// The flags are
 //
 //	quoted    the text is a Go string literal, for control characters
 //	template  the text is a text/template with the function repeat (n, text)
 //
-// After a line "----" comes, as JSON, what the rows must be: [[1,"a"],[2,null]].
-// Space around the text is cut, except in a quoted one. A line that begins with
-// "#" before the first entry is a comment.
+// After a line "----" come the expected rows as JSON: [[1,"a"],[2,null]]. Space around the text is trimmed, except
+// if it is quoted. A line that begins with "#" before the first entry is a comment.
 type Statement struct {
 	Name string
 	SQL  string
-	Want []string // outcomes that are right
-	Rows string   // the rows as JSON, or empty
+	Want []string // accepted outcomes
+	Rows string   // the rows as JSON, or ""
 }
 
-// Allows reports whether an outcome is right.
+// Allows reports whether an outcome is accepted.
 func (s Statement) Allows(outcome string) bool {
 	for _, w := range s.Want {
 		if w == outcome {
@@ -52,8 +50,7 @@ func (s Statement) Allows(outcome string) bool {
 	return false
 }
 
-// Statements reads testdata/<engine>/<file>.sql. Outcomes are those of entries
-// that name none.
+// Statements reads testdata/<engine>/<file>.sql. Outcomes apply to entries that name none.
 func Statements(t testing.TB, engine, file string, outcomes ...string) []Statement {
 	t.Helper()
 	name := path.Join("testdata", engine, file+".sql")
@@ -123,8 +120,8 @@ func expand(body, flags string) (string, error) {
 	}
 }
 
-// Setup makes the tables the statements are about, in SQL that the engines share.
-// It is run with write access, before the source is opened.
+// Setup holds the statements that create the tables for the suite, in SQL that the engines share. They run with
+// write access before the source is opened.
 var Setup = []string{
 	`CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR(80) NOT NULL, city VARCHAR(80), "update" VARCHAR(20), since DATE)`,
 	`CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customers (id), placed TIMESTAMP NOT NULL, total DOUBLE PRECISION NOT NULL, note VARCHAR(200))`,

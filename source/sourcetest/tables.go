@@ -8,11 +8,11 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// tables checks which tables a source tells that statements read.
+// tables checks which tables a source reports as read by a statement.
 func (s suite) tables(t *testing.T) {
 	src, _ := s.open(t)
 	view := []string{"revenue"}
-	if s.engine == "sqlite" { // its authorizer sees what stands behind a view, too
+	if s.engine == "sqlite" { // its authorizer also sees the tables behind a view
 		view = []string{"customers", "orders", "revenue"}
 	}
 	for sql, want := range map[string][]string{
@@ -45,7 +45,7 @@ func (s suite) tables(t *testing.T) {
 		"SELECT id FROM nowhere_to_be_found": "",
 	} {
 		ctx, ran := footnote.WithStatements(t.Context())
-		_, _, _ = source.Collect(ctx, src, source.Query{SQL: sql}) // what it gives is told
+		_, _, _ = source.Collect(ctx, src, source.Query{SQL: sql}) // the outcome is in the record
 		noted := ran.All()
 		if len(noted) != 1 || want != "" && noted[0].Outcome != want || noted[0].Outcome == footnote.StatementExecuted {
 			t.Errorf("%s: %+v, want %s", sql, noted, want)

@@ -29,9 +29,9 @@ import (
 // conditions of the statement below it, where their errors would reveal hidden rows.
 //
 // For columns that USING and NATURAL merge, SQLite does not call the authorizer, or names another table. A
-// statement with one of these words must therefore not be able to name a hidden table at all: main before a dot is
-// refused, and for each name in the statement that belongs to a table without a filter, a temporary view that
-// cannot be read takes the name.
+// statement with one of these words must therefore not be able to name a hidden table at all. It is refused if it
+// has main before a dot. For each name in the statement that belongs to a table without a filter, a temporary view of the
+// same name, which nobody can read, hides the table.
 //
 // Views of the database are recreated as temporary ones, so that names inside them resolve as in the statement.
 // Tables and views without a filter cannot be read, nor can statistics and the schema's own tables; EXPLAIN is

@@ -47,7 +47,7 @@ type known struct {
 	digest  footnote.Digest
 	size    int64
 	kept    bool
-	outside bool // the model does not know who left it in this state
+	outside bool // left in this state by something the model does not know about
 	changed time.Time
 	inode   uint64
 }
