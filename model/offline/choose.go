@@ -10,18 +10,17 @@ import (
 )
 
 // How one of several sources is chosen. Every source reads the question; one that leaves a word unexplained does
-// not fit. The only source that fits answers; where several fit, the user is asked. A question that names a source
-// goes to that one, and a question that refers to the answer before it stays with the source of that answer.
+// not fit. The only source that fits answers; where several fit, the user is asked. The name of a source is a word that
+// only this source understands, unless others have it as a value. A question that refers to the answer before it stays
+// with the source of that answer.
 
 // maxSources bounds how many sources read a question.
 const maxSources = 16
 
 // choice is the outcome of reading a question against the sources.
 type choice struct {
-	several     bool // there are other sources
 	best        *attempt
-	fits        []*attempt // where more than one, or one that the question does not name: the user has to choose
-	named       []string   // sources that the question names
+	fits        []*attempt // where more than one: the user has to choose
 	consulted   []string   // sources that read the question
 	unavailable []string
 	skipped     []string // sources beyond maxSources
@@ -30,49 +29,43 @@ type choice struct {
 
 // choose finds the source that answers a question.
 func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev *reading) (*choice, error) {
-	c := &choice{several: len(sources) > 1}
+	c := &choice{}
 	if len(sources) > maxSources {
 		sources, c.skipped = sources[:maxSources], sources[maxSources:]
 	}
 	found := mentions(q, sources)
-	for _, m := range found {
-		if m.named() {
-			c.named = append(c.named, m.source)
+	if prev != nil && slices.Contains(sources, prev.source) {
+		sources = append([]string{prev.source}, sources...)
+	}
+	var fits []*attempt
+	for _, name := range sources {
+		if slices.Contains(c.consulted, name) || slices.Contains(c.unavailable, name) {
+			continue
+		}
+		a, err := pn.attempt(ctx, name, q, found, prev)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			c.unavailable = append(c.unavailable, name)
+			if c.err == nil {
+				c.err = err
+			}
+			continue
+		}
+		c.consulted = append(c.consulted, name)
+		if a.declined == nil {
+			fits = append(fits, a)
+		}
+		if c.best == nil || a.linked > c.best.linked {
+			c.best = a
+		}
+		if a.follows && a.declined == nil {
+			break
 		}
 	}
-	if len(c.named) > 0 {
-		first, err := pn.namedOrHolding(ctx, sources, found)
-		if err != nil {
-			return nil, err
-		}
-		fits, err := pn.try(ctx, c, first, q, found, prev)
-		if err != nil {
-			return nil, err
-		}
-		if len(fits) > 0 {
-			c.settle(fits)
-			return c, nil
-		}
-	} else if prev != nil && slices.Contains(sources, prev.source) {
-		fits, err := pn.try(ctx, c, []string{prev.source}, q, found, prev)
-		if err != nil {
-			return nil, err
-		}
-		if len(fits) == 1 && fits[0].follows {
-			c.settle(fits)
-			return c, nil
-		}
-		c.fits = fits
-	}
-	fits, err := pn.try(ctx, c, sources, q, found, prev)
-	if err != nil {
-		return nil, err
-	}
-	if fits = append(c.fits, fits...); len(fits) > 0 {
+	if len(fits) > 0 {
 		c.settle(fits)
-		if len(c.named) > 0 {
-			c.fits = fits // none of them is the one that was named
-		}
 	}
 	if c.best == nil {
 		return nil, c.err
@@ -80,34 +73,12 @@ func (pn *Planner) choose(ctx context.Context, sources []string, q string, prev 
 	return c, nil
 }
 
-// namedOrHolding returns the sources that a question names, and with them those whose data holds such a name as a
-// value: "in Berlin" may mean the source berlin or the rows of that city.
-func (pn *Planner) namedOrHolding(ctx context.Context, sources []string, found []mention) ([]string, error) {
-	var names []string
-	for _, m := range found {
-		if m.named() {
-			names = append(names, m.source)
-		}
-	}
-	for _, source := range sources {
-		p, _, err := pn.profile(ctx, source)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		holds := err == nil && slices.ContainsFunc(found, func(m mention) bool {
-			return m.place && !m.certain && p.holds(m.name)
-		})
-		if holds && !slices.Contains(names, source) {
-			names = append(names, source)
-		}
-	}
-	return names, nil
-}
-
-// settle keeps the readings that fit best: one that refers to the answer before, or those that use every word and guess
-// no column, and of these the ones whose data reaches into the period that is asked for. A single one is the answer.
+// settle keeps the readings that fit best: one that refers to the answer before, or else those that understand the name
+// of a source in the question, use every word, guess no column, and have dates in the period that is asked for. A
+// single one is the answer.
 func (c *choice) settle(fits []*attempt) {
 	fits = preferred(fits, func(a *attempt) bool { return a.follows })
+	fits = preferred(fits, func(a *attempt) bool { return a.named })
 	fits = preferred(fits, func(a *attempt) bool { return !a.plan.loose() })
 	fits = preferred(fits, func(a *attempt) bool { return a.plan.inRange() })
 	c.best, c.fits = fits[0], nil
@@ -124,41 +95,10 @@ func preferred(all []*attempt, better func(*attempt) bool) []*attempt {
 	return all
 }
 
-// try reads a question against the named sources that have not read it yet, and returns the readings that fit.
-func (pn *Planner) try(
-	ctx context.Context, c *choice, names []string, q string, found []mention, prev *reading,
-) ([]*attempt, error) {
-	var fits []*attempt
-	for _, name := range names {
-		if slices.Contains(c.consulted, name) || slices.Contains(c.unavailable, name) {
-			continue
-		}
-		a, err := pn.attempt(ctx, c, name, q, found, prev)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			if c.err == nil {
-				c.err = err
-			}
-			c.unavailable = append(c.unavailable, name)
-			continue
-		}
-		c.consulted = append(c.consulted, name)
-		if a.declined == nil {
-			fits = append(fits, a)
-		}
-		if c.best == nil || a.linked > c.best.linked {
-			c.best = a
-		}
-	}
-	return fits, nil
-}
-
-// attempt reads a question against one source. The name of the source is left out where it can mean nothing else, and
-// where nothing else explains it.
+// attempt reads a question against one source. The name of the source is left out where nothing else explains it, and
+// where it is said as a place and the source is one table.
 func (pn *Planner) attempt(
-	ctx context.Context, c *choice, name, q string, found []mention, prev *reading,
+	ctx context.Context, name, q string, found []mention, prev *reading,
 ) (*attempt, error) {
 	p, _, err := pn.profile(ctx, name)
 	if err != nil {
@@ -168,37 +108,30 @@ func (pn *Planner) attempt(
 	if prev != nil && prev.source == name && prev.plan.kind != kindRaw {
 		before = prev.plan
 	}
-	a := p.read(q, before)
+	a, named := p.read(q, before), false
 	for _, m := range found {
+		named = named || m.place && (m.source == name || p.holds(m.name))
 		if m.source != name || m.rest == "" {
 			continue
 		}
-		named := m.certain || m.place && !p.holds(m.name)
-		rest := p.read(m.rest, before)
-		rest.linked++
-		switch {
-		case a.declined != nil && (named || rest.declined == nil):
-			a = rest
-		case a.declined == nil && named && rest.declined == nil && (c.several || rest.sameSQL(a)):
+		place := m.place && len(p.tables) == 1 && !p.holds(m.name)
+		if rest := p.read(m.rest, before); a.declined != nil || place && rest.declined == nil {
 			a = rest
 		}
 	}
-	a.source = name
-	if before != nil && a.declined == nil {
-		a.linked++
+	if len(found) > 0 && !named && a.declined == nil && a.plan.ignores {
+		a.declined = &declined{words: []string{found[0].name}} // it may be the name that is passed over
 	}
+	a.source, a.named = name, named
 	return a, nil
-}
-
-// sameSQL reports whether two readings of a source run the same statement.
-func (a *attempt) sameSQL(b *attempt) bool {
-	return a.plan.sql(a.profile.dialect) == b.plan.sql(b.profile.dialect)
 }
 
 // holds reports whether the data has a text as a value.
 func (p *profile) holds(text string) bool {
 	ws, _ := tokenize(text)
-	return len(ws) > 0 && slices.ContainsFunc(p.values[ws[0].stem], func(v *value) bool { return fold(v.text) == fold(text) })
+	return len(ws) > 0 && slices.ContainsFunc(p.values[ws[0].stem], func(v *value) bool {
+		return fold(v.text) == fold(text)
+	})
 }
 
 // loose reports whether a plan passes over a word, or computes something that is only the likeliest.
@@ -218,37 +151,27 @@ func (pl *plan) inRange() bool {
 
 // mention is a place in a question that names a source.
 type mention struct {
-	source  string
-	name    string // as the question has it
-	rest    string // the question without it; empty where it says nothing else
-	certain bool   // it can mean nothing else: "sales.csv", "the file sales"
-	place   bool   // it stands as a place does: "in sales", which may also be a value
+	source string
+	name   string // as the question has it
+	rest   string // the question without it; empty where it says nothing else
+	place  bool   // it stands where a source does: "in sales", "sales: …", "sales.csv", "the file sales"
 }
 
-// named reports whether a mention may decide which source is asked.
-func (m mention) named() bool { return m.certain || m.place }
-
 var (
-	fileEnd     = regexp.MustCompile(`^\.[a-z][a-z0-9]{1,7}\b`)
-	nounBefore  = regexp.MustCompile(`(?:^|\s)(?:source|file|database|upload|dataset)\s+["'“‘]?$`)
-	placeBefore = regexp.MustCompile(`(?:^|[\s,;:])(?:in|inside|within|from|using)\s+(?:the\s+|our\s+|my\s+)?(?:(?:source|file|database|upload|dataset)\s+)?["'“‘]?$`)
-	nounAfter   = regexp.MustCompile(`^["'”’]?\s+(?:source|file|database|upload|dataset)\b`)
-	ownerMark   = regexp.MustCompile(`_[0-9a-f]{6}(_[0-9]+)?$`)
+	beforeName = regexp.MustCompile(`(?:^|[\s,;:])(?:(?:in|inside|within|from|using)\s+)?(?:(?:the|our|my)\s+)?` +
+		`(?:(?:source|file|database|upload|dataset)\s+)?["'“‘]?$`)
+	afterName = regexp.MustCompile(`^(?:\.[a-z][a-z0-9]{1,7}\b)?["'”’]?(?:\s+(?:source|file|database|upload|dataset)\b)?`)
+	placed    = regexp.MustCompile(`\b(?:in|inside|within|from|using|source|file|database|upload|dataset)\b`)
+	ownerMark = regexp.MustCompile(`_[0-9a-f]{6}(_[0-9]+)?$`)
 )
 
-// mentions finds where a question names sources. Of two names that begin at one place the
-// longer is meant.
+// mentions finds where a question names sources.
 func mentions(q string, sources []string) []mention {
 	low := strings.ToLower(q)
 	if len(low) != len(q) {
 		return nil // lower case moved the letters
 	}
-	longest := map[int]int{}
-	type place struct {
-		source     string
-		begin, end int
-	}
-	var all []place
+	var out []mention
 	for _, source := range sources {
 		for _, name := range spellings(source) {
 			for at := 0; ; {
@@ -258,22 +181,11 @@ func mentions(q string, sources []string) []mention {
 				}
 				begin, end := at+i, at+i+len(name)
 				at = begin + 1
-				if inWord(low, begin, end) {
-					continue
+				if !inWord(low, begin, end) {
+					out = append(out, mentionAt(q, low, source, begin, end))
 				}
-				all = append(all, place{source, begin, end})
-				longest[begin] = max(longest[begin], end)
 			}
 		}
-	}
-	var out []mention
-	for _, p := range all {
-		if p.end < longest[p.begin] || slices.ContainsFunc(out, func(m mention) bool {
-			return m.source == p.source && m.named()
-		}) {
-			continue
-		}
-		out = append(out, mentionAt(q, low, p.source, p.begin, p.end))
 	}
 	return out
 }
@@ -281,25 +193,13 @@ func mentions(q string, sources []string) []mention {
 // mentionAt is the mention of a source between two places of a question.
 func mentionAt(q, low, source string, begin, end int) mention {
 	m := mention{source: source, name: q[begin:end]}
-	if ext := fileEnd.FindString(low[end:]); ext != "" {
-		end += len(ext)
-		m.certain = true
+	if at := beforeName.FindStringIndex(low[:begin]); at != nil {
+		begin, m.place = at[0], placed.MatchString(low[at[0]:begin])
 	}
-	if at := nounBefore.FindStringIndex(low[:begin]); at != nil {
-		begin, m.certain = at[0], true
-	}
-	if at := placeBefore.FindStringIndex(low[:begin]); at != nil {
-		begin, m.place = at[0], true
-	}
-	if at := nounAfter.FindStringIndex(low[end:]); at != nil {
-		end += at[1]
-		m.certain = true
-	}
-	after := strings.TrimLeft(q[end:], `"'”’ `)
-	if begin == 0 && strings.HasPrefix(after, ":") {
-		m.certain = true
-	}
-	m.rest = strings.TrimSpace(strings.TrimSpace(q[:begin]) + " " + strings.TrimLeft(after, ",:; "))
+	after := len(afterName.FindString(low[end:]))
+	end += after
+	m.place = m.place || after > 1 || begin == 0 && strings.HasPrefix(q[end:], ":")
+	m.rest = strings.TrimSpace(strings.TrimSpace(q[:begin]) + " " + strings.TrimLeft(q[end:], ",:; "))
 	ws, _ := tokenize(m.rest)
 	if !slices.ContainsFunc(ws, func(w word) bool { return !onlyNaming[w.low] }) {
 		m.rest = ""
@@ -359,12 +259,7 @@ const whichSource = "More than one source can answer this. Which one do you mean
 
 // askWhich asks the user for the source, with what each would compute.
 func (c *choice) askWhich(w *writer) {
-	if len(c.named) > 0 && !slices.Contains(c.options(), c.named[0]) {
-		w.echo("I could not answer this from " + clip(strings.Join(c.named, ", ")) + ". ")
-		w.text("Another source can: reply with its name to ask it.\n")
-	} else {
-		w.text(whichSource + "\n")
-	}
+	w.text(whichSource + "\n")
 	for _, a := range c.fits {
 		w.text("\n- ")
 		w.label(clip(a.source))

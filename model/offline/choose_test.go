@@ -212,6 +212,27 @@ func TestANameThatIsAValueToo(t *testing.T) {
 	}
 }
 
+// TestASourceCalledAsATable holds that a word which happens to be the name of a source does not choose it.
+func TestASourceCalledAsATable(t *testing.T) {
+	c := shop(t)
+	uploaded(t, c, "customers", `CREATE TABLE customers (name TEXT, town TEXT)`, `INSERT INTO customers VALUES ('Ann', 'Graz')`)
+	p := offline.New(offline.Options{Catalog: c})
+	for _, g := range []struct{ question, want string }{
+		{"how many customers are there", "Which one do you mean?"},
+		{"in shop, how many customers are there", "Source: shop. "},
+		{"how many customers are there in customers", "Source: customers. "},
+		{"how many rows in customers.csv", "Source: customers. "},
+		{"customers: how many rows", "Source: customers. "},
+	} {
+		for _, order := range [][]string{{"shop", "customers"}, {"customers", "shop"}} {
+			s := newTalk(t, c, p, order...).ask(g.question)
+			if !strings.Contains(strings.ReplaceAll(s.text, "`", ""), g.want) {
+				t.Errorf("%s: want %q: %s\n%s", g.question, g.want, s.sql, s.text)
+			}
+		}
+	}
+}
+
 // TestThePeriodDecides holds that of two sources alike the one answers whose data has dates in the period.
 func TestThePeriodDecides(t *testing.T) {
 	c := catalog{}

@@ -104,7 +104,7 @@ func (r *reading) chosen(next asked) asked {
 func (pn *Planner) elsewhere(ctx context.Context, sources []string, prev *reading, before []asked, q asked, answer bool) (*reading, error) {
 	for _, m := range mentions(q.text, sources) {
 		_, only := onlyNames(q.text, []string{m.source})
-		if m.source == prev.source || !only && !m.named() || !m.certain && prev.plan.p.holds(m.name) {
+		if m.source == prev.source || !only && !m.place || prev.plan.p.holds(m.name) {
 			continue
 		}
 		talk := make([]asked, 0, len(before)+1)
@@ -296,6 +296,7 @@ type attempt struct {
 	declined *declined
 	linked   int  // words that meant something
 	follows  bool // it refers to the answer before
+	named    bool // the question names the source, or has its name as a value of the data
 }
 
 func (a *attempt) words() string {

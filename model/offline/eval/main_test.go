@@ -72,3 +72,23 @@ func TestGoals(t *testing.T) {
 		t.Logf("go run ./model/offline/eval -v shows the answers\n%s", &b)
 	}
 }
+
+// TestChoices holds the planner to what it had reached when the questions to several sources had been worked on.
+func TestChoices(t *testing.T) {
+	report, err := measure.RunChoices(t.Context(), measure.Options{Model: planner, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Left) > 0 {
+		t.Skipf("without DuckDB, %v are left out", report.Left)
+	}
+	if report.Right() < 106 || report.Silent() > 3 {
+		t.Errorf("%d of %d are right and %d from a wrong source, want at least 106 and at most 3",
+			report.Right(), len(report.Answers), report.Silent())
+	}
+	for _, a := range report.Answers {
+		if a.Unnamed {
+			t.Errorf("%s: the answer does not name its source: %s", a.ID, a.Text)
+		}
+	}
+}
