@@ -349,8 +349,8 @@ func (l *loader) loadJSON(ctx context.Context, f inputFile) error {
 	return l.finish(ctx, name, comment)
 }
 
-// unwrap replaces a table whose single row holds one list of structs with the table in that list: {"data": [{…},
-// …], "count": 2}.
+// unwrap replaces a table whose single row holds one list of structs with the table in that list, as for
+// {"data": [{…}, …], "count": 2}.
 func (l *loader) unwrap(ctx context.Context, name string) (comment string, err error) {
 	comment = "read from JSON"
 	var rows int64

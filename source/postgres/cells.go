@@ -11,12 +11,12 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Values come as text, which for Postgres is exact, and are read by their type.
+// Values arrive as text, which is exact in Postgres, and are parsed by type.
 
 type column struct {
-	name, typ string // typ is the name of the base type; "[]" and the element's for an array
+	name, typ string // typ is the base type's name; for an array, "[]" plus the element's
 	kind      string
-	exact     bool // a numeric that was declared with a scale
+	exact     bool // a numeric with a declared scale
 }
 
 type columns []column
@@ -50,7 +50,7 @@ func (c columns) row(values [][]byte) []any {
 	return row
 }
 
-// kindOf is the kind of a base type.
+// kindOf returns the kind of a base type.
 func kindOf(typ string) string {
 	switch typ {
 	case "bool":
@@ -119,8 +119,7 @@ func blobText(n int) string {
 	return "blob, " + strconv.Itoa(n) + " bytes"
 }
 
-// decimal is a numeric as it is written, but for the zeros that a division or an
-// average ends in: those are not the data's.
+// decimal returns a numeric as Postgres writes it, without the trailing zeros that a division or an average adds.
 func (c *column) decimal(s string) any {
 	if s == "NaN" || s == "Infinity" || s == "-Infinity" {
 		return nil
@@ -148,8 +147,8 @@ func moment(s, typ string) any {
 	return s
 }
 
-// arrayJSON writes an array as JSON. Postgres writes {1,2,NULL} and {"a b","c\"d"},
-// with the bounds before it where they are not from 1.
+// arrayJSON converts an array to JSON. Postgres writes {1,2,NULL} and {"a b","c\"d"}, preceded by bounds unless
+// they begin at 1.
 func arrayJSON(s, element string) (string, bool) {
 	if i := strings.Index(s, "={"); strings.HasPrefix(s, "[") && i > 0 {
 		s = s[i+1:]
@@ -162,7 +161,7 @@ func arrayJSON(s, element string) (string, bool) {
 }
 
 type array struct {
-	s       string // what is left
+	s       string // the unread rest
 	element *column
 	out     []byte
 }

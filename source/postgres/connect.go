@@ -23,11 +23,11 @@ import (
 
 const (
 	connectTime = 5 * time.Second
-	endTime     = 3 * time.Second // to end a transaction and clean a connection
-	maxMessage  = 16 << 20        // bytes of one row as it comes over the wire
+	endTime     = 3 * time.Second // for ending a transaction and resetting the connection
+	maxMessage  = 16 << 20        // bytes of one row on the wire
 )
 
-// settings are those of every connection, from its first moment and after each reset.
+// settings apply to every connection from the start and after each reset.
 var settings = map[string]string{
 	"application_name": "footnote", "default_transaction_read_only": "on", "statement_timeout": "5min", "lock_timeout": "3s",
 	"idle_in_transaction_session_timeout": "60s", "row_security": "on", "work_mem": "32MB", "hash_mem_multiplier": "1", "jit": "off",
@@ -36,20 +36,20 @@ var settings = map[string]string{
 	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
 }
 
-// engine is one database: a child.Engine, run in this process.
+// engine is one database. It implements child.Engine but runs in this process.
 type engine struct {
 	name    string
 	pool    *pgxpool.Pool
 	grammar *Grammar
 	allowed []string // Options.Functions
-	version string   // the statement that gives the version of the data
+	version string   // the statement that returns the version of the data
 
 	mu          sync.Mutex // guards below
 	cat         *catalog
 	definitions map[string]facts // of views and types, by their text
 }
 
-// connect opens the pool and reads the catalogue.
+// connect opens the pool and reads the catalog.
 func connect(ctx context.Context, name, url string, o Options) (*engine, error) {
 	bad := footnote.Errorf(footnote.InvalidRequest,
 		"database %s: the address is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.", name)
@@ -58,7 +58,7 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 	}
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, bad // its own words may hold the password
+		return nil, bad // the driver's message may contain the password
 	}
 	c.MaxConns, c.MinConns = int32(o.Concurrency), 0
 	c.MaxConnIdleTime = 5 * time.Minute
@@ -95,8 +95,7 @@ func connect(ctx context.Context, name, url string, o Options) (*engine, error) 
 	return e, nil
 }
 
-// checkVersion runs the configured statement once: what is wrong with it is better said
-// at the start.
+// checkVersion runs the configured statement once, so that its errors show at startup.
 func (e *engine) checkVersion(ctx context.Context) error {
 	s, err := e.begin(ctx, connectTime)
 	if err != nil {
@@ -123,12 +122,12 @@ func (e *engine) Close() error {
 type session struct {
 	conn *pgxpool.Conn
 	pc   *pgconn.PgConn
-	mark string   // what each statement begins with: on whose behalf it runs
-	foul bool     // it is not to be used again
-	path []string // schemas that a name without one is looked for in, pg_catalog among them
+	mark string   // comment before each statement: whom it runs for
+	foul bool     // the connection must not be reused
+	path []string // schemas searched for unqualified names, including pg_catalog
 }
 
-// begin starts a read-only transaction for whoever acts in ctx.
+// begin starts a read-only transaction for the principal in ctx.
 func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, error) {
 	set, err := claims(ctx)
 	if err != nil {
@@ -172,25 +171,24 @@ func (s *session) start(ctx context.Context, limit time.Duration, set [][2]strin
 	return s.pc.ExecParams(ctx, s.mark+"SELECT "+strings.Join(calls, ", "), values, nil, nil, nil).Read().Err
 }
 
-// pathSQL and what else runs with the search_path of the role name the schema of all
-// they use: an object of the database could go by the name of one of Postgres's own.
+// pathSQL, like everything else that runs with the role's search_path, qualifies every name: an object of the
+// database could have the same name as one of Postgres's own.
 const pathSQL = `SELECT pg_catalog.array_to_json(pg_catalog.current_schemas(true))`
 
-// pinSQL is for statements of ours, in which then every name is Postgres's own;
-// unpinSQL is for those of others.
+// pinSQL makes every unqualified name Postgres's own, for our statements; unpinSQL undoes that for other
+// statements.
 const (
 	pinSQL   = `SET LOCAL search_path TO pg_catalog`
 	unpinSQL = `SET LOCAL search_path TO DEFAULT`
 )
 
-// pin is for a session that runs statements of ours only.
+// pin prepares a session that runs only our own statements.
 func (s *session) pin(ctx context.Context) error {
 	_, err := s.pc.Exec(ctx, pinSQL).ReadAll()
 	return err
 }
 
-// end ends the transaction and makes the connection what it was. One that cannot be
-// is closed.
+// end ends the transaction and resets the connection, or closes it if that fails.
 func (s *session) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
@@ -203,15 +201,15 @@ func (s *session) end() {
 		}
 	}
 	if s.foul {
-		_ = s.conn.Conn().Close(ctx) // it is given up anyway
+		_ = s.conn.Conn().Close(ctx) // the connection is given up anyway
 	}
 	s.conn.Release()
 }
 
-// attribute is what the name of a principal's attribute may be, as part of a setting.
+// attribute matches names of principals' attributes that may be part of a setting's name.
 var attribute = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,40}$`)
 
-// claims are the settings that tell the database who acts.
+// claims returns the settings that identify the principal to the database.
 func claims(ctx context.Context) ([][2]string, error) {
 	p, ok := footnote.ActingPrincipal(ctx)
 	if !ok {
@@ -239,7 +237,7 @@ func claims(ctx context.Context) ([][2]string, error) {
 	return set, nil
 }
 
-// rows runs a statement of our own in a transaction and returns its rows as text.
+// rows runs one of our own statements in a transaction and returns its rows as text.
 func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
 	r := s.pc.ExecParams(ctx, s.mark+sql, nil, nil, nil, nil).Read()
 	if r.Err != nil {
@@ -255,7 +253,7 @@ func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
 	return out, nil
 }
 
-// away is the error of a database that cannot be asked.
+// away returns the error for a database that cannot be reached.
 func (e *engine) away(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -279,9 +277,8 @@ func (e *engine) away(ctx context.Context, err error) error {
 	return &footnote.Error{Code: footnote.DatabaseUnavailable, Message: "database " + e.name + ": " + message, RetryAfter: 5 * time.Second, Err: err}
 }
 
-// Version implements child.Engine. It counts what was written, which the database
-// does itself (within a second or so), and holds who asks where rows are not the
-// same for everybody.
+// Version implements child.Engine. It returns the database's own count of writes (which lags by up to about a
+// second), and includes the principal if rows differ between users.
 func (e *engine) Version(ctx context.Context) (string, error) {
 	cat, err := e.catalog(ctx, time.Time{})
 	if err != nil {
@@ -318,6 +315,6 @@ const versionSQL = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay
 	(SELECT concat_ws('-', sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del), count(*)) FROM pg_stat_user_tables)
 	|| '-' || (SELECT coalesce(max(oid), 0) FROM pg_class) || '-' || (SELECT count(*) FROM pg_attribute) END`
 
-// shapeSQL changes with the tables and columns that there are.
+// shapeSQL changes when tables or columns do.
 const shapeSQL = `(SELECT coalesce(max(oid)::bigint, 0) FROM pg_catalog.pg_class), (SELECT count(*)
 	FROM pg_catalog.pg_attribute)`

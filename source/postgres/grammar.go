@@ -17,14 +17,14 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// Kind is the name of the parser in the table given to child.Main.
+// Kind names the parser in the table passed to child.Main.
 const Kind = "postgres-grammar"
 
-// The parser is Postgres's own, compiled to WebAssembly. A statement that nests
-// deeper than its stack breaks it for good, so it runs in a child process: there it
-// may end, run for ever or fill memory, and the next statement gets another.
+// The parser is Postgres's own, compiled to WebAssembly. A statement nested deeper than its stack breaks it
+// permanently, so it runs in a child process. There it may crash, loop or fill memory, and the next statement gets
+// a new one.
 
-// OpenEngine opens the parser inside a child; it is a child.OpenFunc.
+// OpenEngine opens the parser inside a child. It is a child.OpenFunc.
 func OpenEngine(context.Context, json.RawMessage) (child.Engine, error) { return grammarEngine{}, nil }
 
 type grammarEngine struct{}
@@ -41,8 +41,8 @@ func (grammarEngine) Version(context.Context) (string, error) { return "", errNo
 func (grammarEngine) Probe(context.Context) error             { return errNoData }
 func (grammarEngine) Close() error                            { return nil }
 
-// Call implements child.Caller: it reads a statement. That the parser panics when
-// its stack is full ends the child.
+// Call implements child.Caller: it parses a statement. When the parser's stack overflows, it panics and thereby
+// ends the child.
 func (grammarEngine) Call(_ context.Context, method string, params json.RawMessage) (any, error) {
 	var text string
 	if err := json.Unmarshal(params, &text); err != nil {
@@ -50,7 +50,7 @@ func (grammarEngine) Call(_ context.Context, method string, params json.RawMessa
 	}
 	if method == "warm" {
 		_, err := parser.ParseToJSON("SELECT 1")
-		debug.FreeOSMemory() // to compile the parser takes ten times what the parser takes
+		debug.FreeOSMemory() // compiling needs ten times the parser's memory
 		return nil, err
 	}
 	tree, err := parser.ParseToJSON(text)
@@ -60,26 +60,25 @@ func (grammarEngine) Call(_ context.Context, method string, params json.RawMessa
 	return look([]byte(tree)), nil
 }
 
-// Grammar reads statements with Postgres's own parser. One is enough for all
-// sources of a process. Its methods may be called from several goroutines.
+// Grammar parses statements with Postgres's own parser. One is enough for all sources of a process. Several
+// goroutines may call its methods at once.
 type Grammar struct {
 	client *child.Client
-	turn   chan struct{} // held by the one statement that is read: it takes a tenth of a millisecond
+	turn   chan struct{} // held while a statement is parsed, which takes 0.1 ms
 	warm   bool          // the child has compiled the parser; guarded by turn
-	pid    int           // of the child that has; guarded by turn
+	pid    int           // of the child that compiled it; guarded by turn
 }
 
 const (
-	warmTime  = 2 * time.Minute // to start a child and compile the parser; 2 s on a quiet machine
+	warmTime  = 2 * time.Minute // for starting a child and compiling; 2 s on an idle machine
 	parseTime = 10 * time.Second
 )
 
-// GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and
-// reading a definition of 256 KB takes 310 MB; under the race detector several times that.
+// GrammarMemory is the memory limit of the child. Compiling the parser takes 280 MB, and reading a definition of
+// 256 KB takes 310 MB; under the race detector, it is several times that.
 const GrammarMemory = 512 << 20 * raceTimes
 
-// NewGrammar makes a Grammar; its child is started by the first statement. The pool
-// may be nil.
+// NewGrammar returns a Grammar. The first statement starts its child. The pool may be nil.
 func NewGrammar(pool *child.Pool, log *slog.Logger) *Grammar {
 	return &Grammar{
 		client: child.New(Kind, nil, child.Options{
@@ -94,7 +93,7 @@ var _ io.Closer = (*Grammar)(nil)
 // Close ends the child.
 func (g *Grammar) Close() error { return g.client.Close() }
 
-// read returns what is to be known of a text.
+// read returns the facts about a text.
 func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	select {
 	case g.turn <- struct{}{}:
@@ -114,18 +113,17 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	switch {
 	case ctx.Err() != nil:
 		return facts{}, context.Cause(ctx)
-	case footnote.CodeOf(err) == footnote.RateLimited: // it had ended to make room, and there is none for another
+	case footnote.CodeOf(err) == footnote.RateLimited: // ended to make room; no memory for a new child
 		return facts{}, err
-	case err != nil: // the child is gone, or does not answer and was ended
+	case err != nil: // the child crashed, or did not answer and was killed
 		g.warm = false
 		return facts{}, source.Refusef("The statement is too deeply nested, or too large, to be read. Write it with fewer levels.")
 	}
 	return f, nil
 }
 
-// heat starts a child and has it compile the parser. To compile goes on when the
-// statement that asked for it is given up: the next one needs it, too. To wait for
-// memory does not.
+// heat starts a child and has it compile the parser. Compiling continues when the statement that needed it is
+// cancelled, because the next one needs it, too. Waiting for memory does not continue.
 func (g *Grammar) heat(ctx context.Context) error {
 	if _, err := g.client.Status(ctx); err != nil {
 		return fmt.Errorf("start the parser of Postgres: %w", err)

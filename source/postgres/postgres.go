@@ -1,14 +1,12 @@
-// Package postgres is a source over a Postgres database. It never writes: the gate
-// reads each statement with Postgres's own parser and lets one reading statement
-// through, whose every table, function, type and operator it knows, down to the functions
-// that run behind them; the statement runs by
-// the extended protocol, which carries one, inside a transaction that is READ ONLY,
-// on a connection whose transactions are by default; and a role that could get around
-// that is refused at the start.
+// Package postgres implements a source over a Postgres database. Several layers ensure that it never writes. The
+// gate parses each statement with Postgres's own parser and accepts a single reading statement, if it knows every
+// table, function, type and operator in it, including the functions that run behind them. The statement is sent by
+// the extended protocol, which carries only one. It runs in a READ ONLY transaction, on a connection that defaults
+// to such transactions. A role that could bypass all this is refused at startup.
 //
-// Who asks is told to the database: the transaction has the settings footnote.org,
-// footnote.user, footnote.roles and footnote.<attribute>, for its own policies of
-// row-level security. No statement can change them.
+// The database is told who the principal is: the transaction has the settings footnote.org, footnote.user,
+// footnote.roles and footnote.<attribute>, for use by the database's own row-level security policies. No statement
+// can change them.
 //
 // A program that opens one must call
 //
@@ -26,35 +24,33 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-// Options of a source; the zero value is good.
+// Options configure a source; the zero value is ready to use.
 type Options struct {
 	Limits      source.Limits // zero fields take source.DefaultLimits
-	Concurrency int           // queries, and connections, at once; default 4
-	// Functions are those of the database itself that queries may run, by name or behind
-	// a type, a cast, an operator or a view, as schema.name, beside the harmless ones of
-	// Postgres and of known extensions. A name without a schema is that of an extension:
-	// all its functions may run.
+	Concurrency int           // concurrent queries and connections; default 4
+	// Functions lists functions of the database itself that queries may run, by name or behind a type, a cast, an
+	// operator or a view, as schema.name. They are allowed in addition to the harmless functions of Postgres and of
+	// known extensions. A name without a schema is an extension, all of whose functions may run.
 	Functions []string
-	// VersionSQL gives one value that changes with the data, instead of the count of what
-	// was written; it runs as every query does, for nobody in particular.
+	// VersionSQL returns one value that changes with the data and replaces the count of writes. It runs like every
+	// query, but for no particular principal.
 	VersionSQL string
-	Grammar    *Grammar     // shared by the sources of a process; default: one of its own
+	Grammar    *Grammar     // shared by the sources of the process; default: its own
 	Logger     *slog.Logger // default: discards
 }
 
-// Source is an open database: a source.Source.
+// Source is an open database. It implements source.Source.
 type Source struct {
 	source.Source // runs queries under limits
 	engine        *engine
-	own           *Grammar // to be closed; nil when it is shared
+	own           *Grammar // nil if shared; otherwise Close closes it
 
 	mu     sync.Mutex // guards below
 	schema source.Schema
 }
 
-// Open connects to the database at a URL, postgres://…, and reads its catalogue. An
-// error is a *footnote.Error with code DatabaseUnavailable, or InvalidRequest for a
-// URL that makes no sense. Name is how messages call the database.
+// Open connects to the database at a URL, postgres://…, and reads its catalog. An error is a *footnote.Error with
+// code DatabaseUnavailable, or InvalidRequest for an invalid URL. Messages refer to the database by name.
 func Open(ctx context.Context, name, url string, o Options) (*Source, error) {
 	if o.Concurrency <= 0 {
 		o.Concurrency = 4
@@ -101,7 +97,7 @@ func (s *Source) Schema(ctx context.Context) (source.Schema, error) {
 	return fresh, nil
 }
 
-// Role is the user that queries run as, and what its operator should know of it.
+// Role returns the user that queries run as, and remarks about it for the operator.
 func (s *Source) Role() (name string, remarks []string) { return s.engine.role() }
 
 // Close implements source.Source.

@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
 
-// more is what the statements need beside sourcetest.Setup.
+// more is setup that the statements need in addition to sourcetest.Setup.
 var more = []string{
 	`CREATE TYPE mood AS ENUM ('ok', 'bad')`, `CREATE DOMAIN score AS integer CHECK (VALUE < 10)`,
 	`CREATE SCHEMA other`, `CREATE TABLE other.things AS SELECT 1 AS a`, `CREATE TABLE secret AS SELECT 'hush' AS word`, `CREATE SEQUENCE seq`,
@@ -39,8 +39,7 @@ var more = []string{
 	`REVOKE ALL ON secret FROM reader`,
 }
 
-// database makes a database with tables, and returns its URL for its owner and for
-// one who may only read.
+// database creates a database with tables and returns two URLs for it: for its owner and for a read-only user.
 func database(t testing.TB, statements ...string) (owner, reader string) {
 	t.Helper()
 	owner = pgtest.Database(t)
@@ -91,21 +90,21 @@ func open(t testing.TB, url string, o Options) *Source {
 	return s
 }
 
-// watched is a source of which the server can say whether it still works for it.
+// watched is a source whose server can be asked whether it is still working for the source.
 type watched struct {
 	*Source
 	admin *pgx.Conn
 }
 
-// Working implements what sourcetest asks.
+// Working is called by sourcetest.
 func (w watched) Working() bool {
 	var n int
 	err := w.admin.QueryRow(context.Background(), `SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'`).Scan(&n)
 	return err != nil || n > 0
 }
 
-// contents are all that a statement might change: tables, definitions, sequences,
-// large objects, roles and settings.
+// contents selects everything a statement might change: tables, definitions, sequences, large objects, roles and
+// settings.
 const contents = `SELECT coalesce(string_agg(x, E'\n' ORDER BY x), '') FROM (
 	SELECT 'class ' || relname || relkind::text || coalesce(relacl::text, '') || relrowsecurity FROM pg_class WHERE relname !~ '^pg_'
 	UNION ALL SELECT 'proc ' || proname || prosrc FROM pg_proc WHERE pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
@@ -131,7 +130,7 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// Without the gate, the transaction and the rights of the role stand alone.
+// TestLayersAlone checks that the transaction and the role's rights are enough without the gate.
 func TestLayersAlone(t *testing.T) {
 	owner, reader := shop(t)
 	admin, src := dial(t, owner), open(t, reader, Options{})
@@ -150,7 +149,7 @@ func TestLayersAlone(t *testing.T) {
 			}
 		}
 		if st.SQL == "" {
-			continue // large objects are no data for READ ONLY: the gate alone stops them
+			continue // READ ONLY does not cover large objects; only the gate stops these
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		s, err := src.engine.begin(ctx, 5*time.Second)
@@ -201,7 +200,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A backend that is ended fails its query, and nothing after it.
+// TestBackendThatIsKilled checks that killing a backend fails only its current query.
 func TestBackendThatIsKilled(t *testing.T) {
 	owner, reader := shop(t)
 	admin, src := dial(t, owner), open(t, reader, Options{})
@@ -242,7 +241,7 @@ func TestSchemaTells(t *testing.T) {
 		}
 	}
 	do(t, owner, `INSERT INTO customers VALUES (5, 'Eve')`)
-	for range 500 { // the server tells of writes a little later
+	for range 500 { // the server reports writes with a delay
 		if v, err := src.Version(t.Context()); err != nil || v != s.Version {
 			return
 		}
@@ -251,8 +250,8 @@ func TestSchemaTells(t *testing.T) {
 	t.Error("a row was added and the version is the same")
 }
 
-// The statements of docs/sources.md make a role that passes the probe, and a policy
-// that shows each org its own rows.
+// TestThePage checks that the statements in docs/sources.md create a role that passes the probe, and a policy that
+// shows each org its own rows.
 func TestThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sources.md")
 	if err != nil {
@@ -309,8 +308,8 @@ func ExampleOpen() {
 	// Output: database shop: The database cannot be reached.
 }
 
-// Whoever looks at the database sees for whom it works; the gate, and what the model
-// reads of an error, know nothing of it.
+// TestStatementsSayForWhomTheyRun checks that an administrator of the database sees whom it works for, and that the
+// gate and the model's error messages do not include that.
 func TestStatementsSayForWhomTheyRun(t *testing.T) {
 	owner, reader := shop(t)
 	admin, src := dial(t, owner), open(t, reader, Options{})

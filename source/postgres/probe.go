@@ -12,8 +12,8 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// writes are ways to change the database, or to leave it. READ ONLY refuses each,
-// or the role may not.
+// writes lists ways to change the database or to reach outside it. READ ONLY refuses each, or the role lacks the
+// right.
 func writes(table string) []string {
 	return []string{
 		"CREATE TABLE footnote_probe (a integer)",
@@ -39,7 +39,7 @@ func writes(table string) []string {
 	}
 }
 
-// others need neither a write nor, some of them, a right: the gate alone stops them.
+// others need no write, and some of them no right, so only the gate stops them.
 var others = []string{
 	"CREATE TEMP TABLE footnote_probe (a integer)",
 	"SELECT lo_create(0)",
@@ -61,9 +61,8 @@ var others = []string{
 	"SELECT pg_sleep(1)",
 }
 
-// Probe implements child.Engine. Every write is tried as a query; past the gate, in
-// the transaction that queries get; and in one that says nothing of itself, where the
-// connection's default stands alone.
+// Probe implements child.Engine. It tries every write in three ways: as a query; without the gate, in a query's
+// transaction; and in a transaction that does not ask for READ ONLY, where only the connection's default is left.
 func (e *engine) Probe(ctx context.Context) error {
 	cat, err := e.catalog(ctx, time.Now())
 	if err != nil {
@@ -121,7 +120,7 @@ func (e *engine) past(ctx context.Context, begin string, list []string) error {
 	return nil
 }
 
-// accepted is the error of a try that was not refused.
+// accepted returns the error for an attempt that was not refused.
 func accepted(ctx context.Context, sql string, err error, how string) error {
 	switch {
 	case ctx.Err() != nil:

@@ -43,8 +43,8 @@ func (e *engine) Query(ctx context.Context, q source.Query, each func(row []any)
 	return sum, err
 }
 
-// query runs a statement, of which the extended protocol takes one only. It was
-// admitted as it is: the mark before it is ours, and comes after the gate.
+// query runs a single statement: the extended protocol accepts no more. The gate has accepted exactly this text,
+// and only then is our mark put before it.
 func (s *session) query(ctx context.Context, sql string, values [][]byte, types []uint32, cat *catalog, each func(row []any) error) (source.Summary, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -53,9 +53,9 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	sum := func() source.Summary { return source.Summary{Columns: cols.describe()} }
 	for r.NextRow() {
 		if err := each(cols.row(r.Values())); err != nil {
-			s.foul = true // the cancel may come late, so nobody else gets this connection
+			s.foul = true // the cancel may arrive late, so do not reuse this connection
 			stop()
-			_, _ = r.Close() // its error is that of the cancel
+			_, _ = r.Close() // its error is the one caused by the cancel
 			return sum(), err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	return sum(), explain(ctx, err)
 }
 
-// arguments are the values of a statement as text, with their types.
+// arguments returns the arguments of a statement as text, with their types.
 func arguments(args []any) (values [][]byte, types []uint32, err error) {
 	const (
 		boolOID, int8OID, float8OID = 16, 20, 701
@@ -100,7 +100,7 @@ func arguments(args []any) (values [][]byte, types []uint32, err error) {
 	return values, types, nil
 }
 
-// explain turns an error of Postgres into what the model should read.
+// explain turns a Postgres error into one that the model should read.
 func explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -119,8 +119,7 @@ func explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case pg.Code == "57014":
-		// The server's own limit of time is as long as ours; who stops a statement by hand
-		// does so before.
+		// The server's own time limit equals ours. An administrator who stops a statement does so earlier.
 		end, ok := ctx.Deadline()
 		return &source.Error{Kind: source.Limited, TimedOut: ok && time.Until(end) < time.Second, Reason: "The query was stopped: " + text + "."}
 	case pg.Code == "55P03":

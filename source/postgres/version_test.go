@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// TestConfiguredVersion holds that a statement of the operator's tells the version of
-// the data, together with the tables that there are, and that a wrong one is refused at
-// the start.
+// TestConfiguredVersion checks that the operator's statement, together with the existing tables, determines the
+// version of the data, and that a wrong one is refused at startup.
 func TestConfiguredVersion(t *testing.T) {
 	owner := pgtest.Database(t)
 	do(t, owner, `CREATE TABLE loads (at int)`, `INSERT INTO loads VALUES (1)`, `CREATE TABLE noise (x int)`,

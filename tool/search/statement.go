@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/tool/internal/typed"
 )
 
-// statement is a search as it is run. Said lists the bound values as comments.
+// statement is a search as it is run. The bound values are also listed as comments.
 type statement struct {
 	sql         string
 	args        []any
