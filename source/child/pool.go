@@ -113,7 +113,7 @@ func (b *Budget) take(ctx context.Context, p *Pool, need int64) error {
 		return Crowded(fmt.Errorf("%d starts wait for memory", len(b.queue)))
 	}
 	b.queue = append(b.queue, w)
-	defer func() { // served or gone, the next waiter may have its turn
+	defer func() { // wake the next waiter, whether w was served or gave up
 		b.queue = slices.DeleteFunc(b.queue, func(o *waiter) bool { return o == w })
 		b.wake()
 	}()

@@ -105,7 +105,7 @@ func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 // leave closes a loading engine and empties the private directory.
 func (s *server) leave(l launch) {
 	if l.Profile == Load && s.engine != nil {
-		s.engine.Close() // a load is asked to end; a reader has nothing to lose
+		s.engine.Close() // let a load end cleanly; a reader has nothing to lose
 	}
 	if l.Temp == "" {
 		return

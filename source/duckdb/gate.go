@@ -499,21 +499,21 @@ var foreignFunctions = map[string]string{
 
 // nearest returns an allowed function with a name similar to the given one.
 func nearest(name string) string {
-	best, most := "", 1+len(name)/4
+	best, maxDistance := "", 1+len(name)/4
 	for _, f := range slices.Sorted(maps.Keys(allowed)) {
-		if d := distance(name, f, most); d <= most && len(f) > 2 {
-			if d < most || best == "" {
-				best, most = f, d
+		if d := distance(name, f, maxDistance); d <= maxDistance && len(f) > 2 {
+			if d < maxDistance || best == "" {
+				best, maxDistance = f, d
 			}
 		}
 	}
 	return best
 }
 
-// distance returns the number of edits between two words, or a number above most if there are more.
-func distance(a, b string, most int) int {
-	if len(a) > 40 || len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
+// distance returns the number of edits between two words, or a number above maxDistance if there are more.
+func distance(a, b string, maxDistance int) int {
+	if len(a) > 40 || len(a)-len(b) > maxDistance || len(b)-len(a) > maxDistance {
+		return maxDistance + 1
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -273,12 +273,12 @@ func (l *loader) finish(ctx context.Context, name, comment string) error {
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM duckdb_columns() WHERE table_name = ?", name).Scan(&columns); err != nil {
 		return err
 	}
-	most := l.plan.Limits
+	limits := l.plan.Limits
 	switch {
-	case most.Rows > 0 && rows > most.Rows:
-		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d rows.", most.Rows)}
-	case most.Columns > 0 && columns > int64(most.Columns):
-		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d columns.", most.Columns)}
+	case limits.Rows > 0 && rows > limits.Rows:
+		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d rows.", limits.Rows)}
+	case limits.Columns > 0 && columns > int64(limits.Columns):
+		return &tidy.Error{Reason: fmt.Sprintf("The file has more than %d columns.", limits.Columns)}
 	}
 	return l.comment(ctx, name, comment, rows)
 }

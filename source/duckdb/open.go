@@ -518,13 +518,13 @@ func (s *Source) progress() func(row []any) error {
 	}
 }
 
-func checkSizes(files []inputFile, most int64) error {
-	if most <= 0 {
-		most = 2 << 30
+func checkSizes(files []inputFile, maxBytes int64) error {
+	if maxBytes <= 0 {
+		maxBytes = 2 << 30
 	}
 	for _, f := range files {
-		if info, err := os.Stat(f.Path); err == nil && info.Size() > most {
-			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20, most>>20)
+		if info, err := os.Stat(f.Path); err == nil && info.Size() > maxBytes {
+			return unavailable("%s has %d MB; the limit is %d MB.", filepath.Base(f.Path), info.Size()>>20, maxBytes>>20)
 		}
 	}
 	return nil

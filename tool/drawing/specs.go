@@ -22,8 +22,8 @@ func schemaOf(required []string, props property) json.RawMessage {
 	return data
 }
 
-func text(what string, most int) property {
-	return property{"type": "string", "description": what, "maxLength": most}
+func text(what string, maxLength int) property {
+	return property{"type": "string", "description": what, "maxLength": maxLength}
 }
 
 func number(what string) property { return property{"type": "number", "description": what} }

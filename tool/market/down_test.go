@@ -96,8 +96,8 @@ func TestPostgresGoes(t *testing.T) {
 	answers()
 }
 
-// TestHalfLoaded loads a symbol without data, and then with candles only. Each tool must name what was read and
-// turned out to be empty.
+// TestHalfLoaded loads a symbol without data, and then with candles only. Each tool must name the data
+// that it read and found empty.
 func TestHalfLoaded(t *testing.T) {
 	s := open(t)
 	with(t, s, func(l market.Load) error {

@@ -116,16 +116,16 @@ var place = regexp.MustCompile(`\$[0-9]+`)
 // checkPlaces checks that $1, $2, … first occur in the statement in this order, one for each parameter: SQLite
 // numbers them by occurrence.
 func checkPlaces(o Options) error {
-	most := 0
+	highest := 0
 	for _, p := range place.FindAllString(o.SQL, -1) {
 		n, err := strconv.Atoi(p[1:])
-		if err != nil || n < 1 || n > most+1 {
+		if err != nil || n < 1 || n > highest+1 {
 			return fmt.Errorf("%s: %s stands in its sql before the parameters with smaller numbers; they must come in the order $1, $2, …", o.Name, p)
 		}
-		most = max(most, n)
+		highest = max(highest, n)
 	}
-	if most != len(o.Parameters) {
-		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, most, len(o.Parameters))
+	if highest != len(o.Parameters) {
+		return fmt.Errorf("%s: its sql has %d of $1, $2, …, but it has %d parameters", o.Name, highest, len(o.Parameters))
 	}
 	return nil
 }

@@ -25,25 +25,25 @@ func Enum(property string, values ...string) Option {
 	}}
 }
 
-// Integer restricts a property to integers between least and most. The Go field should be a float64: JSON Schema
+// Integer restricts a property to integers between minimum and maximum. The Go field should be a float64: JSON Schema
 // accepts 10.0 as an integer, but Go's decoder does not.
-func Integer(property string, least, most int) Option {
+func Integer(property string, minimum, maximum int) Option {
 	return Option{property, func(s *jsonschema.Schema) {
 		s.Type, s.Types = "integer", nil
-		s.Minimum, s.Maximum = new(float64(least)), new(float64(most))
+		s.Minimum, s.Maximum = new(float64(minimum)), new(float64(maximum))
 	}}
 }
 
-// Length restricts a property to texts of least to most characters.
-func Length(property string, least, most int) Option {
-	return Option{property, func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = new(least), new(most) }}
+// Length restricts a property to texts of minimum to maximum characters.
+func Length(property string, minimum, maximum int) Option {
+	return Option{property, func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = new(minimum), new(maximum) }}
 }
 
-// Items restricts a property that is a list of texts to at most the given number of items, each of at most length
+// Items restricts a property that is a list of texts to at most maxItems items, each of at most length
 // characters.
-func Items(property string, most, length int) Option {
+func Items(property string, maxItems, length int) Option {
 	return Option{property, func(s *jsonschema.Schema) {
-		s.MaxItems = new(most)
+		s.MaxItems = new(maxItems)
 		s.Items = &jsonschema.Schema{Type: "string", MaxLength: new(length)}
 	}}
 }

@@ -23,7 +23,8 @@ type history struct {
 	order map[footnote.Digest]int64 // the last event after which a file had the content
 }
 
-// spareHistory is the part of a limit that is freed at once, as a divisor (1/8), so that not every change has to free some.
+// spareHistory is the part of a limit that is freed at once, as a divisor (1/8), so that not every change has to
+// free some.
 const spareHistory = 8
 
 // bound frees space in the history after contents were added to it.

@@ -168,10 +168,10 @@ func (c *cells) add(cell []byte) {
 }
 
 func clip(b []byte) string {
-	const most = 40
-	r := []rune(string(bytes.ToValidUTF8(b[:min(len(b), 4*most)], nil)))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
+	const maxRunes = 40
+	r := []rune(string(bytes.ToValidUTF8(b[:min(len(b), 4*maxRunes)], nil)))
+	if len(r) > maxRunes {
+		return string(r[:maxRunes-1]) + "…"
 	}
 	return string(r)
 }

@@ -141,9 +141,9 @@ func fullYear(year, width int) int {
 	}
 }
 
-// digits parses up to most digits.
-func digits(b []byte, most int) (n int, rest []byte, width int) {
-	for width < len(b) && width < most && plain(b[width]) {
+// digits parses up to maxDigits digits.
+func digits(b []byte, maxDigits int) (n int, rest []byte, width int) {
+	for width < len(b) && width < maxDigits && plain(b[width]) {
 		n = n*10 + int(b[width]-'0')
 		width++
 	}

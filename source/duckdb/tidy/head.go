@@ -48,10 +48,10 @@ func (r row) filled() (n, width int) {
 // candidates.
 func detectSeparator(sample []byte, mac bool) byte {
 	var best byte
-	most := 0.0
+	bestScore := 0.0
 	for _, delim := range []byte{',', ';', '\t', '|'} {
-		if score := separatorScore(sample, delim, mac); score > most+1e-9 {
-			best, most = delim, score
+		if score := separatorScore(sample, delim, mac); score > bestScore+1e-9 {
+			best, bestScore = delim, score
 		}
 	}
 	return best
@@ -148,10 +148,10 @@ func usualWidth(rows []row) int {
 	for _, r := range rows {
 		count[len(r.cells)]++
 	}
-	width, most := 0, 0
+	width, maxCount := 0, 0
 	for w, n := range count {
-		if n > most || n == most && w > width {
-			width, most = w, n
+		if n > maxCount || n == maxCount && w > width {
+			width, maxCount = w, n
 		}
 	}
 	return width

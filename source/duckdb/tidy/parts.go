@@ -184,8 +184,8 @@ func checkSheets(parts map[string]*zip.File) error {
 
 // decodePart decodes a small part of a workbook and reports whether it could.
 func decodePart(f *zip.File, into any) bool {
-	const most = 16 << 20
-	if f == nil || f.UncompressedSize64 > most {
+	const maxBytes = 16 << 20
+	if f == nil || f.UncompressedSize64 > maxBytes {
 		return false
 	}
 	r, err := f.Open()

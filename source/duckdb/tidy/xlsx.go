@@ -38,8 +38,8 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 	if err := inspect(ctx, path, info.Size(), limits); err != nil {
 		return nil, err
 	}
-	most := unpacked(info.Size(), limits)
-	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: most, UnzipXMLSizeLimit: min(maxInMemory, most)})
+	maxBytes := unpacked(info.Size(), limits)
+	f, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: maxBytes, UnzipXMLSizeLimit: min(maxInMemory, maxBytes)})
 	if err != nil {
 		return nil, workbookError(err)
 	}
@@ -49,7 +49,7 @@ func Sheets(ctx context.Context, path, dir string, limits Limits) ([]Sheet, erro
 		date1904 = *props.Date1904
 	}
 	var sheets []Sheet
-	left := most // for all sheets together, because one long text may be in every cell
+	left := maxBytes // for all sheets together, because one long text may be in every cell
 	for i, name := range f.GetSheetList() {
 		out := filepath.Join(dir, fmt.Sprintf("sheet-%d.csv", i+1))
 		s := sheetWriter{file: f, name: name, date1904: date1904, limits: limits, left: &left}
@@ -106,11 +106,11 @@ func (s sheetWriter) write(ctx context.Context, path string) (rows int64, err er
 	if err != nil {
 		return 0, err
 	}
-	most := &bounded{w: out, left: *s.left}
-	w := csv.NewWriter(most)
+	bounds := &bounded{w: out, left: *s.left}
+	w := csv.NewWriter(bounds)
 	defer func() {
 		w.Flush()
-		*s.left = most.left
+		*s.left = bounds.left
 		if errors.Is(err, errUnpacks) || errors.Is(w.Error(), errUnpacks) {
 			err = errors.Join(errUnpacks, out.Close())
 			return
