@@ -8,15 +8,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// The bounds of what can be loaded. Outside of them is no market but a mistake, such
-// as milliseconds that were read as seconds.
+// The bounds of data that can be loaded. Data outside of them is a mistake, such as milliseconds read as seconds.
 var (
 	earliest = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// MostNumber is how large a price, a volume or a result can be. Sums of larger ones would
-// be no numbers.
+// MostNumber is the largest price, volume or result. Sums of larger numbers would overflow to infinity.
 const MostNumber = 1e15
 
 var symbolName = regexp.MustCompile(`^[A-Z0-9][A-Z0-9._-]{0,31}$`)
@@ -25,7 +23,7 @@ func bad(format string, args ...any) error {
 	return footnote.Errorf(footnote.InvalidRequest, format, args...)
 }
 
-// Check says what cannot be about a symbol.
+// Check returns an error if a symbol is invalid.
 func (s Symbol) Check() error {
 	switch {
 	case !symbolName.MatchString(s.Symbol):
@@ -38,7 +36,7 @@ func (s Symbol) Check() error {
 	return nil
 }
 
-// Check says what cannot be about a candle of a time frame.
+// Check returns an error if a candle of a time frame is invalid.
 func (c Candle) Check(f Timeframe) error {
 	for _, p := range []float64{c.Open, c.High, c.Low, c.Close, c.Volume} {
 		if math.IsNaN(p) || math.Abs(p) > MostNumber {
@@ -62,7 +60,7 @@ func (c Candle) Check(f Timeframe) error {
 	return nil
 }
 
-// CheckTime refuses a time that no market knows.
+// CheckTime rejects a time outside the valid range.
 func CheckTime(t time.Time) error {
 	if t.Before(earliest) || t.After(latest) {
 		return bad("the time is not between 1900 and 2200")

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Replay is a Feed that plays what is stored: the candle of a symbol that ends last, again
-// and again from its open over its extremes to its close. The time in it stands still at
-// the end of the data, so that "today" is the day in which the data ends.
+// Replay is a Feed that replays stored data: it repeats the candle of a symbol that ends last, from its open through
+// its extremes to its close. Its time stands still at the end of the data, so "today" is the day on which the data
+// ends.
 type Replay struct {
 	Data Data
-	// Clock is the clock by which it plays; nil: time.Now.
+	// Clock drives the replay; nil: time.Now.
 	Clock func() time.Time
 
 	mu   sync.Mutex // guards below
-	ends time.Time  // where the data ends; zero: it is not known, or there is none
-	err  error      // why it is not
-	next time.Time  // before which it is not looked for again
+	ends time.Time  // end of the data; zero: unknown, or no data
+	err  error      // why the end is unknown
+	next time.Time  // time of the next look at the data
 }
 
-// lap is how long one bar is played.
+// lap is the time to play one bar.
 const lap = time.Minute
 
 func (r *Replay) clock() time.Time {
@@ -31,22 +31,22 @@ func (r *Replay) clock() time.Time {
 	return r.Clock()
 }
 
-// keep is how long the end of the data is believed, and rest how long data that cannot be
-// read is left alone: those who ask meanwhile do not wait for it one after the other.
+// keep is how long the known end of the data stays valid, and rest is the pause after data could not be read, so that
+// callers do not wait for it one after another.
 const (
 	keep = 5 * time.Second
 	rest = time.Second
 )
 
-// Now implements Feed: where the data ends; while that cannot be read, where it did. Without
-// any data it is the clock's.
+// Now implements Feed. It returns the end of the data, or the last known end while the data cannot be read. Without
+// any data it returns the clock's time.
 func (r *Replay) Now(ctx context.Context) (time.Time, error) {
 	r.mu.Lock()
 	if now := r.clock(); now.Before(r.next) {
 		defer r.mu.Unlock()
 		return r.ends, r.err
 	} else if !r.ends.IsZero() {
-		r.next = now.Add(rest) // until this look is over it is what it was
+		r.next = now.Add(rest) // until this read ends, callers get the old value
 	}
 	r.mu.Unlock()
 	symbols, err := r.Data.Symbols(ctx)
@@ -55,7 +55,7 @@ func (r *Replay) Now(ctx context.Context) (time.Time, error) {
 	now := r.clock()
 	switch {
 	case err != nil && r.ends.IsZero():
-		if ctx.Err() == nil { // or it is this caller's error alone
+		if ctx.Err() == nil { // otherwise the error is this caller's alone
 			r.err, r.next = err, now.Add(rest)
 		}
 		return time.Time{}, err
@@ -98,8 +98,8 @@ func (r *Replay) Price(ctx context.Context, symbol string) (Price, error) {
 	return Price{}, Unknown(symbol, symbols)
 }
 
-// newest is the candle that ends last, and when it does: not always one of the shortest, as
-// the longer ones may go on behind those. Nothing is played of a bar that is not over.
+// newest returns the candle that ends last, and its end. It is not always one of the shortest time frame,
+// because longer ones may continue after those. It never returns a bar that has not ended.
 func (r *Replay) newest(ctx context.Context, s Symbol) (c Candle, end time.Time, err error) {
 	for _, f := range s.Timeframes {
 		list, err := r.Data.Candles(ctx, CandleQuery{Symbol: s.Symbol, Timeframe: f, Limit: 1})
@@ -116,8 +116,8 @@ func (r *Replay) newest(ctx context.Context, s Symbol) (c Candle, end time.Time,
 	return c, end, nil
 }
 
-// play is the price within a bar at this moment of the lap. Its time is the end of the bar,
-// so that one whose symbol has no newer data is an old one.
+// play returns the price within a bar at this moment of the lap. The time of the price is the end of the bar, so that
+// the price of a symbol without newer data is old.
 func (r *Replay) play(s Symbol, c Candle, end time.Time) Price {
 	at := float64(r.clock().UnixMilli()%lap.Milliseconds()) / float64(lap.Milliseconds())
 	stops := [4]float64{c.Open, c.Low, c.High, c.Close}

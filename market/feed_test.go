@@ -9,7 +9,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// broken is data that cannot be read while it is away.
+// broken is data that can be made unreadable.
 type broken struct {
 	market.Data
 	away, empty bool
@@ -27,8 +27,8 @@ func (b *broken) Symbols(ctx context.Context) ([]market.Symbol, error) {
 	return []market.Symbol{{Symbol: "EURUSD", To: utc("2026-11-19 10:00")}}, nil
 }
 
-// TestNowOfAReplay holds that data which is away is not asked by everybody who wants to
-// know the time; that the time is what it was, and no guess where it was not known yet.
+// TestNowOfAReplay checks that callers asking for the time do not all read unavailable data. The time is the last
+// known one, and an error if none was known.
 func TestNowOfAReplay(t *testing.T) {
 	clock := utc("2026-11-21 12:00")
 	data := &broken{away: true}
@@ -45,7 +45,7 @@ func TestNowOfAReplay(t *testing.T) {
 	if got, err := r.Now(gone); err == nil {
 		t.Errorf("it is %s", got)
 	}
-	now("", 2) // that one caller left says nothing to the next
+	now("", 2) // one caller's cancellation does not affect the next
 	now("", 2)
 	clock, data.away = clock.Add(time.Second), false
 	now("2026-11-19 10:00", 3)
@@ -58,7 +58,7 @@ func TestNowOfAReplay(t *testing.T) {
 	}
 }
 
-// ended is data of which each time frame has one candle.
+// ended is data with one candle per time frame.
 type ended struct {
 	market.Data
 	last map[market.Timeframe]market.Candle
@@ -72,8 +72,8 @@ func (ended) Symbols(context.Context) ([]market.Symbol, error) {
 	return []market.Symbol{{Symbol: "EURUSD", Digits: 5, To: utc("2026-11-18 00:00"), Timeframes: []market.Timeframe{market.M1, market.H1, market.D1}}, {Symbol: "XAUUSD", To: utc("2026-11-19 10:00")}}, nil
 }
 
-// TestReplayOfTheNewest plays a day that goes on behind the minutes, and says that its price
-// is older than the market is: the data of another symbol goes on.
+// TestReplayOfTheNewest plays a day that continues after the minutes. Its price is older than the market's time,
+// because the data of another symbol continues.
 func TestReplayOfTheNewest(t *testing.T) {
 	c := func(when string, price float64, partial bool) market.Candle {
 		return market.Candle{Time: utc(when), Open: price, High: price, Low: price, Close: price, Partial: partial}

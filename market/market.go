@@ -1,9 +1,8 @@
-// Package market is what a chart assistant can read of a market: candles, a price,
-// the calendar, headlines, positions of large traders, and a person's own trades.
+// Package market defines the market data that a chart assistant can read: candles, a price, the calendar, headlines,
+// positions of large traders, and a person's own trades.
 //
-// It can only be read. Nothing here places an order, and nothing that implements
-// Market could be asked to. Data comes in by a Load, which the command footnote
-// market import uses and no tool is given.
+// It is read-only: nothing here places an order, and no implementation of Market can be asked to. Only a Load adds
+// data; the command footnote market import uses one, and no tool gets one.
 package market
 
 import (
@@ -18,45 +17,44 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Data is what is stored of a market. Whatever cannot be read now is an error with
-// the code footnote.MarketUnavailable, never an empty list. Implementations may be
-// used by several goroutines.
+// Data is the stored data of a market. For data that cannot be read now, the methods return an error with the
+// code footnote.MarketUnavailable, never an empty list. Implementations are safe for concurrent use.
 type Data interface {
-	// Symbols are the symbols there are, in the order of their names.
+	// Symbols returns the symbols in the order of their names.
 	Symbols(ctx context.Context) ([]Symbol, error)
-	// Candles are the newest of a time frame in a range, in the order of time. They are
-	// computed from what is stored; a bar in which nothing was traded does not exist.
+	// Candles returns the newest candles of a time frame in a range, in time order. They are computed from the stored
+	// ones; a period without trades has no bar.
 	Candles(ctx context.Context, q CandleQuery) ([]Candle, error)
-	// Events are the calendar, in the order of time.
+	// Events returns events of the calendar in time order.
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
-	// Headlines are the newest, the newest first.
+	// Headlines returns the newest headlines, newest first.
 	Headlines(ctx context.Context, q HeadlineQuery) ([]Headline, error)
-	// COT are the newest reports on the positions of large traders, in the order of time.
+	// COT returns the newest reports on the positions of large traders, in time order.
 	COT(ctx context.Context, q COTQuery) ([]COTReport, error)
-	// Trades are the newest of one user, in the order in which they were closed. A query
-	// that names no user gets InvalidRequest.
+	// Trades returns the newest trades of one user, in the order in which they were closed. A query without a user
+	// returns InvalidRequest.
 	Trades(ctx context.Context, q TradeQuery) ([]Trade, error)
 }
 
-// Feed knows the price.
+// Feed provides the current price.
 type Feed interface {
-	// Price is the newest. When the feed is away the error is MarketUnavailable; one
-	// that only says nothing new gives an old price with its time.
+	// Price returns the newest price. If the feed is down, it returns MarketUnavailable; if the feed only has nothing
+	// new, it returns the old price with its time.
 	Price(ctx context.Context, symbol string) (Price, error)
-	// Now is the time in this market: the clock's, or that of a replay. Where it is not
-	// known the error is MarketUnavailable: another time would be a guess.
+	// Now returns the time in this market: the clock's, or that of a replay. If the time is unknown, it returns
+	// MarketUnavailable rather than a guess.
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// Market is all of it.
+// Market combines data and feed.
 type Market interface {
 	Data
 	Feed
-	// EventReactions are how a symbol moved after past events, in the order of time.
+	// EventReactions returns the moves of a symbol after past events, in time order.
 	EventReactions(ctx context.Context, q ReactionQuery) ([]Reaction, error)
 }
 
-// New makes a Market of its two halves.
+// New returns a Market of data and a feed.
 func New(d Data, f Feed) Market { return joined{d, f} }
 
 type joined struct {
@@ -68,19 +66,19 @@ func (j joined) EventReactions(ctx context.Context, q ReactionQuery) ([]Reaction
 	return reactions(ctx, j, q)
 }
 
-// Symbol is something that has a price.
+// Symbol is an instrument with a price.
 type Symbol struct {
 	Symbol     string
 	Name       string
-	Base       string // currency, or metal, that is bought
-	Quote      string // currency in which it is paid
-	Digits     int    // of a price, after the point
+	Base       string // currency or metal that is bought
+	Quote      string // currency of the price
+	Digits     int    // decimal places of a price
 	From, To   time.Time
-	Timeframes []Timeframe // that can be computed of what is stored
+	Timeframes []Timeframe // that can be computed from the stored data
 	Synthetic  bool        // the data is invented
 }
 
-// Currencies are those whose events and news concern a symbol.
+// Currencies returns the currencies whose events and news concern a symbol.
 func (s Symbol) Currencies() []string {
 	var list []string
 	for _, c := range []string{s.Base, s.Quote} {
@@ -91,16 +89,16 @@ func (s Symbol) Currencies() []string {
 	return list
 }
 
-// Candle is a bar. Its time is its beginning.
+// Candle is a bar. Time is its start.
 type Candle struct {
 	Time                           time.Time
 	Open, High, Low, Close, Volume float64
-	// Partial says that the data ends before the bar does: more may be traded in it.
+	// Partial is set when the data ends before the bar does: more trades may follow.
 	Partial bool
 }
 
-// CandleQuery asks for the newest Limit candles that begin in [From, To). A zero time
-// is no bound, and a Limit of 0 is MaxCandles.
+// CandleQuery selects the newest Limit candles that begin in [From, To). A zero time is no bound, and a Limit of 0
+// means MaxCandles.
 type CandleQuery struct {
 	Symbol    string
 	Timeframe Timeframe
@@ -108,10 +106,10 @@ type CandleQuery struct {
 	Limit     int
 }
 
-// MaxCandles is how many candles one query can give.
+// MaxCandles is the largest number of candles per query.
 const MaxCandles = 100_000
 
-// Check refuses what cannot be asked.
+// Check returns an error if the query is invalid.
 func (q CandleQuery) Check() error {
 	if q.Timeframe.Order() < 0 {
 		return footnote.Errorf(footnote.InvalidRequest, "There is no time frame %q. They are %s.", clip(string(q.Timeframe)), listed())
@@ -125,7 +123,7 @@ func (q CandleQuery) Check() error {
 	return checkRange(q.From, q.To)
 }
 
-// plain refuses what no text has: a database would call it an error of its own.
+// plain rejects texts with bytes that are not valid text, which a database would report as an error of its own.
 func plain(texts ...string) error {
 	for _, s := range texts {
 		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
@@ -142,20 +140,19 @@ func checkRange(from, to time.Time) error {
 	return nil
 }
 
-// Price is what the feed said last.
+// Price is the newest price of a feed.
 type Price struct {
 	Symbol    string
 	Bid, Ask  float64
 	Time      time.Time
 	Synthetic bool
-	Replay    bool // stored candles, played again
+	Replay    bool // replayed from stored candles
 }
 
-// Spread is how far bid and ask are apart; ok is false where nobody knows, as candles have
-// none.
+// Spread returns the difference between ask and bid. ok is false if it is unknown, since candles have no spread.
 func (p Price) Spread() (v float64, ok bool) { return p.Ask - p.Bid, !p.Replay || p.Synthetic }
 
-// Event is a release of the calendar. What is not known yet is nil.
+// Event is a release of the calendar. Values that are not known yet are nil.
 type Event struct {
 	ID        int64
 	Time      time.Time
@@ -165,23 +162,23 @@ type Event struct {
 	Actual    *float64
 	Forecast  *float64
 	Previous  *float64
-	Unit      string // of the numbers, such as %
+	Unit      string // of the values, such as %
 	Synthetic bool
 }
 
-// EventQuery asks for the events in [From, To). Empty fields are no bound; a Limit of 0
-// is 1000. Where there are more, they are the first ones.
+// EventQuery selects the events in [From, To). Empty fields are no bound; a Limit of 0 means 1000. If there are more,
+// the query returns the first ones.
 type EventQuery struct {
 	Currencies []string
-	Title      string // exactly, but for the case of letters
-	Impact     string // at least
+	Title      string // exact, ignoring case
+	Impact     string // minimum
 	From, To   time.Time
 	Limit      int
-	Newest     bool // the last Limit of them instead
+	Newest     bool // return the last Limit events instead
 }
 
-// CalendarEnd is the time of the last event that is known for currencies, or of all where
-// none are named; zero when there is none. Behind it a calendar without events says nothing.
+// CalendarEnd returns the time of the last known event for the currencies, or for any currency if the list is empty. It
+// returns zero if there is no event. After that time, the absence of events means nothing.
 func CalendarEnd(ctx context.Context, d Data, currencies []string) (time.Time, error) {
 	last, err := d.Events(ctx, EventQuery{Currencies: currencies, Newest: true, Limit: 1})
 	if err != nil || len(last) == 0 {
@@ -190,7 +187,7 @@ func CalendarEnd(ctx context.Context, d Data, currencies []string) (time.Time, e
 	return last[0].Time, nil
 }
 
-// Headline is a line of news.
+// Headline is one line of news.
 type Headline struct {
 	ID         int64
 	Time       time.Time
@@ -201,15 +198,14 @@ type Headline struct {
 	Synthetic  bool
 }
 
-// HeadlineQuery asks for headlines in [From, To). A Limit of 0 is 20.
+// HeadlineQuery selects headlines in [From, To). A Limit of 0 means 20.
 type HeadlineQuery struct {
-	Currencies []string // that concern one of them; empty: all
+	Currencies []string // concerning one of them; empty: all
 	From, To   time.Time
 	Limit      int
 }
 
-// COTReport is what large traders held on a Tuesday, as the commission publishes it on
-// the Friday after.
+// COTReport holds the positions of large traders on a Tuesday. The commission publishes it on the following Friday.
 type COTReport struct {
 	Symbol             string
 	Date               time.Time // of the positions
@@ -222,16 +218,16 @@ type COTReport struct {
 	Synthetic          bool
 }
 
-// Net is what speculators hold: bought less sold.
+// Net returns the speculators' net position: long minus short.
 func (r COTReport) Net() int64 { return r.NonCommercialLong - r.NonCommercialShort }
 
-// Change is how the net changed in a week; ok is false where the report before is not that
-// of the week before, which was a day earlier or later if there was a holiday.
+// Change returns the change of the net position within a week. ok is false if the report before is not the previous
+// week's, whose date may be a day off because of a holiday.
 func (r COTReport) Change(before COTReport) (n int64, ok bool) {
 	return r.Net() - before.Net(), r.Date.Sub(before.Date) <= 8*24*time.Hour
 }
 
-// COTQuery asks for reports that were published before To. A Limit of 0 is 26.
+// COTQuery selects reports published before To. A Limit of 0 means 26.
 type COTQuery struct {
 	Symbol string
 	To     time.Time
@@ -245,31 +241,30 @@ type Trade struct {
 	Side      string // long or short
 	Size      float64
 	Opened    time.Time
-	Closed    time.Time // zero: open still
+	Closed    time.Time // zero: still open
 	Entry     float64
 	Exit      float64 // 0 while it is open
 	Stop      float64 // 0: none
 	Target    float64 // 0: none
 	PnL       float64 // in Currency
-	Currency  string  // empty: not known
+	Currency  string  // empty: unknown
 	Notes     string
 	Synthetic bool
 }
 
-// TradeQuery asks for trades of one user that were closed in [From, To). A Limit of 0
-// is MaxTrades.
+// TradeQuery selects trades of one user that were closed in [From, To). A Limit of 0 means MaxTrades.
 type TradeQuery struct {
-	Org, User string // required: whose they are
+	Org, User string // required: the owner
 	Symbol    string
 	From, To  time.Time
 	Limit     int
-	Open      bool // also those that are not closed
+	Open      bool // include open trades
 }
 
-// MaxTrades is how many trades one query can give.
+// MaxTrades is the largest number of trades per query.
 const MaxTrades = 100_000
 
-// Check refuses a query that would show somebody else's trades.
+// Check rejects a query that could return another user's trades.
 func (q TradeQuery) Check() (limit int, err error) {
 	if q.Org == "" || q.User == "" {
 		return 0, footnote.Errorf(footnote.InvalidRequest, "It is not known whose trades are meant.")
@@ -280,7 +275,7 @@ func (q TradeQuery) Check() (limit int, err error) {
 	return bounded(q.Limit, MaxTrades, MaxTrades, q.From, q.To)
 }
 
-// Check refuses what cannot be asked, and says how many there may be.
+// Check returns the effective limit, or an error if the query is invalid.
 func (q EventQuery) Check() (limit int, err error) {
 	if q.Impact != "" && ImpactLevel(q.Impact) == 0 {
 		return 0, footnote.Errorf(footnote.InvalidRequest, "The impact must be low, medium or high.")
@@ -291,7 +286,7 @@ func (q EventQuery) Check() (limit int, err error) {
 	return bounded(q.Limit, 1000, 10_000, q.From, q.To)
 }
 
-// Check is that of EventQuery.
+// Check does the same as that of EventQuery.
 func (q HeadlineQuery) Check() (limit int, err error) {
 	if err := plain(q.Currencies...); err != nil {
 		return 0, err
@@ -299,7 +294,7 @@ func (q HeadlineQuery) Check() (limit int, err error) {
 	return bounded(q.Limit, 20, 1000, q.From, q.To)
 }
 
-// Check is that of EventQuery.
+// Check does the same as that of EventQuery.
 func (q COTQuery) Check() (limit int, err error) {
 	if err := plain(q.Symbol); err != nil {
 		return 0, err
@@ -317,30 +312,30 @@ func bounded(limit, normal, most int, from, to time.Time) (int, error) {
 	return limit, checkRange(from, to)
 }
 
-// impacts are the words of an event's impact, by level.
+// impacts lists the names of an event's impact by level.
 var impacts = []string{"", "low", "medium", "high"}
 
-// ImpactLevel is 1 for low, 2 for medium, 3 for high and 0 for anything else.
+// ImpactLevel returns 1 for low, 2 for medium, 3 for high and 0 for anything else.
 func ImpactLevel(name string) int {
 	return max(0, slices.Index(impacts, name))
 }
 
-// ImpactName is the word of a level.
+// ImpactName returns the name of a level.
 func ImpactName(level int) string { return impacts[max(0, min(level, len(impacts)-1))] }
 
-// The parts of a market that can be away.
+// The parts of a market that can be unavailable.
 const (
 	Database  = "market database"
 	PriceFeed = "price feed"
 )
 
-// Down is the error of a part that is away. Its words may be shown.
+// Down returns the error of an unavailable part. Its text may be shown to users.
 func Down(part, why string, err error) error {
 	return &footnote.Error{Code: footnote.MarketUnavailable, Message: fmt.Sprintf("The %s is down: %s", part, why), Err: err}
 }
 
-// Failed gives the error of a part a code. What has one keeps it, and a caller that
-// has left is told why it left.
+// Failed adds a code to the error of a part. An error that has a code keeps it. If the caller was cancelled, Failed
+// returns the cause of that.
 func Failed(ctx context.Context, part, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -358,7 +353,7 @@ func Failed(ctx context.Context, part, doing string, err error) error {
 	return Down(part, "it cannot be read.", err)
 }
 
-// Unknown is the error of a symbol that is not there.
+// Unknown returns the error for a symbol that does not exist.
 func Unknown(symbol string, known []Symbol) error {
 	names := make([]string, 0, len(known))
 	for _, s := range known {
@@ -370,36 +365,34 @@ func Unknown(symbol string, known []Symbol) error {
 	return footnote.Errorf(footnote.NotFound, "There is no symbol %q. The symbols are: %s.", clip(symbol), join(names))
 }
 
-// Store is a Data that can be loaded.
+// Store is a Data that accepts new data.
 type Store interface {
 	Data
-	// Begin starts a load. One runs at a time: another one waits until it has ended, for
-	// LoadWait at most.
+	// Begin starts a load. Loads run one at a time: Begin waits for another load, up to LoadWait.
 	Begin(ctx context.Context) (Load, error)
-	// Forget deletes the trades of a user, and returns how many there were.
+	// Forget deletes the trades of a user and returns how many there were.
 	Forget(ctx context.Context, org, user string) (trades int, err error)
 	Close() error
 }
 
-// LoadWait is how long a load waits for another one.
+// LoadWait limits how long a load waits for another one.
 const LoadWait = 10 * time.Minute
 
-// Occupied is the error of a load that has waited as long.
+// Occupied returns the error of a load that waited too long.
 func Occupied(err error) error {
 	return Down(Database, fmt.Sprintf("another load has held it for %s.", LoadWait), err)
 }
 
-// Load adds data, all of it or none: nothing can be read before Commit has returned.
-// What is there already is replaced by what is added.
+// Load adds data atomically: readers see nothing of it until Commit returns. New data replaces existing data.
 type Load interface {
 	Symbol(ctx context.Context, s Symbol) error
-	// Candles of a symbol that is there. Their times are beginnings of bars.
+	// Candles adds candles of an existing symbol. Their times are starts of bars.
 	Candles(ctx context.Context, symbol string, tf Timeframe, list []Candle) error
 	Events(ctx context.Context, list []Event) error
 	Headlines(ctx context.Context, list []Headline) error
 	COT(ctx context.Context, list []COTReport) error
 	Trades(ctx context.Context, org, user string, list []Trade) error
 	Commit(ctx context.Context) error
-	// Rollback forgets the load. After Commit it does nothing.
+	// Rollback discards the load. After Commit it has no effect.
 	Rollback() error
 }

@@ -8,46 +8,45 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// ReactionQuery asks how a symbol moved after the newest Limit past releases of an
-// event. A Limit of 0 is 24.
+// ReactionQuery asks for the moves of a symbol after the newest Limit past releases of an event. A Limit of 0 means
+// 24.
 type ReactionQuery struct {
 	Symbol   string
-	Currency string // of the event; empty: any of the symbol's
+	Currency string // of the event; empty: any currency of the symbol
 	Title    string
-	After    time.Duration // from the release; a minute to a day
+	After    time.Duration // time after the release; a minute to a day
 	Limit    int
-	Before   time.Time // zero: the time in the market
+	Before   time.Time // zero: the market's time
 }
 
-// Reaction is what a price did after an event.
+// Reaction is the price move after an event.
 type Reaction struct {
 	Event Event
-	// Timeframe is that of the bars the prices are from: the shortest of which there is one
-	// before the release. Before is the close of the last bar that ended by the release, After that
-	// of the last bar that ended by the end of the time that is asked for. Neither is
-	// further from its moment than a bar is long, or ten minutes.
+	// Timeframe is the time frame of the bars used: the shortest with a bar before the release. Before is the close
+	// of the last bar that ended by the release. After is the close of the last bar that ended by the end of the
+	// requested time. Neither is further from its moment than the length of a bar, or ten minutes if that is longer.
 	Timeframe     Timeframe
 	Before, After float64
 	High, Low     float64 // between the two
 }
 
-// Move is how far the price went.
+// Move returns the price difference.
 func (r Reaction) Move() float64 { return r.After - r.Before }
 
-// gap is how long nothing may have been traded before a release, or at the end of a
-// reaction: minutes without a trade are common, hours are a market that is closed.
+// gap is the longest period without trades before a release, or at the end of a reaction. Minutes without a trade are
+// common; hours mean that the market is closed.
 const gap = 10 * time.Minute
 
-// mostReactions is how many releases one query looks at.
-const mostReactions = 100
+// maxReactions is the largest number of releases per query.
+const maxReactions = 100
 
-// Check refuses what cannot be asked.
+// Check returns an error if the query is invalid.
 func (q ReactionQuery) Check() error {
 	switch {
 	case q.After < time.Minute || q.After > 24*time.Hour:
 		return footnote.Errorf(footnote.InvalidRequest, "The time after the event must be a minute to a day.")
-	case q.Limit < 0 || q.Limit > mostReactions:
-		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", mostReactions)
+	case q.Limit < 0 || q.Limit > maxReactions:
+		return footnote.Errorf(footnote.InvalidRequest, "The limit must be 1 to %d.", maxReactions)
 	case strings.TrimSpace(q.Title) == "":
 		return footnote.Errorf(footnote.InvalidRequest, "Say which event is meant.")
 	}
@@ -105,12 +104,12 @@ func reactions(ctx context.Context, m Market, q ReactionQuery) ([]Reaction, erro
 	return list, nil
 }
 
-// react measures one reaction in the shortest bars there are; ok is false when there
-// are none that reach from before the release to the end of the time.
+// react measures one reaction in the shortest bars available. ok is false if no bars cover the time from before the
+// release to its end.
 func react(ctx context.Context, d Data, s Symbol, e Event, after time.Duration) (r Reaction, ok bool, err error) {
 	end := e.Time.Add(after)
 	if end.After(s.To) {
-		return r, false, nil // nobody knows yet
+		return r, false, nil // the end is still in the future
 	}
 	for _, f := range s.Timeframes {
 		if f.Length() > after || f.Order() > H1.Order() {
@@ -121,17 +120,17 @@ func react(ctx context.Context, d Data, s Symbol, e Event, after time.Duration) 
 			return r, false, err
 		}
 		if r, known, ok := measure(e, f, end, list); known {
-			return r, ok, nil // longer candles would only hide that nothing was traded
+			return r, ok, nil // longer candles would only hide that there were no trades
 		}
 	}
 	return r, false, nil
 }
 
-// near is how far from its moment a price of a reaction may be, in bars of a time frame.
+// near returns how far a price of a reaction may be from its moment, for bars of a time frame.
 func near(f Timeframe) time.Duration { return max(gap, f.Length()) }
 
-// measure measures a reaction in some candles. Known is whether they have the price before
-// the release, and ok whether that at the end, too.
+// measure measures a reaction with some candles. known reports whether they contain the price before the release, and
+// ok whether they also contain the price at the end.
 func measure(e Event, f Timeframe, end time.Time, list []Candle) (r Reaction, known, ok bool) {
 	r = Reaction{Event: e, Timeframe: f}
 	moved := false
@@ -148,7 +147,6 @@ func measure(e Event, f Timeframe, end time.Time, list []Candle) (r Reaction, kn
 			r.After, r.High, r.Low, moved, last = c.Close, max(r.High, c.High), min(r.Low, c.Low), true, over
 		}
 	}
-	// Where the bars end long before the time does, because of a weekend, this is not what
-	// the price did in that time.
+	// If the bars end long before that time, because of a weekend, their last price is not the price at its end.
 	return r, known, known && moved && end.Sub(last) < near(f)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// hours is data of half hours and hours around a weekend, and of one release.
+// hours is data with half hours and hours around a weekend, and with one release.
 type hours struct {
 	ended
 	release, to time.Time
@@ -26,8 +26,8 @@ func (h hours) Events(context.Context, market.EventQuery) ([]market.Event, error
 	return []market.Event{{Time: h.release, Currency: "USD", Title: "CPI"}}, nil
 }
 
-// Candles are those of Friday until 22:00 and of Sunday from 22:00 on; that of time t has
-// the price of its hour.
+// Candles returns candles of Friday until 22:00 and from Sunday 22:00. The candle at time t has the price of its
+// hour.
 func (h hours) Candles(_ context.Context, q market.CandleQuery) (list []market.Candle, err error) {
 	for at := utc("2026-11-20 00:00"); at.Before(h.to); at = at.Add(q.Timeframe.Length()) {
 		p := at.Sub(utc("2026-11-20 00:00")).Hours()
@@ -38,18 +38,18 @@ func (h hours) Candles(_ context.Context, q market.CandleQuery) (list []market.C
 	return list, nil
 }
 
-// TestReactionsAtAWeekend leaves out what goes over the weekend, however long the candles
-// are, what follows it at once, and what is not over yet.
+// TestReactionsAtAWeekend checks that reactions are omitted if they span the weekend, whatever the length of the
+// candles, if they directly follow it, or if they have not ended yet.
 func TestReactionsAtAWeekend(t *testing.T) {
 	end := utc("2026-11-23 10:00")
 	for _, c := range []struct {
 		release string
 		after   time.Duration
 		to      time.Time
-		move    float64 // 0: it is not measured
+		move    float64 // 0: not measured
 	}{
 		{"2026-11-20 13:30", time.Hour, end, 1}, {"2026-11-20 13:30", 8 * time.Hour, end, 8}, {"2026-11-20 21:00", time.Hour, end, 1},
-		{"2026-11-20 13:30", 10 * time.Hour, end, 0}, // 90 minutes behind the last candle
+		{"2026-11-20 13:30", 10 * time.Hour, end, 0}, // 90 minutes after the last candle
 		{"2026-11-20 13:30", 17 * time.Hour, end, 0}, {"2026-11-20 21:30", time.Hour, end, 0},
 		{"2026-11-22 22:00", time.Hour, end, 0}, {"2026-11-22 22:30", time.Hour, end, 1}, // no price before the opening
 		{"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:30"), 1}, {"2026-11-20 13:30", time.Hour, utc("2026-11-20 14:25"), 0},

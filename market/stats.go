@@ -9,30 +9,29 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // sessions are hours of cities, also on machines without time zones
+	_ "time/tzdata" // sessions are defined in local time, also on machines without time zone data
 )
 
-// TradeStats are what closed trades add up to. Money is in one currency.
+// TradeStats summarises closed trades. Money is in one currency.
 type TradeStats struct {
-	Trades, Wins, Losses int // what ended at nothing is neither
+	Trades, Wins, Losses int // a result of zero is neither a win nor a loss
 	Net, Profit, Loss    float64
 	Best, Worst          float64
-	LongestWin           int // trades in a row, in the order in which they were closed
+	LongestWin           int // consecutive trades, in closing order
 	LongestLoss          int
-	Streak               int     // the last ones: positive of wins, negative of losses
-	MaxDrawdown          float64 // the furthest that the sum of all trades fell from its highest
+	Streak               int     // the current streak: positive for wins, negative for losses
+	MaxDrawdown          float64 // largest fall of the cumulative result from its peak
 	DrawdownFrom         time.Time
 	DrawdownTo           time.Time
 	peak                 float64
 	peakAt               time.Time
-	places               int // digits after the point of the sums
+	places               int // decimal places of the sums
 }
 
-// WinRate is the share of trades that won.
+// WinRate returns the fraction of trades that won.
 func (s TradeStats) WinRate() float64 { return share(float64(s.Wins), float64(s.Trades)) }
 
-// ProfitFactor is what was won for each unit that was lost; ok is false when nothing
-// was.
+// ProfitFactor returns the profit per unit of loss; ok is false if there was no loss.
 func (s TradeStats) ProfitFactor() (f float64, ok bool) {
 	return share(s.Profit, -s.Loss), s.Loss < 0
 }
@@ -44,19 +43,19 @@ func share(a, b float64) float64 {
 	return a / b
 }
 
-// Average is what a trade brought.
+// Average returns the mean result of a trade.
 func (s TradeStats) Average() float64 {
 	return s.round(share(s.Net, float64(s.Trades)), max(2, s.places))
 }
 
-// round keeps as many digits as the trades have: sums of fractions are a little off.
+// round rounds to the decimal places of the trades: sums of fractions are slightly off.
 func (TradeStats) round(v float64, places int) float64 {
 	scale := math.Pow10(places)
 	return math.Round(v*scale) / scale
 }
 
-// places is how many digits after the point the results of trades have: two of dollars, and
-// eight of some coins. Those behind are the computer's.
+// places returns the decimal places of the results of trades: two for dollars, eight for some coins. Further digits
+// are floating-point noise.
 func places(trades []Trade) int {
 	most := 0
 	for _, t := range trades {
@@ -66,14 +65,13 @@ func places(trades []Trade) int {
 	return min(most, 8)
 }
 
-// Stats adds up the closed ones of some trades. It reads them in the order in which they
-// were closed, and changes nothing of the list.
+// Stats summarises the closed trades of a list, in the order in which they were closed. It does not modify the list.
 func Stats(trades []Trade) TradeStats {
-	all, _ := StatsBy(context.Background(), trades, func(Trade) []bool { return []bool{true} }) // nobody ends it
+	all, _ := StatsBy(context.Background(), trades, func(Trade) []bool { return []bool{true} }) // never cancelled
 	return all[true]
 }
 
-// StatsBy is Stats of parts of the trades; each trade may be of several.
+// StatsBy returns Stats for groups of trades; each trade may belong to several groups.
 func StatsBy[K comparable](ctx context.Context, trades []Trade, parts func(Trade) []K) (map[K]TradeStats, error) {
 	list := closed(trades)
 	digits := places(list)
@@ -128,7 +126,7 @@ func (s *TradeStats) add(t Trade) {
 	}
 }
 
-// The sessions in which a trade can begin.
+// The sessions in which a trade can start.
 const (
 	Tokyo   = "Tokyo"
 	London  = "London"
@@ -137,10 +135,10 @@ const (
 	Between = "between sessions"
 )
 
-// Sessions are all sessions, in the order of the day.
+// Sessions returns all sessions in the order of the day.
 func Sessions() []string { return []string{Tokyo, London, Overlap, NewYork, Between} }
 
-// city is a session's place and its hours of the day there.
+// city is the city of a session, with its local hours.
 type city struct {
 	name     string
 	loc      *time.Location
@@ -151,16 +149,16 @@ var cities = sync.OnceValue(func() []city {
 	place := func(zone string) *time.Location {
 		loc, err := time.LoadLocation(zone)
 		if err != nil {
-			panic(err) // it is linked in
+			panic(err) // the time zones are linked in
 		}
 		return loc
 	}
 	return []city{{Tokyo, place("Asia/Tokyo"), 9, 18}, {London, place("Europe/London"), 8, 17}, {NewYork, place("America/New_York"), 8, 17}}
 })
 
-// Session is in which session a moment lies: the hours from 8 to 17 in London and in New
-// York and from 9 to 18 in Tokyo, each by the clocks of the city, from Monday to Friday
-// there. What is in London and in New York is of neither; London comes before Tokyo.
+// Session returns the session of a moment: 8 to 17 in London and in New York and 9 to 18 in Tokyo, in each city's
+// local time, from Monday to Friday there. The overlap of London and New York belongs to neither; London takes
+// precedence over Tokyo.
 func Session(t time.Time) string {
 	in := map[string]bool{}
 	for _, c := range cities() {
@@ -181,19 +179,19 @@ func Session(t time.Time) string {
 	return Between
 }
 
-// Summary is what reactions have in common. Moves are in the symbol's price.
+// Summary summarises reactions. Moves are in the symbol's price.
 type Summary struct {
 	N            int
 	Mean, Median float64
 	MeanAbs      float64
-	Up           int // moves up
-	// Surprises is how many releases were not as forecast, and Hits of how many the price
-	// went where Direction expects it to.
+	Up           int // number of moves up
+	// Surprises counts the releases that differed from the forecast, and Hits those after which the price moved in
+	// the direction that Direction predicts.
 	Surprises, Hits int
 }
 
-// Summarise adds up reactions. Direction says whether the symbol is expected to rise (1)
-// or fall (-1) when a release is above its forecast.
+// Summarise summarises reactions. direction is 1 if the symbol should rise, and -1 if it should fall, when a release
+// is above its forecast.
 func Summarise(list []Reaction, direction int) Summary {
 	s := Summary{N: len(list)}
 	moves := make([]float64, 0, len(list))

@@ -22,16 +22,16 @@ func utc(text string) time.Time {
 	return t
 }
 
-// TestStats adds up eight trades, which by hand are: 10, 20, -5.5, 0, -30.1, -4.4, 50 and
-// 0.01, in the order in which they were closed.
+// TestStats summarises eight trades with results calculated by hand: 10, 20, -5.5, 0, -30.1, -4.4, 50 and 0.01, in
+// the order in which they were closed.
 func TestStats(t *testing.T) {
 	var list []market.Trade
 	for i, pnl := range []float64{10, 20, -5.5, 0, -30.1, -4.4, 50, 0.01} {
 		at := utc("2026-11-02 10:00").AddDate(0, 0, i)
 		list = append(list, market.Trade{PnL: pnl, Opened: at.Add(-time.Hour), Closed: at})
 	}
-	list = append(list, market.Trade{PnL: 1000, Opened: utc("2026-11-01 10:00")}) // open still
-	list[0], list[6] = list[6], list[0]                                           // the order of the list says nothing
+	list = append(list, market.Trade{PnL: 1000, Opened: utc("2026-11-01 10:00")}) // still open
+	list[0], list[6] = list[6], list[0]                                           // the order of the list is irrelevant
 	s := market.Stats(list)
 	f, ok := s.ProfitFactor()
 	if s.Trades != 8 || s.Wins != 4 || s.Losses != 3 || s.WinRate() != 0.5 || s.Net != 40.01 || s.Profit != 80.01 || s.Loss != -40 || math.Abs(f-2.00025) > 1e-12 || !ok {
@@ -40,7 +40,7 @@ func TestStats(t *testing.T) {
 	if s.Best != 50 || s.Worst != -30.1 || s.LongestWin != 2 || s.LongestLoss != 2 || s.Streak != 2 {
 		t.Errorf("streaks are %+v", s)
 	}
-	// From 30 after the second to -10 after the sixth.
+	// From 30 after the second trade to -10 after the sixth.
 	if s.MaxDrawdown != 40 || !s.DrawdownFrom.Equal(utc("2026-11-03 10:00")) || !s.DrawdownTo.Equal(utc("2026-11-07 10:00")) {
 		t.Errorf("the drawdown is %v from %v to %v", s.MaxDrawdown, s.DrawdownFrom, s.DrawdownTo)
 	}
@@ -49,15 +49,15 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestSessions follows the clocks of the cities, which change on different days.
+// TestSessions uses dates around the clock changes, which differ between the cities.
 func TestSessions(t *testing.T) {
 	for at, want := range map[string]string{
 		"2026-01-14 03:00": market.Tokyo, "2026-01-14 08:00": market.London, // before Tokyo closes at 9
 		"2026-01-14 12:59": market.London, "2026-01-14 13:00": market.Overlap, "2026-01-14 17:00": market.NewYork, "2026-01-14 22:00": market.Between,
 		"2026-07-15 07:00": market.London, "2026-07-15 12:00": market.Overlap, "2026-07-15 16:00": market.NewYork, "2026-07-15 21:00": market.Between,
-		"2026-03-18 12:00": market.Overlap, // New York is in summer already, London is not
+		"2026-03-18 12:00": market.Overlap, // New York is already on summer time, London is not
 		"2026-03-04 12:00": market.London,
-		"2026-10-28 12:30": market.Overlap, "2026-11-04 12:30": market.London, // and the other way round
+		"2026-10-28 12:30": market.Overlap, "2026-11-04 12:30": market.London, // the reverse
 		"2026-11-21 10:00": market.Between, // a Saturday
 		"2026-11-22 23:30": market.Between, "2026-11-23 00:00": market.Tokyo,
 	} {
@@ -67,7 +67,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSummarise has a mean, a median and a hit rate that were computed by hand.
+// TestSummarise compares with a mean, a median and a hit rate calculated by hand.
 func TestSummarise(t *testing.T) {
 	r := func(actual, before, after float64) market.Reaction {
 		return market.Reaction{Event: market.Event{Actual: &actual, Forecast: new(2.0)}, Before: before, After: after}
@@ -81,7 +81,7 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
-// TestTimeframes has beginnings that were read off a calendar.
+// TestTimeframes compares with bar starts read from a calendar.
 func TestTimeframes(t *testing.T) {
 	at := time.Date(2026, 3, 1, 23, 59, 59, 0, time.FixedZone("", 2*3600)) // a Sunday: 21:59:59 UTC
 	for f, want := range map[market.Timeframe][2]string{
@@ -98,7 +98,7 @@ func TestTimeframes(t *testing.T) {
 	}
 }
 
-// TestStatsOfAny compares sums of any trades with exact ones.
+// TestStatsOfAny compares sums of random trades with exact ones.
 func TestStatsOfAny(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		digits := rapid.IntRange(0, 8).Draw(r, "digits")
@@ -129,7 +129,7 @@ func TestStatsOfAny(t *testing.T) {
 	})
 }
 
-// sums are those of results in the order of time: each drawdown is looked at by itself.
+// sums holds the exact sums of results in time order. It checks every possible drawdown.
 type sums struct {
 	sums   [4]*big.Rat // net, profit, loss, the largest drawdown
 	counts [6]int      // trades, wins, losses, the longest streaks of both, the last streak
@@ -149,7 +149,7 @@ func exact(pnl []*big.Rat) sums {
 		}
 		signs += string("-0+"[v.Sign()+1])
 		fall := new(big.Rat)
-		for j := i; j >= 0; j-- { // what was lost from before trade j to after trade i
+		for j := i; j >= 0; j-- { // the loss from before trade j to after trade i
 			if fall.Sub(fall, pnl[j]); fall.Cmp(s.sums[3]) > 0 {
 				s.sums[3].Set(fall)
 			}
@@ -172,8 +172,7 @@ func exact(pnl []*big.Rat) sums {
 	return s
 }
 
-// TestSummaryOfAny compares what any reactions have in common with what is counted one
-// after the other.
+// TestSummaryOfAny compares the summary of random reactions with a simple count.
 func TestSummaryOfAny(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		moves := rapid.SliceOfN(rapid.IntRange(-20, 20), 1, 40).Draw(r, "moves")
@@ -189,7 +188,7 @@ func TestSummaryOfAny(t *testing.T) {
 			if surprises[i] != 0 {
 				surprised++
 			}
-			if surprises[i] > 0 && m < 0 || surprises[i] < 0 && m > 0 { // of the quote's currency
+			if surprises[i] > 0 && m < 0 || surprises[i] < 0 && m > 0 { // for the quote currency
 				hits++
 			}
 		}
@@ -211,7 +210,7 @@ func TestSummaryOfAny(t *testing.T) {
 	})
 }
 
-// TestStatsEnd stops to add up when nobody waits for it.
+// TestStatsEnd checks that a cancelled call stops adding up.
 func TestStatsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the caller left")

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Timeframe is how long a bar is. Bars begin at whole multiples of their length in
-// UTC, a week on Monday and a month on its first day, whatever time zone or summer
-// time a trader lives in.
+// Timeframe is the length of a bar. Bars begin at whole multiples of their length in UTC, weeks on
+// Monday and months on their first day, regardless of any trader's time zone or summer time.
 type Timeframe string
 
-// The time frames, from the shortest.
+// The time frames, shortest first.
 const (
 	M1  Timeframe = "1m"
 	M5  Timeframe = "5m"
@@ -31,13 +30,13 @@ var lengths = map[Timeframe]time.Duration{
 	H1: time.Hour, H4: 4 * time.Hour, D1: 24 * time.Hour, W1: 7 * 24 * time.Hour,
 }
 
-// Timeframes are all time frames, from the shortest.
+// Timeframes returns all time frames, shortest first.
 func Timeframes() []Timeframe { return slices.Clone(timeframes) }
 
-// Order is the place among all time frames; -1 for one that does not exist.
+// Order returns the index among all time frames, or -1 for an unknown one.
 func (f Timeframe) Order() int { return slices.Index(timeframes, f) }
 
-// Length is how long a bar is; of a month, how long the longest is.
+// Length returns the length of a bar; for months, that of the longest.
 func (f Timeframe) Length() time.Duration {
 	if f == MN1 {
 		return 31 * 24 * time.Hour
@@ -45,7 +44,7 @@ func (f Timeframe) Length() time.Duration {
 	return lengths[f]
 }
 
-// Start is the beginning of the bar that holds a moment.
+// Start returns the start of the bar that contains t.
 func (f Timeframe) Start(t time.Time) time.Time {
 	t = t.UTC()
 	switch f {
@@ -60,7 +59,7 @@ func (f Timeframe) Start(t time.Time) time.Time {
 	return time.Unix(at-((at%step)+step)%step, 0).UTC()
 }
 
-// End is the end of the bar that begins at a moment.
+// End returns the end of the bar that begins at start.
 func (f Timeframe) End(start time.Time) time.Time {
 	if f == MN1 {
 		return start.UTC().AddDate(0, 1, 0)
@@ -68,13 +67,13 @@ func (f Timeframe) End(start time.Time) time.Time {
 	return start.Add(f.Length()).UTC()
 }
 
-// Divides reports whether bars of g are made of whole bars of f.
+// Divides reports whether bars of g consist of whole bars of f.
 func (f Timeframe) Divides(g Timeframe) bool {
 	if f.Order() < 0 || g.Order() < 0 {
 		return false
 	}
 	if f == W1 && g == MN1 {
-		return false // weeks go across the ends of months
+		return false // weeks span the ends of months
 	}
 	return f.Order() <= g.Order()
 }
@@ -89,7 +88,7 @@ func listed() string {
 
 func join(names []string) string { return strings.Join(names, ", ") }
 
-// clip keeps what a caller sent out of a long message.
+// clip truncates text from a caller for use in a message.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"

@@ -2,8 +2,8 @@ package feed
 
 import "bufio"
 
-// Moved has a token after something changed that Price says.
+// Moved returns a channel that holds a token after a change to what Price returns.
 func (f *Feed) Moved() <-chan struct{} { return f.moved }
 
-// SplitLines is how lines of server-sent events are told apart.
+// SplitLines returns the line splitter for server-sent events.
 func SplitLines() bufio.SplitFunc { return splitLines() }

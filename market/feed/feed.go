@@ -1,13 +1,12 @@
-// Package feed follows a stream of prices at an address: server-sent events by http and
-// https, messages by ws and wss. It connects again by itself when the stream ends or is
-// silent, and keeps the newest price of each symbol.
+// Package feed follows a price stream at an address: server-sent events over http and https, messages over ws and
+// wss. It reconnects when the stream ends or is silent, and keeps the newest price of each symbol.
 //
 // A message is a JSON object, or an array of them:
 //
 //	{"symbol": "EURUSD", "bid": 1.1041, "ask": 1.1043, "time": "2026-11-19T15:42:07Z"}
 //
-// The time is RFC 3339, or Unix seconds or milliseconds; without one it is when the message
-// came. Other keys are passed over, and so are messages that are no price.
+// The time is RFC 3339, or Unix seconds or milliseconds; without one it is the time of receipt. Other keys are
+// ignored, and so are messages that contain no price.
 package feed
 
 import (
@@ -33,24 +32,22 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// The bounds of a stream.
+// Limits on a stream.
 const (
-	mostMessage = 64 << 10 // bytes of one message
-	mostSymbols = 10_000   // that are kept
-	ahead       = time.Minute
+	maxMessage = 64 << 10 // bytes of one message
+	maxSymbols = 10_000   // symbols kept
+	ahead      = time.Minute
 )
 
-// Options say which stream is followed. Zero fields take the defaults.
+// Options configures a feed. Zero fields mean the defaults.
 type Options struct {
 	URL string // required: http, https, ws or wss
-	// Silence is how long the stream may say nothing before it is connected anew; a
-	// comment of server-sent events is something. Default 2 min.
+	// Silence is how long the stream may be silent before the feed reconnects; a comment in server-sent events resets
+	// it. Default 2 min.
 	Silence time.Duration
-	// Grace is how long a stream that ended may take to come back before the feed is
-	// down. Default 5 s.
+	// Grace is how long an interrupted stream may take to return before the feed counts as down. Default 5 s.
 	Grace time.Duration
-	// Pause is how long it waits at most before it connects again; it doubles up to 30 s.
-	// Default 1 s.
+	// Pause is the longest wait before the first reconnect; it doubles up to 30 s. Default 1 s.
 	Pause  time.Duration
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -58,7 +55,7 @@ type Options struct {
 
 const longestPause = 30 * time.Second
 
-// connectTime is how long a connection may take.
+// connectTime limits how long connecting may take.
 const connectTime = 10 * time.Second
 
 // Feed is a market.Feed that follows a stream until it is closed.
@@ -66,17 +63,17 @@ type Feed struct {
 	o      Options
 	cancel context.CancelFunc
 	done   chan struct{}
-	moved  chan struct{} // holds a token after something changed that Price says
+	moved  chan struct{} // holds a token after a change to what Price returns
 
 	mu     sync.Mutex // guards below
 	prices map[string]market.Price
-	lost   time.Time // since when there is no connection; zero: there is one
-	why    string    // of a connection that was lost, safe to show
+	lost   time.Time // when the connection was lost; zero: connected
+	why    string    // why the connection was lost, safe to show
 }
 
 var _ market.Feed = (*Feed)(nil)
 
-// Open begins to follow a stream. It does not wait for it.
+// Open starts following a stream. It does not wait for the connection.
 func Open(o Options) (*Feed, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || !strings.Contains(" http https ws wss ", " "+u.Scheme+" ") {
@@ -103,7 +100,7 @@ func Open(o Options) (*Feed, error) {
 	return f, nil
 }
 
-// Close ends the connection. It may be called twice.
+// Close closes the connection. It may be called twice.
 func (f *Feed) Close() error {
 	f.cancel()
 	<-f.done
@@ -113,8 +110,7 @@ func (f *Feed) Close() error {
 // Now implements market.Feed.
 func (f *Feed) Now(context.Context) (time.Time, error) { return f.o.Now(), nil }
 
-// Price implements market.Feed. While there is no connection the feed is down, and the
-// last price is said with its age; it is not given as a price.
+// Price implements market.Feed. Without a connection it returns an error that mentions the last price and its age.
 func (f *Feed) Price(_ context.Context, symbol string) (market.Price, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +129,7 @@ func (f *Feed) Price(_ context.Context, symbol string) (market.Price, error) {
 	return p, nil
 }
 
-// follow connects again and again until ctx ends.
+// follow reconnects until ctx ends.
 func (f *Feed) follow(ctx context.Context, socket bool) {
 	read := f.events
 	if socket {
@@ -145,7 +141,7 @@ func (f *Feed) follow(ctx context.Context, socket bool) {
 			return
 		}
 		if f.disconnected(err) {
-			pause = f.o.Pause // it had been there
+			pause = f.o.Pause // the stream had connected
 		}
 		wait := time.NewTimer(pause/2 + rand.N(pause/2+1))
 		select {
@@ -158,18 +154,18 @@ func (f *Feed) follow(ctx context.Context, socket bool) {
 	}
 }
 
-// reason is an error of the stream in words that may be shown.
+// reason is an error of the stream that is safe to show.
 type reason string
 
 func (r reason) Error() string { return string(r) }
 
-// disconnected notes that the stream has ended, and reports whether it had been there.
+// disconnected records that the stream has ended, and reports whether it had connected.
 func (f *Feed) disconnected(err error) bool {
 	why := "the connection was lost"
 	if r, ok := errors.AsType[reason](err); ok {
 		why = string(r)
 	}
-	f.o.Logger.Warn("the price feed is not connected", "reason", why) // the error may hold the address, and that a key
+	f.o.Logger.Warn("the price feed is not connected", "reason", why) // err may contain a key
 	defer f.signal()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,19 +188,18 @@ func (f *Feed) connected() {
 func (f *Feed) signal() {
 	select {
 	case f.moved <- struct{}{}:
-	default: // there is one already
+	default: // it already holds one
 	}
 }
 
-// quiet is a context that ends when it is not called for as long as a stream may be
-// silent.
+// quiet returns a context that ends unless heard is called at least once per silence period.
 func (f *Feed) quiet(ctx context.Context) (_ context.Context, heard, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(f.o.Silence, func() { cancel(reason(fmt.Sprintf("it said nothing for %s", f.o.Silence))) })
 	return ctx, func() { timer.Reset(f.o.Silence) }, func() { timer.Stop(); cancel(nil) }
 }
 
-// ended prefers the reason for which a stream was given up to the error that followed.
+// ended returns the reason why the feed gave up on a stream if there is one, and otherwise the error that followed.
 func ended(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[reason](context.Cause(ctx)); ok {
 		return r
@@ -212,7 +207,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// events follows server-sent events until they end.
+// events reads server-sent events until they end.
 func (f *Feed) events(parent context.Context) error {
 	ctx, heard, stop := f.quiet(parent)
 	defer stop()
@@ -234,14 +229,14 @@ func (f *Feed) events(parent context.Context) error {
 	}
 	f.connected()
 	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, mostMessage)
+	lines.Buffer(nil, maxMessage)
 	lines.Split(splitLines())
 	var data []byte
 	for lines.Scan() {
 		heard()
 		line := lines.Bytes()
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			if len(data)+len(value) > mostMessage {
+			if len(data)+len(value) > maxMessage {
 				return reason("it sent a message that is too long")
 			}
 			data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
@@ -256,8 +251,8 @@ func (f *Feed) events(parent context.Context) error {
 	return ended(ctx, errors.Join(reason("it ended the stream"), lines.Err()))
 }
 
-// splitLines ends lines at \n, \r\n and, as server-sent events may, \r. A \r ends its line
-// at once: the \n that may come with the next packet is passed over then.
+// splitLines splits lines at \n, \r\n and \r, as server-sent events allow. A \r ends its line at once; a \n that
+// arrives in the next packet is then skipped.
 func splitLines() bufio.SplitFunc {
 	half := false
 	return func(data []byte, atEOF bool) (advance int, token []byte, err error) {
@@ -280,7 +275,7 @@ func splitLines() bufio.SplitFunc {
 	}
 }
 
-// messages follows a WebSocket until it ends.
+// messages reads a WebSocket until it ends.
 func (f *Feed) messages(parent context.Context) error {
 	ctx, heard, stop := f.quiet(parent)
 	defer stop()
@@ -288,13 +283,13 @@ func (f *Feed) messages(parent context.Context) error {
 	conn, answer, err := websocket.Dial(dial, f.o.URL, nil)
 	cancel()
 	if answer != nil && answer.Body != nil {
-		_ = answer.Body.Close() // nothing of it is read
+		_ = answer.Body.Close() // the body is not used
 	}
 	if err != nil {
 		return ended(ctx, errors.Join(reason("it cannot be reached"), err))
 	}
 	defer conn.CloseNow()
-	conn.SetReadLimit(mostMessage)
+	conn.SetReadLimit(maxMessage)
 	f.connected()
 	for {
 		_, data, err := conn.Read(ctx)
@@ -312,7 +307,7 @@ func (f *Feed) messages(parent context.Context) error {
 	}
 }
 
-// tick is a message.
+// tick is one price message.
 type tick struct {
 	Symbol string          `json:"symbol"`
 	Bid    float64         `json:"bid"`
@@ -320,8 +315,7 @@ type tick struct {
 	Time   json.RawMessage `json:"time"`
 }
 
-// take keeps the prices of a message. What is no price is passed over: streams say other
-// things, too.
+// take stores the prices in a message. It ignores anything else: streams carry other messages, too.
 func (f *Feed) take(data []byte) {
 	data = bytes.TrimSpace(data)
 	list := []json.RawMessage{data}
@@ -335,19 +329,18 @@ func (f *Feed) take(data []byte) {
 	for _, one := range list {
 		var t tick
 		if json.Unmarshal(one, &t) != nil {
-			continue // the others of the message may be prices
+			continue // the other elements may be prices
 		}
 		p, ok := t.price(now)
 		old, known := f.prices[p.Symbol]
-		if !ok || known && p.Time.Before(old.Time) || !known && len(f.prices) >= mostSymbols {
+		if !ok || known && p.Time.Before(old.Time) || !known && len(f.prices) >= maxSymbols {
 			continue
 		}
 		f.prices[p.Symbol] = p
 	}
 }
 
-// price is a tick that can be: a symbol, a bid that is not above the ask, and a time
-// that is not in the future.
+// price validates a tick: it needs a symbol, a bid that is not above the ask, and a time that is not in the future.
 func (t tick) price(now time.Time) (market.Price, bool) {
 	p := market.Price{Symbol: strings.ToUpper(strings.ReplaceAll(t.Symbol, "/", "")), Bid: t.Bid, Ask: t.Ask, Time: now.UTC()}
 	if (market.Symbol{Symbol: p.Symbol}).Check() != nil || !(t.Bid > 0) || t.Ask < t.Bid || math.IsInf(t.Ask, 0) {

@@ -21,12 +21,12 @@ import (
 	"github.com/footnotehq/footnote/market/feed"
 )
 
-// stream is a server of both kinds of streams. What say is given is sent to whoever
-// listens; without words the connection is ended.
+// stream is a server of both kinds of streams. It sends texts from say to the connected client; an empty text closes
+// the connection.
 type stream struct {
 	*httptest.Server
 	say  chan string
-	came chan struct{} // a connection did; of those nobody waits for, the first ten are kept
+	came chan struct{} // one token per connection, up to ten unread
 }
 
 func serve(t *testing.T) *stream {
@@ -81,7 +81,7 @@ func (s *stream) pass(ctx, gone context.Context, send func(string)) {
 	}
 }
 
-// until waits for a price, or an error, that is as it should be.
+// until waits for a price or an error that satisfies ok.
 func until(t *testing.T, f *feed.Feed, symbol string, ok func(market.Price, error) bool) {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -103,7 +103,7 @@ func isDown(words string) func(market.Price, error) bool {
 	}
 }
 
-// TestStreams follows both kinds over what can happen to them.
+// TestStreams tests both kinds of streams with normal and failing connections.
 func TestStreams(t *testing.T) {
 	for _, kind := range []string{"/sse", "/ws"} {
 		t.Run(kind, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestStreams(t *testing.T) {
 			if p, _ := f.Price(t.Context(), "EURUSD"); p.Ask != 1.2 || !p.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 				t.Errorf("%+v", p)
 			}
-			// What is no price, or older than what is known, changes nothing.
+			// Messages without a price, or with one older than the known price, change nothing.
 			for _, text := range []string{`hello`, `{"symbol":"EURUSD","bid":3,"ask":2}`, `{"symbol":"EURUSD","bid":-1,"ask":2}`, `{"bid":1,"ask":2}`, `{"symbol":"EURUSD","bid":1e999,"ask":2}`,
 				`{"symbol":"EURUSD","bid":1,"ask":2,"time":"2020-01-01T00:00:00Z"}`, `{"symbol":"EURUSD","bid":1,"ask":2,"time":"2999-01-01T00:00:00Z"}`, `{"symbol":"EURUSD","bid":1,"ask":2,"time":"soon"}`,
 				`{"symbol":"EURUSD","bid":1,"ask":2,"time":{}}`, `[1]`, `null`, `{}`} {
@@ -136,13 +136,13 @@ func TestStreams(t *testing.T) {
 			until(t, f, "XAUUSD", bid(2000))
 			until(t, f, "USDJPY", bid(150))
 			until(t, f, "EURUSD", bid(1.1))
-			s.say <- "" // the stream ends, and comes back
+			s.say <- "" // the stream ends, and returns
 			s.say <- "data: {\"symbol\":\"EURUSD\",\"bid\":1.3,\"ask\":1.4}\n\n"
 			until(t, f, "EURUSD", bid(1.3))
 			s.say <- "data: \"" + strings.Repeat("x", 70_000) + "\"\n\n"
 			heard := make(chan struct{})
 			var saying sync.WaitGroup
-			saying.Go(func() { // again and again: the connection that is ending may swallow it
+			saying.Go(func() { // repeatedly: the closing connection may swallow it
 				for {
 					select {
 					case s.say <- "data: {\"symbol\":\"EURUSD\",\"bid\":1.5,\"ask\":1.6}\n\n":
@@ -158,8 +158,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestLines has every way to end a line, and packets that end within one: an event of two
-// lines is one.
+// TestLines tests every line ending, and packets that end within one. An event of two lines is one event.
 func TestLines(t *testing.T) {
 	const text = "data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\rdata: e\n\n"
 	want := []string{"data: a", "data: b", "", "data: c", "data: d", "", "data: e", ""}
@@ -176,8 +175,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestGone says that the stream is away, for how long the last price has stood, and
-// nothing of the address.
+// TestGone checks that the error reports the lost stream and the age of the last price, but not the address.
 func TestGone(t *testing.T) {
 	s := serve(t)
 	f, err := feed.Open(feed.Options{URL: s.URL + "/sse?token=secret", Pause: time.Millisecond, Grace: time.Millisecond})
@@ -196,7 +194,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestSilence connects again where a stream says nothing.
+// TestSilence checks that a silent stream is reconnected.
 func TestSilence(t *testing.T) {
 	s := serve(t)
 	f, err := feed.Open(feed.Options{URL: s.URL + "/sse", Pause: time.Millisecond, Silence: 20 * time.Millisecond})

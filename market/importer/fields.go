@@ -15,24 +15,23 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// mostRecord is how long a row may be, in bytes. A quote that is never closed would take
-// the rest of the file for one field.
-const mostRecord = 128 << 10
+// maxRecord is the largest length of a row, in bytes. Otherwise an unclosed quote would turn the rest of the file
+// into one field.
+const maxRecord = 128 << 10
 
-var errLong = refuse("it is longer than %d KiB, as where a quote is not closed; the rest of the file cannot be read", mostRecord>>10)
+var errLong = refuse("it is longer than %d KiB, as where a quote is not closed; the rest of the file cannot be read", maxRecord>>10)
 
-// lines passes a file on by lines, so that it is known in which one a row begins, and ends
-// a row that is too long.
+// lines passes a file on line by line. It tracks the line in which a row begins, and cuts off a row that is too long.
 type lines struct {
 	in    *bufio.Reader
-	rest  []byte // of the line that is being passed on
-	over  int    // lines that were passed on
-	begin int    // the line in which the row begins; 0: only empty ones came of it
-	left  int    // bytes that the row may have still
+	rest  []byte // of the current line
+	over  int    // lines passed on
+	begin int    // first line of the row; 0: only empty lines so far
+	left  int    // bytes left for the row
 }
 
-// row begins a row.
-func (l *lines) row() { l.begin, l.left = 0, mostRecord }
+// row starts a row.
+func (l *lines) row() { l.begin, l.left = 0, maxRecord }
 
 // Read implements io.Reader.
 func (l *lines) Read(p []byte) (int, error) {
@@ -58,7 +57,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// peek finds out what separates the fields, and leaves out a byte order mark.
+// peek detects the field separator and skips a byte order mark.
 func peek(file io.Reader) (*lines, rune, error) {
 	in := bufio.NewReaderSize(file, 1<<16)
 	head, err := in.Peek(1 << 16)
@@ -81,7 +80,7 @@ func peek(file io.Reader) (*lines, rune, error) {
 			best, most = c, n
 		}
 	}
-	return &lines{in: in, left: mostRecord}, best, nil
+	return &lines{in: in, left: maxRecord}, best, nil
 }
 
 // fields is one row.
@@ -90,7 +89,7 @@ type fields struct {
 	record []string
 }
 
-// text is a field, or "" where the file has no such column.
+// text returns a field, or "" if the file has no such column.
 func (f fields) text(name string) string {
 	i, ok := f.r.columns[name]
 	if !ok {
@@ -99,7 +98,7 @@ func (f fields) text(name string) string {
 	return strings.TrimSpace(f.record[i])
 }
 
-// words is a text of at most so many characters.
+// words returns a text field of at most the given length in characters.
 func (f fields) words(name string, most int, required bool) (string, error) {
 	s := f.text(name)
 	switch {
@@ -118,9 +117,8 @@ var (
 	comma = regexp.MustCompile(`^[+-]?(\d+,\d*|,\d+)$`)
 )
 
-// number reads a number as people write it: 1.5, not NaN, 0x1p-2 or 1_000. In a file that
-// semicolons separate it may be 1,5. One file has one decimal sign: of 1.500 and 2,5 in one
-// nobody knows what the first is.
+// number parses a number as people write it: 1.5, but not NaN, 0x1p-2 or 1_000. In a file separated by semicolons it
+// may be 1,5. A file has one decimal sign: with both 1.500 and 2,5 in one file, the first would be ambiguous.
 func (r *reader) number(name, s string) (float64, error) {
 	text := s
 	if comma.MatchString(s) {
@@ -149,7 +147,7 @@ func short(s string) string {
 	return s
 }
 
-// number is a field that must be one; or, when it is not required, 0 where it is empty.
+// number returns a numeric field. Unless required, an empty field is 0.
 func (f fields) number(name string, required bool) (float64, error) {
 	s := f.text(name)
 	if s == "" && !required {
@@ -158,7 +156,7 @@ func (f fields) number(name string, required bool) (float64, error) {
 	return f.r.number(name, s)
 }
 
-// price is a number of which the digits after the point are counted.
+// price returns a number and records its decimal places.
 func (f fields) price(name string) (float64, error) {
 	v, err := f.number(name, true)
 	if s := strings.TrimRight(f.text(name), "0"); err == nil {
@@ -171,7 +169,7 @@ func (f fields) price(name string) (float64, error) {
 
 var counted = regexp.MustCompile(`^(\d+|\d{1,3}(,\d{3})+)$`)
 
-// whole is a whole number that is not negative, as 1234 or 1,234.
+// whole returns a non-negative integer, written as 1234 or 1,234.
 func (f fields) whole(name string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(f.text(name), ",", ""), 10, 64)
 	if err != nil || !counted.MatchString(f.text(name)) {
@@ -180,11 +178,11 @@ func (f fields) whole(name string) (int64, error) {
 	return n, nil
 }
 
-// scales are how much the units of the calendar's numbers are that count.
+// scales are the multipliers of the units in the calendar.
 var scales = map[string]float64{"": 0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
-// figure is a number of the calendar, which may have a unit and may be missing. It is told
-// in the unit of the row, which is that of its first number where there is no other.
+// figure returns a number of the calendar, which may have a unit or be missing. It converts to the unit of the row,
+// which by default is the unit of the row's first number.
 func (f fields) figure(name string, unit *string) (*float64, error) {
 	s := f.text(name)
 	if s == "" || s == "-" {
@@ -209,14 +207,14 @@ func (f fields) figure(name string, unit *string) (*float64, error) {
 	return &v, nil
 }
 
-// layouts are the ways to write a time; those from local on have no zone.
+// layouts lists the time formats; those from local on have no zone.
 var layouts = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly,
 	"2006.01.02 15:04:05", "2006.01.02 15:04", "2006.01.02", "02.01.2006 15:04:05", "02.01.2006 15:04", "02.01.2006", "20060102 150405", "20060102 15:04:05", "20060102 15:04", "20060102150405", "200601021504", "20060102"}
 
 const local = 3
 
-// time reads a field: Unix seconds, milliseconds or microseconds, or one of the ways to write a time.
+// time parses a field: Unix seconds, milliseconds or microseconds, or one of the time formats.
 func (f fields) time(name string) (time.Time, error) {
 	s := f.text(name)
 	if hour := f.text("hour"); name == "time" && hour != "" {
@@ -239,7 +237,7 @@ var (
 )
 
 func (r *reader) parse(s string) (time.Time, error) {
-	// Of the numbers, those of 12 and 14 digits are dates.
+	// Numbers with 12 or 14 digits are dates.
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		switch len(s) {
 		case 9, 10:

@@ -1,5 +1,4 @@
-// Package importer reads market data from CSV into a market.Store: one file is one load,
-// all of it or nothing.
+// Package importer reads market data from CSV into a market.Store. One file is one load: all of it or nothing.
 package importer
 
 import (
@@ -26,45 +25,44 @@ const (
 	Trades    = "trades"
 )
 
-// Options say what a file holds and how it is read.
+// Options describes the content of a file and how to read it.
 type Options struct {
 	Kind      string
-	Symbol    string // of candles, and of other rows that name none
+	Symbol    string // of candles, and of other rows without one
 	Timeframe market.Timeframe
-	Name      string // of the symbol; empty: what it was, or the symbol
-	Digits    int    // of its prices; negative: what it was, or as many as the file has
-	Org, User string // whose trades they are
-	Currency  string // of the results of trades that name none; empty: it is not known
-	// Zone is that of times without one; nil: UTC.
+	Name      string // of the symbol; empty: unchanged, or the symbol itself
+	Digits    int    // of its prices; negative: unchanged, or as in the file
+	Org, User string // owner of the trades
+	Currency  string // of trades without one; empty: unknown
+	// Zone applies to times without a zone; nil: UTC.
 	Zone      *time.Location
 	Synthetic bool // the data is invented
-	// SkipBad loads the good rows of a file that has bad ones.
+	// SkipBad loads the good rows of a file with bad rows.
 	SkipBad bool
-	// Unread is told of the columns that mean nothing here.
+	// Unread is called with the columns that are not used.
 	Unread func(columns []string)
-	// Waiting is told when another load is waited for.
+	// Waiting is called when the import waits for another load.
 	Waiting func()
-	// Progress is told how many rows were read, now and then.
+	// Progress is called from time to time with the number of rows read.
 	Progress func(rows int)
-	// Bad is told of each row that cannot be, with its line and the reason.
+	// Bad is called for each invalid row, with its line and the reason.
 	Bad func(line int, reason string)
 }
 
-// Report is what became of a file.
+// Report is the result of an import.
 type Report struct {
 	Rows, Bad int
-	Loaded    int  // 0 when there were bad rows, unless they are skipped
-	Cut       bool // the last bad row is too long to find its end: nothing is loaded
+	Loaded    int  // 0 if there were bad rows, unless they are skipped
+	Cut       bool // the last bad row was too long to find its end: nothing is loaded
 }
 
 // The pace of an import.
 const (
-	batch    = 10_000  // rows that are kept before they are added
-	progress = 100_000 // rows between two calls of Progress
+	batch    = 10_000  // rows collected before they are added
+	progress = 100_000 // rows between calls of Progress
 )
 
-// Import reads a file. When a row cannot be, or when anything fails, nothing of it is
-// loaded.
+// Import reads a file. If a row is invalid or anything fails, it loads nothing.
 func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep Report, err error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -80,7 +78,7 @@ func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep
 	if err != nil {
 		return rep, err
 	}
-	defer func() { err = errors.Join(err, l.Rollback()) }() // after a commit it does nothing
+	defer func() { err = errors.Join(err, l.Rollback()) }() // no effect after a commit
 	sink, err := newSink(ctx, s, l, o, r)
 	if err != nil {
 		return rep, err
@@ -101,10 +99,10 @@ func Import(ctx context.Context, s market.Store, file io.Reader, o Options) (rep
 	return rep, nil
 }
 
-// patience is how long a load may take to begin before it is said that it waits.
+// patience is how long the start of a load may take before Waiting is called.
 const patience = 500 * time.Millisecond
 
-// begin begins a load: another one may go on for minutes.
+// begin starts a load. It may have to wait minutes for another one.
 func begin(ctx context.Context, s market.Store, waiting func()) (l market.Load, err error) {
 	done := make(chan struct{})
 	go func() { defer close(done); l, err = s.Begin(ctx) }()
@@ -121,19 +119,19 @@ func begin(ctx context.Context, s market.Store, waiting func()) (l market.Load, 
 	return l, err
 }
 
-// reader is a CSV file with a head.
+// reader is a CSV file with a header.
 type reader struct {
 	csv     *csv.Reader
 	lines   *lines
-	columns map[string]int // by our names
+	columns map[string]int // index by our column names
 	width   int
 	zone    *time.Location
-	places  int  // the most digits after the point that a price had
-	sign    byte // the decimal sign of the file; 0: none was read yet
+	places  int  // largest number of decimal places in a price
+	sign    byte // decimal sign of the file; 0: not seen yet
 }
 
-// columnNames are the columns of each kind and what else they are called; the first ones are
-// ours. A column that is required has a star.
+// columnNames lists the columns of each kind with their aliases; the first name is ours. A star marks required
+// columns.
 var columnNames = map[string][][]string{
 	Candles: {{"time*", "timestamp", "date", "datetime", "open_time", "gmt_time", "<date>"}, {"hour", "<time>"}, {"open*", "o", "<open>"}, {"high*", "h", "<high>"}, {"low*", "l", "<low>"}, {"close*", "c", "<close>"},
 		{"volume", "v", "tick_volume", "tickvol", "<tickvol>", "<vol>"}, {"symbol", "pair"}},
@@ -145,14 +143,14 @@ var columnNames = map[string][][]string{
 		{"entry*", "entry_price", "open_price"}, {"exit", "exit_price", "close_price"}, {"stop", "stop_loss", "sl"}, {"target", "take_profit", "tp"}, {"pnl", "profit"}, {"currency"}, {"notes", "comment"}},
 }
 
-// Kinds are the kinds of files.
+// Kinds returns the kinds of files.
 func Kinds() []string { return slices.Sorted(maps.Keys(columnNames)) }
 
 func refuse(format string, args ...any) error {
 	return footnote.Errorf(footnote.InvalidRequest, format, args...)
 }
 
-// open reads the head of a file.
+// open reads the header of a file.
 func open(file io.Reader, o Options) (*reader, error) {
 	known, ok := columnNames[o.Kind]
 	if !ok {
@@ -172,7 +170,7 @@ func open(file io.Reader, o Options) (*reader, error) {
 		return nil, refuse("The first line, which names the columns, cannot be read: %v.", err)
 	}
 	r.width = len(head)
-	names := make([]string, len(head)) // as they are compared
+	names := make([]string, len(head)) // normalised for comparison
 	for i, column := range head {
 		names[i] = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(column), " ", "_"))
 	}
@@ -190,17 +188,16 @@ func open(file io.Reader, o Options) (*reader, error) {
 			return nil, refuse("The file has no column %s (or %s). Its first line, which must name the columns, is: %s.", name, strings.Join(aliases[1:], ", "), strings.Join(head, ", "))
 		}
 	}
-	// A date with the time of day beside it is one time.
+	// A date next to a time of day forms one time.
 	if date, hour := slices.Index(names, "date"), slices.Index(names, "time"); date >= 0 && hour >= 0 && known[0][0] == "time*" {
 		r.columns["time"], r.columns["hour"] = date, hour
 	}
-	r.tell(head, o.Unread)
+	r.reportUnread(head, o.Unread)
 	return r, nil
 }
 
-// tell says which columns are not read: of a misspelt one that may be missing, nothing else
-// does.
-func (r *reader) tell(head []string, unread func([]string)) {
+// reportUnread reports the unused columns: nothing else would reveal a misspelt optional column.
+func (r *reader) reportUnread(head []string, unread func([]string)) {
 	var list []string
 	read := slices.Collect(maps.Values(r.columns))
 	for i, column := range head {
@@ -213,14 +210,14 @@ func (r *reader) tell(head []string, unread func([]string)) {
 	}
 }
 
-// sink takes the rows of a kind.
+// sink receives the rows of a kind.
 type sink interface {
-	row(f fields) error // why it cannot be
+	row(f fields) error // returns why the row is invalid
 	flush(ctx context.Context) error
-	finish(ctx context.Context) error // after the last row
+	finish(ctx context.Context) error // called after the last row
 }
 
-// next reads a row into a sink: why it cannot be, or that the file cannot be read.
+// next reads a row into a sink. It returns why the row is invalid, or an error if the file cannot be read.
 func (r *reader) next(to sink) (why, err error) {
 	r.lines.row()
 	record, err := r.csv.Read()
@@ -240,8 +237,7 @@ func (r *reader) next(to sink) (why, err error) {
 	return to.row(fields{r, record}), nil
 }
 
-// rows reads all rows, and those that can be into the sink as long as they will be
-// loaded.
+// rows reads all rows. It passes valid rows to the sink as long as they will be loaded.
 func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err error) {
 	for kept := 1; ; kept++ {
 		why, err := r.next(to)
@@ -263,8 +259,8 @@ func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err 
 		}
 		if kept >= batch {
 			kept = 0
-			if _, yet := to.(judge); !yet && rep.Bad > 0 && !o.SkipBad {
-				to = judge{to} // nothing will be loaded: the rest is only looked at
+			if _, yet := to.(rowChecker); !yet && rep.Bad > 0 && !o.SkipBad {
+				to = rowChecker{to} // nothing will be loaded, so the rest is only checked
 			}
 			if err := to.flush(ctx); err != nil {
 				return rep, err
@@ -276,13 +272,13 @@ func (r *reader) rows(ctx context.Context, o Options, to sink) (rep Report, err 
 	}
 }
 
-// dropper is a sink that can forget its rows.
+// dropper is a sink that can discard its rows.
 type dropper interface{ drop() }
 
-// judge looks at rows and forgets them.
-type judge struct{ sink }
+// rowChecker checks rows and discards them.
+type rowChecker struct{ sink }
 
-func (j judge) flush(context.Context) error {
+func (j rowChecker) flush(context.Context) error {
 	if d, ok := j.sink.(dropper); ok {
 		d.drop()
 	}

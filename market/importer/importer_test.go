@@ -30,7 +30,7 @@ func open(t *testing.T) market.Store {
 	return s
 }
 
-// load imports a text, and returns what was said of bad rows.
+// load imports a text, and returns the messages about bad rows.
 func load(t *testing.T, s market.Store, text string, o importer.Options) (importer.Report, []string) {
 	t.Helper()
 	var bad []string
@@ -52,7 +52,7 @@ func at(text string) time.Time {
 
 var minutes = importer.Options{Kind: importer.Candles, Symbol: "eurusd", Timeframe: market.M1, Digits: -1}
 
-// TestCandles reads the ways in which brokers write candles.
+// TestCandles reads candles in the formats of several brokers.
 func TestCandles(t *testing.T) {
 	want := []market.Candle{
 		{Time: at("2026-11-19 10:00"), Open: 1.1, High: 1.2, Low: 1.05, Close: 1.15, Volume: 7},
@@ -73,7 +73,7 @@ func TestCandles(t *testing.T) {
 	} {
 		s := open(t)
 		o := minutes
-		o.Zone = london // in winter that of UTC
+		o.Zone = london // the same as UTC in winter
 		if rep, bad := load(t, s, text, o); rep != (importer.Report{Rows: 2, Loaded: 2}) || bad != nil {
 			t.Errorf("%s: %+v, %v", name, rep, bad)
 		}
@@ -87,8 +87,7 @@ func TestCandles(t *testing.T) {
 	}
 }
 
-// TestBadRows are listed with line and reason, and then nothing is loaded, or the others
-// are.
+// TestBadRows checks that bad rows are reported with line and reason, and that nothing, or only the rest, is loaded.
 func TestBadRows(t *testing.T) {
 	text := `time,open,high,low,close
 2026-11-19 10:00,1.1,1.2,1.05,1.15
@@ -126,7 +125,7 @@ yesterday,1,1,1,1
 	}
 }
 
-// TestLargeFile has its bad row near the end, long after the first rows were added.
+// TestLargeFile has a bad row near the end, long after the first rows were added.
 func TestLargeFile(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("time,open,high,low,close\n")
@@ -148,7 +147,7 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
-// TestZones refuses hours that were twice or never, where the zone of a row is not said.
+// TestZones checks that a local time that occurred twice or never is rejected.
 func TestZones(t *testing.T) {
 	o := minutes
 	var err error
@@ -168,7 +167,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// endless is a file that has no end, and no quote.
+// endless is a file without an end, and without quotes.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -178,8 +177,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLongRows ends at a row that has no end, names the line in which it begins, and loads
-// nothing, also where bad rows are left out.
+// TestLongRows checks that the import stops at an endless row, reports the line in which it begins, and loads
+// nothing, even when it skips bad rows.
 func TestLongRows(t *testing.T) {
 	for name, c := range map[string]struct{ text, line string }{
 		"an open quote": {"time,open,high,low,close\n2026-11-19 10:00,1,1,1,1\n\"2026-11-19 10:01\n", "3: it is longer than 128 KiB"},
@@ -200,7 +199,7 @@ func TestLongRows(t *testing.T) {
 	if _, err := importer.Import(t.Context(), open(t), io.MultiReader(strings.NewReader("time,\"open"), endless{}), minutes); footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "128 KiB") {
 		t.Error(err)
 	}
-	// A note of several lines is a row, and the lines behind it are counted.
+	// A note of several lines belongs to one row, and the line numbers after it are right.
 	o := importer.Options{Kind: importer.Trades, Org: "acme", User: "ada"}
 	rep, bad := load(t, open(t), "id,symbol,side,size,opened,entry,notes\n1,EURUSD,long,1,2026-11-19 10:00,1,\"a\n\nb\"\n2,EURUSD,hold,1,2026-11-19 10:00,1,\n", o)
 	if rep.Rows != 2 || len(bad) != 1 || !strings.HasPrefix(bad[0], "5: side") {
@@ -208,7 +207,7 @@ func TestLongRows(t *testing.T) {
 	}
 }
 
-// TestTwice refuses rows of which one would replace another of the same file; the same
+// TestTwice checks that rows are rejected if one would replace another in the same file, and that loading the same
 // file again changes nothing.
 func TestTwice(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -239,7 +238,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestTimes reads the ways to write a time, and refuses what could be another.
+// TestTimes reads all time formats, and rejects ambiguous times.
 func TestTimes(t *testing.T) {
 	london, err := time.LoadLocation("Europe/London")
 	if err != nil {
@@ -260,8 +259,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestKilled kills an import in the middle of a file, as another process: nothing of it is
-// there, and the file can be loaded after it.
+// TestKilled kills an import process in the middle of a file. Nothing of the file is loaded, and it can be loaded
+// again.
 func TestKilled(t *testing.T) {
 	const key = "FOOTNOTE_TEST_IMPORT"
 	if path := os.Getenv(key); path != "" {
@@ -292,7 +291,7 @@ func TestKilled(t *testing.T) {
 	const head = "time,open,high,low,close\n"
 	fmt.Fprint(in, head)
 	var text strings.Builder
-	for i := range 101_000 { // and then it waits for more
+	for i := range 101_000 { // then it waits for more
 		text.WriteString(row(i))
 	}
 	fmt.Fprint(in, text.String())
@@ -302,7 +301,7 @@ func TestKilled(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = child.Wait() // it was killed
+	_ = child.Wait() // killed
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -354,8 +353,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestDecimalSigns reads a decimal comma where semicolons separate, and no file that has
-// commas and points: of 1.500 nobody would know what it is.
+// TestDecimalSigns reads decimal commas in a file separated by semicolons, and rejects a file with both commas and
+// points, in which 1.500 would be ambiguous.
 func TestDecimalSigns(t *testing.T) {
 	const head, line = "time;open;high;low;close;volume\n", "2026-11-19 10:00;"
 	for text, want := range map[string]string{
@@ -381,14 +380,14 @@ func TestDecimalSigns(t *testing.T) {
 	}
 }
 
-// TestLonger refuses hours that are said to be minutes, and takes a few minutes that happen
-// to be hours apart.
+// TestLonger rejects hours declared as minutes, and accepts a few minutes that happen to be hours apart.
 func TestLonger(t *testing.T) {
 	rows := func(n int, step time.Duration) string {
 		var text strings.Builder
 		text.WriteString("time,open,high,low,close\n")
 		for i := range n {
-			fmt.Fprintf(&text, "%d,1,1,1,1\n", at("2026-01-05 00:00").Add(time.Duration(n-i)*step).Unix()) // the newest first
+			// Newest first.
+			fmt.Fprintf(&text, "%d,1,1,1,1\n", at("2026-01-05 00:00").Add(time.Duration(n-i)*step).Unix())
 		}
 		return text.String()
 	}
@@ -408,7 +407,7 @@ func TestLonger(t *testing.T) {
 	}
 }
 
-// TestUnread names the columns that mean nothing.
+// TestUnread checks that unused columns are reported.
 func TestUnread(t *testing.T) {
 	o := minutes
 	var unread []string
@@ -419,7 +418,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestPairs knows the currencies of pairs, and makes none of other names of six letters.
+// TestPairs checks that currency pairs are recognised, and that other names of six letters are not.
 func TestPairs(t *testing.T) {
 	s := open(t)
 	for symbol, want := range map[string]string{"EURUSD": "EUR USD", "XAUUSD": "XAU USD", "SILVER": "", "EURSSS": "", "BTCUSDT": ""} {
@@ -432,8 +431,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestWaits has another process load the same file: an import says that it waits, and goes
-// on when the other one has ended.
+// TestWaits checks that an import reports that it waits while another process loads, and continues after that.
 func TestWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "market.db")
 	var stores [2]market.Store
@@ -464,13 +462,13 @@ func TestWaits(t *testing.T) {
 	defer other.Rollback()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o.Waiting = cancel // who waits may leave
+	o.Waiting = cancel // a waiting caller can cancel
 	if rep, err := importer.Import(ctx, stores[1], strings.NewReader("time,open,high,low,close\n"), o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }
 
-// TestRefused says what a file lacks before anything is read of it.
+// TestRefused checks that missing options are reported before the file is read.
 func TestRefused(t *testing.T) {
 	s := open(t)
 	for name, c := range map[string]struct {

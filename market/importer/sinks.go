@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// check says what is missing before anything is waited for.
+// check rejects incomplete options before anything has to wait.
 func (o Options) check() error {
 	switch {
 	case o.Kind == Candles && o.Symbol == "":
@@ -27,7 +27,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// newSink makes the sink of a kind.
+// newSink returns the sink of a kind.
 func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
 	o.Symbol, o.Currency = strings.ToUpper(o.Symbol), strings.ToUpper(o.Currency)
 	switch o.Kind {
@@ -44,14 +44,14 @@ func newSink(ctx context.Context, s market.Store, l market.Load, o Options, r *r
 		add: func(ctx context.Context, rows []market.Trade) error { return l.Trades(ctx, o.Org, o.User, rows) }}, nil
 }
 
-// list keeps rows until they are added.
+// list collects rows until they are added.
 type list[T any] struct {
 	kept []T
 	read func(fields) (T, error)
 	add  func(context.Context, []T) error
-	// Of rows with the same key one would replace the other; keyed names what that is.
+	// keyed describes the key of a row: of rows with the same key, one would replace the other.
 	keyed string
-	key   func(T) any // nil: there is none
+	key   func(T) any // nil: no key
 	seen  map[any]bool
 }
 
@@ -80,21 +80,21 @@ func (l *list[T]) flush(ctx context.Context) error {
 func (l *list[T]) drop()                        { l.kept = l.kept[:0] }
 func (l *list[T]) finish(context.Context) error { return nil }
 
-// candles is the sink of candles, of one symbol.
+// candles is the sink for candles of one symbol.
 type candles struct {
 	list[market.Candle]
 	load   market.Load
 	o      Options
 	r      *reader
 	symbol market.Symbol
-	fresh  bool // there was no such symbol
+	fresh  bool // the symbol is new
 	seen   minutes
 	rows   int
-	last   time.Time     // of the row before
-	near   time.Duration // of the smallest step from row to row
+	last   time.Time     // of the previous row
+	near   time.Duration // the smallest step between rows
 }
 
-// minutes are beginnings of bars, 64 of the shortest in a word: a file may have millions.
+// minutes is a set of bar starts, 64 of the shortest bars per word: a file may have millions.
 type minutes map[int64]uint64
 
 // add reports whether a minute is new.
@@ -106,7 +106,7 @@ func (m minutes) add(t time.Time) bool {
 	return old&bit == 0
 }
 
-// money is what a pair is named by, as EURUSD is: SILVER is no pair of SIL and VER.
+// money lists the codes that form a pair, such as EURUSD: SILVER is not a pair of SIL and VER.
 const money = " USD EUR JPY GBP CHF AUD NZD CAD SEK NOK DKK PLN CZK HUF RON TRY ZAR ILS AED SAR RUB CNY CNH HKD SGD INR KRW TWD THB IDR MYR PHP MXN BRL CLP COP ARS XAU XAG XPT XPD BTC ETH "
 
 func newCandles(ctx context.Context, s market.Store, l market.Load, o Options, r *reader) (sink, error) {
@@ -162,29 +162,29 @@ func (c *candles) candle(f fields) (k market.Candle, err error) {
 	return k, err
 }
 
-// many is how many rows must be far apart before they are taken for longer candles.
+// many is the number of rows that must be far apart to count as longer candles.
 const many = 100
 
-// longer refuses candles that are all as far apart as longer ones would be: an hour that is
-// taken for a minute has its close 59 minutes too early.
+// longer rejects candles that are all as far apart as longer candles would be: an hour read as a minute would have
+// its close 59 minutes too early.
 func (c *candles) longer() error {
-	said, longest := c.o.Timeframe, c.o.Timeframe
+	declared, longest := c.o.Timeframe, c.o.Timeframe
 	for _, f := range market.Timeframes() {
 		length := f.Length()
 		if f == market.MN1 {
 			length = 28 * 24 * time.Hour
 		}
-		if f.Order() > said.Order() && c.near >= length {
+		if f.Order() > declared.Order() && c.near >= length {
 			longest = f
 		}
 	}
-	if longest == said || c.rows < many {
+	if longest == declared || c.rows < many {
 		return nil
 	}
-	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time frame they are.", said, c.rows, longest)
+	return refuse("The candles are said to be of %s, and no two of the %d are nearer than %s. Say of which time frame they are.", declared, c.rows, longest)
 }
 
-// finish tells how many digits the prices have, which is known now.
+// finish sets the number of decimal places, which is known now.
 func (c *candles) finish(ctx context.Context) error {
 	if err := c.longer(); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (c *candles) finish(ctx context.Context) error {
 	return c.load.Symbol(ctx, c.symbol)
 }
 
-// The longest texts.
+// The limits on text lengths.
 const (
 	longName  = 16
 	longTitle = 500
@@ -256,7 +256,7 @@ func (o Options) headline(f fields) (h market.Headline, err error) {
 	return h, err
 }
 
-// symbolOf is the symbol of a row, or that of the file.
+// symbolOf returns the symbol of a row, or that of the file.
 func (o Options) symbolOf(f fields) (string, error) {
 	s := cmp.Or(strings.ToUpper(strings.ReplaceAll(f.text("symbol"), "/", "")), o.Symbol)
 	if err := (market.Symbol{Symbol: s}).Check(); err != nil {
@@ -268,12 +268,12 @@ func (o Options) symbolOf(f fields) (string, error) {
 var washington = sync.OnceValue(func() *time.Location {
 	loc, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		panic(err) // it is linked in
+		panic(err) // the time zones are linked in
 	}
 	return loc
 })
 
-// published is when positions of a Tuesday are: on the Friday after, at 15:30 in Washington.
+// published returns when the positions of a Tuesday are published: on the following Friday at 15:30 in Washington.
 func published(date time.Time) time.Time {
 	return time.Date(date.Year(), date.Month(), date.Day()+3, 15, 30, 0, 0, washington()).UTC()
 }

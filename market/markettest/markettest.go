@@ -1,5 +1,4 @@
-// Package markettest is the contract of a market.Store: what an implementation must do,
-// as tests. Expected candles were computed by hand.
+// Package markettest tests the contract of a market.Store. The expected candles were calculated by hand.
 package markettest
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// Run runs the contract. Open gives an empty store, which it closes when the test ends.
+// Run runs the contract. open returns an empty store, which it closes at the end of the test.
 func Run(t *testing.T, open func(testing.TB) market.Store) {
 	for name, test := range map[string]func(*testing.T, market.Store){
 		"aggregates": aggregates, "weeks and months": weeksAndMonths, "weekend": weekend, "summer time": summerTime,
@@ -39,7 +38,7 @@ func bar(when string, open, high, low, last, volume float64) market.Candle {
 	return market.Candle{Time: at(when), Open: open, High: high, Low: low, Close: last, Volume: volume}
 }
 
-// load adds candles of EURUSD, which it makes where it is missing.
+// load adds candles of EURUSD, and creates the symbol if it does not exist.
 func load(t *testing.T, s market.Store, tf market.Timeframe, list ...market.Candle) {
 	t.Helper()
 	with(t, s, func(l market.Load) error {
@@ -50,7 +49,7 @@ func load(t *testing.T, s market.Store, tf market.Timeframe, list ...market.Cand
 	})
 }
 
-// with does a load.
+// with runs one load.
 func with(t *testing.T, s market.Store, f func(market.Load) error) {
 	t.Helper()
 	l, err := s.Begin(t.Context())
@@ -91,8 +90,7 @@ func part(c market.Candle) market.Candle {
 	return c
 }
 
-// aggregates makes longer bars of minutes: open of the first, close of the last, the
-// extremes, the sum; the bars of minutes that are missing are made of those there are.
+// aggregates builds longer bars from minutes: first open, last close, extremes, sum. Missing minutes do not matter.
 func aggregates(t *testing.T, s market.Store) {
 	load(t, s, market.M1,
 		bar("2026-11-19 10:00", 1.10, 1.12, 1.09, 1.11, 10), bar("2026-11-19 10:01", 1.11, 1.15, 1.11, 1.14, 20), bar("2026-11-19 10:04", 1.14, 1.14, 1.08, 1.09, 30),
@@ -113,18 +111,18 @@ func aggregates(t *testing.T, s market.Store) {
 	}
 }
 
-// weeksAndMonths makes weeks, which begin on Monday, and months of days.
+// weeksAndMonths builds weeks, which begin on Monday, and months from days.
 func weeksAndMonths(t *testing.T, s market.Store) {
 	load(t, s, market.D1,
 		bar("2026-02-27 00:00", 1.0, 1.2, 0.9, 1.1, 1),  // a Friday
-		bar("2026-03-01 00:00", 1.1, 1.3, 1.1, 1.25, 1), // a Sunday, of the same week
+		bar("2026-03-01 00:00", 1.1, 1.3, 1.1, 1.25, 1), // a Sunday of the same week
 		bar("2026-03-02 00:00", 1.25, 1.26, 1.2, 1.21, 1), bar("2026-03-31 00:00", 1.3, 1.5, 1.3, 1.4, 2))
 	want(t, s, market.CandleQuery{Timeframe: market.W1}, bar("2026-02-23 00:00", 1.0, 1.3, 0.9, 1.25, 2), bar("2026-03-02 00:00", 1.25, 1.26, 1.2, 1.21, 1), part(bar("2026-03-30 00:00", 1.3, 1.5, 1.3, 1.4, 2)))
 	want(t, s, market.CandleQuery{Timeframe: market.MN1}, bar("2026-02-01 00:00", 1.0, 1.2, 0.9, 1.1, 1), bar("2026-03-01 00:00", 1.1, 1.5, 1.1, 1.4, 4))
-	want(t, s, market.CandleQuery{Timeframe: market.H1}) // nothing is made of longer bars
+	want(t, s, market.CandleQuery{Timeframe: market.H1}) // longer bars are never split
 }
 
-// weekend has no bars where nothing was traded, and none is made up.
+// weekend checks that there are no bars for times without trades.
 func weekend(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 22:00", 1.2, 1.2, 1.2, 1.2, 1), bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-11-13 20:00", 1.1, 1.1, 1.1, 1.1, 1), bar("2026-11-15 20:00", 1.2, 1.2, 1.2, 1.2, 1), part(bar("2026-11-16 00:00", 1.3, 1.3, 1.3, 1.3, 1)))
@@ -133,7 +131,7 @@ func weekend(t *testing.T, s market.Store) {
 	want(t, s, market.CandleQuery{Timeframe: market.H1, To: at("2026-11-15 00:00"), Limit: 1}, bar("2026-11-13 21:00", 1.1, 1.1, 1.1, 1.1, 1))
 }
 
-// summerTime changes in London and New York, and no bar of UTC does.
+// summerTime checks that bars stay aligned to UTC when London and New York change their clocks.
 func summerTime(t *testing.T, s market.Store) {
 	var list []market.Candle
 	for _, day := range []string{"2026-03-29 ", "2026-10-25 ", "2026-11-01 "} {
@@ -146,11 +144,11 @@ func summerTime(t *testing.T, s market.Store) {
 		bar("2026-10-25 04:00", 1, 1, 1, 1, 1), bar("2026-11-01 00:00", 1, 1, 1, 1, 4), part(bar("2026-11-01 04:00", 1, 1, 1, 1, 1)))
 }
 
-// severalSeries takes each time from the shortest candles that cover it, and the rest from
-// longer ones; a bar that two of them share is one bar.
+// severalSeries uses the shortest candles that cover a time, and longer ones elsewhere; a bar covered by two is one
+// bar.
 func severalSeries(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100), bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100))
-	load(t, s, market.M1, bar("2026-11-19 09:30", 9, 9, 9, 9, 9), // minutes that begin within a stored hour do not count in it
+	load(t, s, market.M1, bar("2026-11-19 09:30", 9, 9, 9, 9, 9), // within a stored hour: not counted
 		bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7), bar("2026-11-19 11:15", 1.3, 1.3, 0.4, 0.6, 8), bar("2026-11-20 01:00", 0.6, 0.7, 0.6, 0.7, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H1, To: at("2026-11-19 11:00")}, bar("2026-11-19 08:00", 1.0, 1.5, 0.5, 1.1, 100), bar("2026-11-19 09:00", 1.1, 1.2, 1.0, 1.2, 100), bar("2026-11-19 10:00", 1.2, 1.6, 1.2, 1.3, 7))
 	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("2026-11-19 08:00", 1.0, 1.6, 0.4, 0.6, 215), part(bar("2026-11-20 00:00", 0.6, 0.7, 0.6, 0.7, 1)))
@@ -158,9 +156,9 @@ func severalSeries(t *testing.T, s market.Store) {
 	want(t, s, market.CandleQuery{Timeframe: market.M5, Limit: 1, To: at("2026-11-19 09:35")}, bar("2026-11-19 09:30", 9, 9, 9, 9, 9))
 }
 
-// noon has a day that was loaded at noon, and the minutes of its afternoon that came later:
-// the day has both, is partial as long as they do not reach its end, and is what the
-// minutes say when they go on behind it, also when the next day was loaded.
+// noon loads a day at noon, and later the minutes of its afternoon. The day combines both and is partial until the
+// minutes reach its end. Once the minutes continue past it, the day consists of the minutes, also if the next day was
+// loaded.
 func noon(t *testing.T, s market.Store) {
 	load(t, s, market.D1, bar("2026-11-18 00:00", 1.0, 1.3, 0.9, 1.2, 1000), bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400))
 	want(t, s, market.CandleQuery{Timeframe: market.D1, Limit: 1}, bar("2026-11-19 00:00", 1.2, 1.25, 1.15, 1.2, 400))
@@ -171,21 +169,21 @@ func noon(t *testing.T, s market.Store) {
 	if list, err := s.Symbols(t.Context()); err != nil || !list[0].To.Equal(at("2026-11-19 15:42")) {
 		t.Errorf("the data ends at %v, %v", list[0].To, err)
 	}
-	// The day is loaded again after its end, and the minutes have not come yet: it is not
-	// known which of the two has all of it, and it is said that the minutes end within it.
+	// The day is loaded again after its end, but the minutes are not yet. Which of the two is complete is unknown,
+	// and the minutes end within the day.
 	load(t, s, market.D1, bar("2026-11-19 00:00", 1.2, 1.7, 1.1, 1.6, 900))
 	want(t, s, market.CandleQuery{Timeframe: market.D1, Limit: 1}, part(second))
-	// The next day was begun: this one is complete.
+	// The next day has begun, so this one is complete.
 	load(t, s, market.D1, bar("2026-11-20 00:00", 1.6, 1.6, 1.6, 1.6, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, first, bar("2026-11-19 00:00", 1.2, 1.7, 1.1, 1.6, 900), bar("2026-11-20 00:00", 1.6, 1.6, 1.6, 1.6, 1))
-	// The minutes go on behind it: they are all of it, whatever was exported when.
+	// The minutes continue past the day, so they are complete, regardless of the order of exports.
 	load(t, s, market.M1, bar("2026-11-19 23:59", 1.5, 1.8, 1.5, 1.6, 600), bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2))
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, first, bar("2026-11-19 00:00", 1.2, 1.8, 1.15, 1.6, 1050), part(bar("2026-11-20 00:00", 1.6, 1.9, 1.6, 1.7, 2)))
 	want(t, s, market.CandleQuery{Timeframe: market.MN1}, part(bar("2026-11-01 00:00", 1.0, 1.9, 0.9, 1.7, 2052)))
 }
 
-// holes are filled by longer candles, also those at whose edges shorter ones begin and end;
-// and shorter candles fill those of longer ones.
+// holes checks that longer candles fill gaps, including those next to shorter ones, and that shorter candles fill
+// gaps between longer ones.
 func holes(t *testing.T, s market.Store) {
 	day := func(date string, v float64) market.Candle { return bar(date+" 00:00", v, v, v, v, v) }
 	load(t, s, market.M1, bar("2026-11-02 00:00", 10, 10, 10, 10, 1), bar("2026-11-03 00:00", 20, 20, 20, 20, 1), bar("2026-11-04 11:00", 30, 30, 30, 30, 1),
@@ -196,7 +194,7 @@ func holes(t *testing.T, s market.Store) {
 		minute("2026-11-07", 50), minute("2026-11-08", 60), day("2026-11-11", 11), part(minute("2026-11-12", 70)))
 }
 
-// partial marks the bars that the data does not reach the end of, and no others.
+// partial checks that exactly those bars are marked partial whose end the data does not reach.
 func partial(t *testing.T, s market.Store) {
 	load(t, s, market.M1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1), bar("2026-11-19 10:14", 1, 1, 1, 1, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.M1, Limit: 1}, bar("2026-11-19 10:14", 1, 1, 1, 1, 1))
@@ -204,7 +202,7 @@ func partial(t *testing.T, s market.Store) {
 	want(t, s, market.CandleQuery{Timeframe: market.M30}, part(bar("2026-11-19 10:00", 1, 1, 1, 1, 2)))
 }
 
-// ranges are half open, and the newest of them come when there are more.
+// ranges checks that ranges are half open, and that the newest bars are returned if there are more.
 func ranges(t *testing.T, s market.Store) {
 	var list []market.Candle
 	for i := range 300 {
@@ -218,14 +216,14 @@ func ranges(t *testing.T, s market.Store) {
 	want(t, s, market.CandleQuery{Timeframe: market.H1}, list...)
 	want(t, s, market.CandleQuery{Timeframe: market.H1, To: list[0].Time})
 	want(t, s, market.CandleQuery{Timeframe: market.H1, From: list[299].Time.Add(time.Hour)})
-	// The bar of four hours begins before the range does: it is not of the range.
+	// The four-hour bar begins before the range, so it is not in it.
 	got, err := s.Candles(t.Context(), market.CandleQuery{Symbol: "EURUSD", Timeframe: market.H4, From: list[1].Time, To: list[9].Time})
 	if err != nil || len(got) != 2 || got[0].Open != 4 || got[1].Close != 11 {
 		t.Errorf("two of four hours: %v, %v", got, err)
 	}
 }
 
-// atomic shows nothing of a load before its end, and nothing of one that was given up.
+// atomic checks that nothing of a load is visible before its commit, or after a rollback.
 func atomic(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1))
 	l, err := s.Begin(t.Context())
@@ -258,20 +256,20 @@ func atomic(t *testing.T, s market.Store) {
 	nothing("after a load that was given up")
 }
 
-// again replaces what is there, also in the longer bars that are kept ready.
+// again replaces existing candles, also in the prebuilt longer bars.
 func again(t *testing.T, s market.Store) {
 	load(t, s, market.M1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1), bar("2026-11-19 10:01", 1, 5, 1, 2, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H1}, part(bar("2026-11-19 10:00", 1, 5, 1, 2, 2)))
 	load(t, s, market.M1, bar("2026-11-19 10:01", 1, 3, 1, 3, 4), bar("2026-11-19 09:59", 7, 7, 7, 7, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H1}, bar("2026-11-19 09:00", 7, 7, 7, 7, 1), part(bar("2026-11-19 10:00", 1, 3, 1, 3, 5)))
 	want(t, s, market.CandleQuery{Timeframe: market.D1}, part(bar("2026-11-19 00:00", 7, 7, 1, 3, 6)))
-	with(t, s, func(l market.Load) error { // twice in one load: the last holds
+	with(t, s, func(l market.Load) error { // twice in one load: the last one wins
 		return l.Candles(t.Context(), "EURUSD", market.M1, []market.Candle{bar("2026-11-19 10:02", 1, 1, 1, 1, 1), bar("2026-11-19 10:02", 2, 2, 2, 2, 2)})
 	})
 	want(t, s, market.CandleQuery{Timeframe: market.M1, Limit: 1}, bar("2026-11-19 10:02", 2, 2, 2, 2, 2))
 }
 
-// refused has candles that cannot be.
+// refused loads invalid candles.
 func refused(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1))
 	for name, c := range map[string]market.Candle{
@@ -303,7 +301,7 @@ func refused(t *testing.T, s market.Store) {
 	}
 }
 
-// unknown names what there is.
+// unknown checks that the error lists the known symbols.
 func unknown(t *testing.T, s market.Store) {
 	load(t, s, market.H1)
 	for _, q := range []market.CandleQuery{
@@ -319,8 +317,8 @@ func unknown(t *testing.T, s market.Store) {
 			t.Errorf("%q: %v", symbol, err)
 		}
 	}
-	want(t, s, market.CandleQuery{Timeframe: market.H1}) // a symbol without candles has none
-	// What no text has is a mistake of the caller, and no database that is down.
+	want(t, s, market.CandleQuery{Timeframe: market.H1}) // a symbol without candles returns none
+	// Invalid text is the caller's mistake, not an unavailable database.
 	for _, no := range []string{"\x00", "\xff"} {
 		_, err1 := s.Candles(t.Context(), market.CandleQuery{Symbol: no, Timeframe: market.H1})
 		_, err2 := s.Events(t.Context(), market.EventQuery{Title: no})
@@ -347,7 +345,7 @@ func calendar(t *testing.T, s market.Store) {
 		{Time: day.Add(3 * time.Hour), Currency: "JPY", Title: "CPI y/y", Impact: "medium"},
 	}
 	with(t, s, func(l market.Load) error { return l.Events(t.Context(), list) })
-	with(t, s, func(l market.Load) error { return l.Events(t.Context(), list[1:2]) }) // again: not twice
+	with(t, s, func(l market.Load) error { return l.Events(t.Context(), list[1:2]) }) // again, without duplicates
 	check := func(q market.EventQuery, titles ...int) {
 		t.Helper()
 		got, err := s.Events(t.Context(), q)
@@ -422,13 +420,13 @@ func positions(t *testing.T, s market.Store) {
 	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD"}); err != nil || !reflect.DeepEqual(got, list[4:]) {
 		t.Errorf("%v, %v", got, err)
 	}
-	// The newest that is known is that which was published.
+	// The newest known report is the newest published one.
 	if got, err := s.COT(t.Context(), market.COTQuery{Symbol: "EURUSD", To: list[9].Published, Limit: 1}); err != nil || !reflect.DeepEqual(got, list[8:9]) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
-// trades belong to one user of one organisation.
+// trades checks that trades belong to one user of one organisation.
 func trades(t *testing.T, s market.Store) {
 	day := at("2026-11-19 00:00")
 	list := []market.Trade{
@@ -478,7 +476,7 @@ func trades(t *testing.T, s market.Store) {
 	}
 }
 
-// clock is a feed of which only the time matters.
+// clock is a feed that only provides the time.
 type clock time.Time
 
 func (c clock) Now(context.Context) (time.Time, error) { return time.Time(c), nil }
@@ -486,8 +484,8 @@ func (clock) Price(context.Context, string) (market.Price, error) {
 	return market.Price{}, market.Down(market.PriceFeed, "there is none.", nil)
 }
 
-// reactions are measured in the shortest candles there are at the time: from the close
-// of the last that ended by the release to that of the last that ended by the end.
+// reactions checks that reactions use the shortest candles available at that time: from the close of the last one
+// that ended by the release to that of the last one that ended by the end.
 func reactions(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-18 12:00", 2, 2, 2, 2, 1), bar("2026-11-18 13:00", 2, 4, 1, 3, 1), bar("2026-11-18 14:00", 3, 3, 3, 3, 1))
 	load(t, s, market.M1, bar("2026-11-19 13:28", 1.5, 1.5, 1.5, 1.5, 1), bar("2026-11-19 13:29", 1.5, 1.6, 1.4, 1.6, 1), bar("2026-11-19 13:30", 1.6, 1.9, 1.6, 1.8, 1),
@@ -509,7 +507,7 @@ func reactions(t *testing.T, s market.Store) {
 	}
 }
 
-// atOnce reads while it loads: what is read is what was before or what is after.
+// atOnce reads during a load: it sees either the old or the new data.
 func atOnce(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 0))
 	var readers sync.WaitGroup
@@ -538,7 +536,7 @@ func atOnce(t *testing.T, s market.Store) {
 	readers.Wait()
 }
 
-// ended says why a call whose caller left, or whose time is over, has no answer.
+// ended checks the error of a call that was cancelled, or exceeded its deadline.
 func ended(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("2026-11-19 10:00", 1, 1, 1, 1, 1))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -553,7 +551,7 @@ func ended(t *testing.T, s market.Store) {
 	}
 }
 
-// before1970 has times that are negative in Unix seconds.
+// before1970 uses times that are negative in Unix seconds.
 func before1970(t *testing.T, s market.Store) {
 	load(t, s, market.H1, bar("1969-12-28 22:00", 1, 1, 1, 1, 1), bar("1969-12-29 01:00", 2, 2, 2, 2, 1), bar("1969-12-31 23:00", 3, 3, 3, 3, 1), bar("1970-01-01 00:00", 4, 4, 4, 4, 1))
 	want(t, s, market.CandleQuery{Timeframe: market.H4}, bar("1969-12-28 20:00", 1, 1, 1, 1, 1), bar("1969-12-29 00:00", 2, 2, 2, 2, 1), bar("1969-12-31 20:00", 3, 3, 3, 3, 1), part(bar("1970-01-01 00:00", 4, 4, 4, 4, 1)))

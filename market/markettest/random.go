@@ -12,9 +12,8 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// anyCandles loads any candles of any time frames, in any order and several times, and
-// compares the bars of all time frames with those that are worked out from all candles at
-// once, by the words of docs/market.md.
+// anyCandles loads random candles of random time frames, in random order and repeatedly. It compares the bars
+// of all time frames with bars computed from all candles at once, by the rules in docs/market.md.
 func anyCandles(t *testing.T, s market.Store) {
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -33,7 +32,7 @@ func anyCandles(t *testing.T, s market.Store) {
 				if err := l.Symbol(t.Context(), market.Symbol{Symbol: name}); err != nil {
 					return err
 				}
-				half := len(list) / 2 // one load may come in parts
+				half := len(list) / 2 // a load may arrive in parts
 				if err := l.Candles(t.Context(), name, f, list[:half]); err != nil {
 					return err
 				}
@@ -60,7 +59,7 @@ func anyCandles(t *testing.T, s market.Store) {
 	})
 }
 
-// candle is any candle; its prices are below zero, too, and its volume may be nothing.
+// candle returns a random candle, possibly with negative prices and no volume.
 func candle(r *rapid.T, at time.Time) market.Candle {
 	p := rapid.SliceOfN(rapid.IntRange(-50, 50), 4, 4).Draw(r, "prices")
 	c := market.Candle{Time: at, Open: float64(p[0]), Close: float64(p[1]), High: float64(slices.Max(p)), Low: float64(slices.Min(p))}
@@ -68,7 +67,7 @@ func candle(r *rapid.T, at time.Time) market.Candle {
 	return c
 }
 
-// candlesOf are the candles that were loaded, by time frame and time.
+// candlesOf holds the loaded candles by time frame and time.
 type candlesOf map[market.Timeframe]map[time.Time]market.Candle
 
 func (s candlesOf) add(f market.Timeframe, list []market.Candle) {
@@ -80,7 +79,7 @@ func (s candlesOf) add(f market.Timeframe, list []market.Candle) {
 	}
 }
 
-// bars are those of a time frame, of which the ones that end after the data are partial.
+// bars returns the bars of a time frame; those that end after the data are partial.
 func (s candlesOf) bars(f market.Timeframe) []market.Candle {
 	list := s.shown(f)
 	for i := range list {
@@ -89,7 +88,7 @@ func (s candlesOf) bars(f market.Timeframe) []market.Candle {
 	return list
 }
 
-// shorter is the next shorter time frame that divides another; "" for the shortest.
+// shorter returns the next shorter time frame that divides another; "" for the shortest.
 func shorter(f market.Timeframe) market.Timeframe {
 	switch f {
 	case market.M1:
@@ -124,9 +123,9 @@ func (s candlesOf) shown(f market.Timeframe) []market.Candle {
 	return ordered(made)
 }
 
-// covered says whether shorter bars have all of a candle: they begin with it or before, and
-// go on behind it, or it is the last. What begins before it without a gap has a bar since
-// the candle before began; what goes on, one until that after it ends.
+// covered reports whether shorter bars cover a candle: they begin at or before its start and, unless it is the last
+// candle, continue past its end. Bars that begin earlier must include one since the start of the previous candle; bars
+// that continue must include one before the end of the next candle.
 func covered(f market.Timeframe, small, own []market.Candle, i int) bool {
 	begin, end := own[i].Time, f.End(own[i].Time)
 	has := func(from, to time.Time) bool {

@@ -9,11 +9,10 @@ import (
 	"github.com/footnotehq/footnote/market/sqlite"
 )
 
-// Begins is when the first candle of a small market begins, a Thursday.
+// Begins is the start of the first candle of a small market, a Thursday.
 var Begins = time.Date(2026, time.November, 19, 12, 0, 0, 0, time.UTC)
 
-// Small makes a small market, and returns its file: ten minutes of EURUSD that rise, and one
-// event.
+// Small creates a small market and returns its file: ten minutes of rising EURUSD, and one event.
 func Small(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "market.db")

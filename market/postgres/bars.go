@@ -12,19 +12,19 @@ import (
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// candles is the bars.Tables of one symbol in a load.
+// candles implements bars.Tables for one symbol in a load.
 type candles struct {
 	tx    pgx.Tx
 	owner int64
 }
 
-// What a candle is added by: what is there is replaced.
+// Statements that add candles; they replace existing ones.
 const (
 	insertCandles = `INSERT INTO footnote_market.candles (series, time, open, high, low, close, volume) `
 	replace       = ` ON CONFLICT (series, time) DO UPDATE SET open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close, volume = excluded.volume`
 )
 
-// grow adds a series, or makes the one that is there hold the bars of another as well.
+// grow adds a series, or extends an existing one to include the bars of another.
 func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
 	return tables.Series(t.tx.QueryRow(ctx, `INSERT INTO footnote_market.series (symbol, timeframe, made, first, last) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = least(series.first, excluded.first), last = greatest(series.last, excluded.last)
@@ -53,7 +53,7 @@ func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.
 	return s, err
 }
 
-// step is how long a bar is.
+// step returns the length of a bar.
 func step(f market.Timeframe) string {
 	if f == market.MN1 {
 		return "interval '1 month'"
@@ -61,8 +61,8 @@ func step(f market.Timeframe) string {
 	return fmt.Sprintf("interval '%d seconds'", int(f.Length().Seconds()))
 }
 
-// bin and end are the beginning and the end of the bar in which a moment lies. Weeks are
-// counted from a Monday, which is the beginning of all other bars, too.
+// bin and end return the start and the end of the bar that contains a time. Weeks are counted from a Monday, on which
+// all other bars begin as well.
 func bin(f market.Timeframe) string {
 	if f == market.MN1 {
 		return "date_trunc('month', time, 'UTC')"
@@ -93,15 +93,15 @@ func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded b
 		last = (SELECT max(time) FROM footnote_market.candles WHERE series = $1) WHERE id = $1 RETURNING id, timeframe, made, first, last`, made.ID))
 }
 
-// group adds up the bars of the series $1 in the range $2 to $3.
+// group aggregates the bars of the series $1 in the range $2 to $3.
 func group(f market.Timeframe) string {
 	return `SELECT $4::bigint, ` + bin(f) + `, (array_agg(open ORDER BY time))[1], max(high), min(low), (array_agg(close ORDER BY time DESC))[1], sum(volume)
 		FROM footnote_market.candles WHERE series = $1 AND time >= $2 AND time < $3 GROUP BY 2`
 }
 
-// uncovered are the candles of the series $5 that shorter ones do not cover: of those, inside
-// is the first that does not begin before the candle, before the last that does, and behind the
-// first after its end. Earlier and later are the candles beside it.
+// uncovered selects the candles of the series $5 that shorter bars do not cover. Among the shorter bars, inside is
+// the first that does not begin before the candle, before the last that does, and behind the first after its end.
+// earlier and later are the adjacent candles.
 func uncovered(f market.Timeframe) string {
 	const of = " FROM footnote_market.candles WHERE series = "
 	return `SELECT $4::bigint, time, open, high, low, close, volume FROM (SELECT c.*, ` + end(f, "c.time") + ` AS over,

@@ -45,7 +45,7 @@ func (l *load) Candles(ctx context.Context, symbol string, tf market.Timeframe, 
 	return failed(ctx, "add candles", l.copy(ctx, s.ID, list))
 }
 
-// copy adds candles by way of a table of their own: a COPY alone cannot replace.
+// copy adds candles through a temporary table, because COPY cannot replace rows.
 func (l *load) copy(ctx context.Context, id int64, list []market.Candle) error {
 	if _, err := l.tx.Exec(ctx, `TRUNCATE fresh`); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (l *load) copy(ctx context.Context, id int64, list []market.Candle) error {
 	return err
 }
 
-// batch does one statement for each of some rows.
+// batch runs one statement for each row.
 func (l *load) batch(ctx context.Context, doing, sql string, n int, row func(i int) []any) error {
 	var b pgx.Batch
 	for i := range n {

@@ -1,5 +1,4 @@
-// Package postgres keeps market data in a Postgres database, in a schema of its own,
-// footnote_market.
+// Package postgres stores market data in a Postgres database, in its own schema footnote_market.
 package postgres
 
 import (
@@ -40,13 +39,12 @@ type reader = *tables.Reader
 
 var _ market.Store = (*Store)(nil)
 
-// failed gives an error of the database its code. The error of a connection may hold the
-// address; it is for the log only.
+// failed adds a code to a database error. A connection error may contain the address; it is for the log only.
 func failed(ctx context.Context, doing string, err error) error {
 	return market.Failed(ctx, market.Database, doing, err)
 }
 
-// Open connects to the database at a URL and makes the tables where they are missing.
+// Open connects to the database at a URL and creates missing tables.
 func Open(ctx context.Context, url string) (*Store, error) {
 	bad := footnote.Errorf(footnote.InvalidRequest,
 		"The market database is not a URL of Postgres. It is postgres://user:password@host:5432/database, with the special characters of the password written as %%XX.")
@@ -55,7 +53,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, bad // its own words may hold the password
+		return nil, bad // the parser's error may contain the password
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		c.MaxConns = poolConns
@@ -81,7 +79,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// migrate makes the tables, once, however many processes begin with it.
+// migrate creates the tables, once, even if several processes start at the same time.
 func (s *Store) migrate(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var have, taken bool
@@ -130,8 +128,8 @@ func (s *Store) Begin(ctx context.Context) (market.Load, error) {
 	if err != nil {
 		return nil, failed(ctx, "begin a load", err)
 	}
-	// A file may be large. Loads go one after the other, as two of the same bars would
-	// wait for each other in different orders.
+	// A file may be large. Loads run one after another, because two loads of the same bars would wait for each other
+	// in different orders.
 	for _, sql := range []string{"SET LOCAL statement_timeout = 0", fmt.Sprintf("SET LOCAL lock_timeout = %d", market.LoadWait.Milliseconds()), fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", lockMigrate+1),
 		`CREATE TEMP TABLE fresh (n bigint, time timestamptz, open float8, high float8, low float8, close float8, volume float8) ON COMMIT DROP`} {
 		if _, err := tx.Exec(ctx, sql); err != nil {

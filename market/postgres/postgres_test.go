@@ -28,7 +28,8 @@ func TestStore(t *testing.T) {
 	markettest.Run(t, func(tb testing.TB) market.Store { return open(tb, pgtest.Database(tb)) })
 }
 
-// TestDown says that the database is, without its address, and answers when it is back.
+// TestDown checks that errors report a database that is down without its address, and that queries work when it is
+// back.
 func TestDown(t *testing.T) {
 	server := pgtest.New(t)
 	s := open(t, server.Database(t))
@@ -37,7 +38,7 @@ func TestDown(t *testing.T) {
 		t.Errorf("%v, %q", err, footnote.MessageOf(err))
 	}
 	server.Start(t)
-	for { // the pool may hold connections that were cut
+	for { // the pool may hold connections that were closed
 		_, err := s.Symbols(t.Context())
 		if err == nil {
 			break

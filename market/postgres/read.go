@@ -8,7 +8,7 @@ import (
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// dialect is how our tables are asked.
+// dialect describes our tables in Postgres.
 var dialect = tables.Dialect{
 	Schema:     "footnote_market.",
 	User:       "username",
@@ -18,8 +18,7 @@ var dialect = tables.Dialect{
 	Currencies: func(to *[]string) any { return to },
 }
 
-// upward is a moment in whole microseconds, which is what Postgres keeps, and not
-// before t.
+// upward rounds a time up to whole microseconds, the precision of Postgres.
 func upward(t time.Time) any {
 	if whole := t.Truncate(time.Microsecond); whole.Before(t) {
 		return whole.Add(time.Microsecond)
@@ -27,7 +26,7 @@ func upward(t time.Time) any {
 	return t
 }
 
-// each is a tables.Each.
+// each implements tables.Each.
 func (s *Store) each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
 	rows, err := s.pool.Query(ctx, query, args...)
 	if err != nil {

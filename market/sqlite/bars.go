@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// candles is the bars.Tables of one symbol in a load.
+// candles implements bars.Tables for one symbol in a load.
 type candles struct {
 	tx    *sql.Tx
 	owner int64
@@ -19,7 +19,7 @@ type candles struct {
 
 const insertCandles = "INSERT OR REPLACE INTO candles (series, time, open, high, low, close, volume)"
 
-// grow adds a series, or makes the one that is there hold the bars of another as well.
+// grow adds a series, or extends an existing one to include the bars of another.
 func (t candles) grow(ctx context.Context, s bars.Series) (bars.Series, error) {
 	return tables.Series(t.tx.QueryRowContext(ctx, `INSERT INTO series (symbol, timeframe, made, first, last) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (symbol, timeframe, made) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)
@@ -54,8 +54,8 @@ func (t candles) Around(ctx context.Context, in bars.Series, s bars.Span) (bars.
 	return s, err
 }
 
-// bin and end are the beginning and the end of the bar in which a moment lies. Weeks are
-// counted from a Monday, which is the beginning of all other bars, too.
+// bin and end return the start and the end of the bar that contains a time. Weeks are counted from a Monday, on which
+// all other bars begin as well.
 func bin(f market.Timeframe) string {
 	if f == market.MN1 {
 		return "unixepoch(time, 'unixepoch', 'start of month')"
@@ -90,8 +90,8 @@ func (t candles) Make(ctx context.Context, f market.Timeframe, shorter, loaded b
 		WHERE id = ?1 RETURNING id, timeframe, made, first, last`, made.ID))
 }
 
-// group adds up the bars of the series ?1 in the range ?2 to ?3. The first and the last bar
-// of each group are looked up by their times, which are the rest of the key.
+// group aggregates the bars of the series ?1 in the range ?2 to ?3. It looks up the first and the last bar of each
+// group by their times, which complete the key.
 func group(f market.Timeframe) string {
 	return ` SELECT ?4, g.bin, (SELECT open FROM candles WHERE series = ?1 AND time = g.first), g.high, g.low,
 			(SELECT close FROM candles WHERE series = ?1 AND time = g.last), g.volume
@@ -99,9 +99,9 @@ func group(f market.Timeframe) string {
 			FROM candles WHERE series = ?1 AND time >= ?2 AND time < ?3 GROUP BY 1) AS g`
 }
 
-// uncovered are the candles of the series ?5 that shorter ones do not cover: of those, inside
-// is the first that does not begin before the candle, before the last that does, and behind the
-// first after its end. Earlier and later are the candles beside it.
+// uncovered selects the candles of the series ?5 that shorter bars do not cover. Among the shorter bars, inside is
+// the first that does not begin before the candle, before the last that does, and behind the first after its end.
+// earlier and later are the adjacent candles.
 func uncovered(f market.Timeframe) string {
 	return ` SELECT ?4, time, open, high, low, close, volume FROM (SELECT c.*, ` + end(f, "time") + ` AS over,
 			(SELECT min(time) FROM candles WHERE series = ?1 AND time >= c.time) AS inside,

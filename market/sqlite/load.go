@@ -47,10 +47,10 @@ func (l *load) Symbol(ctx context.Context, s market.Symbol) error {
 		s.Symbol, s.Name, s.Base, s.Quote, s.Digits, s.Synthetic)
 }
 
-// rowsAtOnce is how many rows one statement adds.
+// rowsAtOnce is the number of rows per statement.
 const rowsAtOnce = 100
 
-// insert adds rows of some columns, many with each statement.
+// insert adds rows, many with each statement.
 func (l *load) insert(ctx context.Context, doing, head string, columns, n int, row func(i int) []any) error {
 	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	full, err := l.tx.PrepareContext(ctx, head+one+strings.Repeat(", "+one, rowsAtOnce-1))

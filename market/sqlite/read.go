@@ -11,12 +11,12 @@ import (
 	"github.com/footnotehq/footnote/market/internal/tables"
 )
 
-// failed gives an error of the database its code.
+// failed adds a code to a database error.
 func failed(ctx context.Context, doing string, err error) error {
 	return market.Failed(ctx, market.Database, doing, err)
 }
 
-// dialect is how our tables are asked.
+// dialect describes our tables in SQLite.
 var dialect = tables.Dialect{
 	User: "user",
 	Arg:  func(n int) string { return fmt.Sprintf("?%d", n) },
@@ -31,8 +31,7 @@ var dialect = tables.Dialect{
 	Currencies: func(to *[]string) any { return names{to} },
 }
 
-// second is the first whole second that is not before a moment: what is stored has no
-// parts of one.
+// second rounds a time up to whole seconds, the stored precision.
 func second(t time.Time) any {
 	if t.Nanosecond() > 0 {
 		return t.Unix() + 1
@@ -40,7 +39,7 @@ func second(t time.Time) any {
 	return t.Unix()
 }
 
-// names is where those of a text as ,EUR,USD, are scanned to.
+// names is a scan target for currencies stored as ,EUR,USD,.
 type names struct{ to *[]string }
 
 // Scan implements sql.Scanner.
@@ -53,7 +52,7 @@ func (n names) Scan(v any) error {
 	return nil
 }
 
-// each is a tables.Each.
+// each implements tables.Each.
 func (s *Store) each(ctx context.Context, query string, args []any, scan func(tables.Row) error) error {
 	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -62,7 +61,7 @@ func (s *Store) each(ctx context.Context, query string, args []any, scan func(ta
 	return all(rows, scan)
 }
 
-// all reads rows, one after the other.
+// all passes rows to scan one by one.
 func all(rows *sql.Rows, scan func(tables.Row) error) error {
 	defer rows.Close()
 	for rows.Next() {

@@ -1,5 +1,5 @@
-// Package sqlite keeps market data in one SQLite file. Several processes may have it
-// open: a server reads while a command loads, and sees the load when it is complete.
+// Package sqlite stores market data in one SQLite file. Several processes may have it open: a server can read while a
+// command loads, and sees the load once it is complete.
 package sqlite
 
 import (
@@ -23,13 +23,13 @@ import (
 //go:embed schema.sql
 var schema string
 
-// The marks of our files in SQLite's header: "Fmkt", and the version of the schema.
+// The marks of our files in SQLite's header: "Fmkt", and the schema version.
 const (
 	applicationID = 0x466d6b74
 	version       = 2
 )
 
-// readers is how many queries run at once.
+// readers is the number of concurrent queries.
 const readers = 8
 
 // Store is a market.Store on one file.
@@ -44,7 +44,7 @@ type reader = *tables.Reader
 
 var _ market.Store = (*Store)(nil)
 
-// Open opens or makes the file at path, its folder included.
+// Open opens the file at path, or creates it together with its folder.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -77,9 +77,8 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	return s, s.read.PingContext(ctx)
 }
 
-// create makes a missing file for this user only: SQLite itself would ask for more. One
-// that is there is not opened, as closing it again would take the locks away that this
-// process may have on it.
+// create creates a missing file with access for this user only, because SQLite would grant more. It does not
+// open an existing file: closing it would release the locks that this process may hold on it.
 func create(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -101,8 +100,8 @@ func dsn(path string, pragmas ...string) string {
 	return u.String()
 }
 
-// migrate makes the tables in an empty file, and refuses one of another program. One that
-// is ready is only read: a load of another process may hold it for minutes.
+// migrate creates the tables in an empty file, and rejects another program's file. It only reads a file that is
+// ready: a load in another process may hold it for minutes.
 func migrate(ctx context.Context, db *sql.DB) error {
 	if ready, err := look(ctx, db); ready || err != nil {
 		return err
@@ -111,9 +110,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no effect after a commit
 	if ready, err := look(ctx, tx); ready || err != nil {
-		return err // another process was first
+		return err // another process was faster
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", schema, version, applicationID)); err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestForeignFiles refuses what is no market: another program's database, and garbage.
+// TestForeignFiles checks that files other than markets are rejected: another program's database, and garbage.
 func TestForeignFiles(t *testing.T) {
 	folder := t.TempDir()
 	other, garbage := filepath.Join(folder, "other.db"), filepath.Join(folder, "garbage.db")
@@ -56,8 +56,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestOpenDuringALoad opens a file that another process is loading, and reads it: the load
-// may take minutes, and the server begins meanwhile.
+// TestOpenDuringALoad opens and reads a file that another process is loading: the load may take minutes, and the
+// server must be able to start.
 func TestOpenDuringALoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "market.db")
 	first, err := sqlite.Open(t.Context(), path)

@@ -1,6 +1,6 @@
-// Package swing finds where a price turned, and the levels at which it did so more than
-// once. It is arithmetic over candles: the same candles give the same swings, and every
-// price it names is one that a candle has.
+// Package swing finds the prices at which the direction turned, and the levels at which it did so more than once. It
+// is pure arithmetic over candles: the same candles give the same swings, and every price it returns is the price of
+// a candle.
 package swing
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/footnotehq/footnote/market"
 )
 
-// Swing is a bar whose high or low the bars around it do not pass.
+// Swing is a bar whose high or low is an extreme among the bars around it.
 type Swing struct {
 	Bar   int // index of the candle
 	High  bool
-	Price float64 // its high, or its low
+	Price float64 // its high or its low
 }
 
-// Find returns the swings in the order of time. A bar is a swing high when its high is
-// above those of the wing bars before it and not below those of the wing bars after it;
-// a swing low likewise. So the first of equals counts, and the first and last wing bars
-// are none: nobody knows yet what comes after them. A bar may be both; its high is first.
+// Find returns the swings in time order. A bar is a swing high if its high is above those of the wing bars before it
+// and not below those of the wing bars after it; a swing low is the reverse. So the first of equal bars counts. The
+// first and last wing bars never count, because their neighbours are unknown. A bar may be both; its high comes
+// first.
 func Find(bars []market.Candle, wing int) []Swing {
 	var list []Swing
 	for i := wing; wing > 0 && i < len(bars)-wing; i++ {
@@ -40,10 +40,9 @@ func Find(bars []market.Candle, wing int) []Swing {
 	return list
 }
 
-// Turns leaves of swings those at which the direction changed: highs and lows take
-// turns, and of several highs in a row the highest is left, of lows the lowest; of
-// equals the first. The second swing of one bar is left out, as the order of the two
-// within the bar is not known.
+// Turns returns the swings at which the direction changed: highs and lows alternate. Of consecutive highs it keeps
+// the highest, of lows the lowest, and of equals the first. It omits the second swing of a bar, because the order of
+// the two within the bar is unknown.
 func Turns(list []Swing) []Swing {
 	var turns []Swing
 	for _, s := range list {
@@ -59,17 +58,15 @@ func Turns(list []Swing) []Swing {
 	return turns
 }
 
-// Level is a price around which there were swings: the price of that one of them which
-// is nearest to their mean, the newest of equals.
+// Level is a price with swings around it: the price of the swing closest to their mean, the newest of equals.
 type Level struct {
 	Price   float64
-	At      Swing   // the one with that price
-	Touches []Swing // all of them, in the order of time
+	At      Swing   // the swing with that price
+	Touches []Swing // all swings in time order
 }
 
-// Levels puts swings together that are no further than apart from the lowest of them,
-// and returns the levels they make, the lowest first. Highs and lows count alike: what
-// was resistance may have become support.
+// Levels groups swings that are at most apart from the lowest of their group, and returns the resulting
+// levels, lowest first. Highs and lows count alike: a resistance may have become a support.
 func Levels(list []Swing, apart float64) []Level {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b Swing) int { return cmp.Compare(a.Price, b.Price) })
@@ -101,7 +98,7 @@ func level(list []Swing) Level {
 	return Level{Price: at.Price, At: at, Touches: touches}
 }
 
-// Beyond are the levels more than gap below a price, or above it, the nearest first.
+// Beyond returns the levels more than gap below a price, or above it, nearest first.
 func Beyond(levels []Level, price, gap float64, above bool) []Level {
 	far := func(l Level) float64 {
 		if above {
@@ -114,7 +111,7 @@ func Beyond(levels []Level, price, gap float64, above bool) []Level {
 	return list
 }
 
-// MeanRange is how far a bar goes from its low to its high, on average.
+// MeanRange returns the mean difference between the high and the low of a bar.
 func MeanRange(bars []market.Candle) float64 {
 	sum := 0.0
 	for _, b := range bars {

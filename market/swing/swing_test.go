@@ -11,7 +11,7 @@ import (
 	"github.com/footnotehq/footnote/market/swing"
 )
 
-// bars are candles with a high and a low each, by hand: "10-8" is from 8 to 10.
+// bars returns candles with the given lows and highs: "10-8" is from 8 to 10.
 func bars(text string) []market.Candle {
 	var list []market.Candle
 	for _, f := range strings.Fields(text) {
@@ -24,8 +24,8 @@ func bars(text string) []market.Candle {
 	return list
 }
 
-// told are swings in short: H is a high, L a low, then bar and price.
-func told(list []swing.Swing) string {
+// format formats swings: H is a high, L a low, then bar and price.
+func format(list []swing.Swing) string {
 	var words []string
 	for _, s := range list {
 		kind := "L"
@@ -55,13 +55,13 @@ func TestFind(t *testing.T) {
 		{"a bar around its neighbours is both", "5-4 9-1 5-4", 1, "H1:9 L1:1"},
 		{"a wider wing sees past a small bump", "5-4 8-7 6-5 9-8 6-5 4-3 3-2", 2, "H3:9"},
 	} {
-		if got := told(swing.Find(bars(c.bars), c.wing)); got != c.want {
+		if got := format(swing.Find(bars(c.bars), c.wing)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
 	whole := bars("5-4 9-1 5-4")
 	whole[1].High = math.NaN()
-	if got := told(swing.Find(whole, 1)); got != "L1:1" {
+	if got := format(swing.Find(whole, 1)); got != "L1:1" {
 		t.Errorf("a bar without a high is no swing high: %q", got)
 	}
 }
@@ -77,23 +77,23 @@ func TestTurns(t *testing.T) {
 		"L1:2 H2:9 L5:1":   {l(1, 2), h(2, 9), h(3, 9), l(4, 2), l(5, 1)},
 		"H1:9 L2:3 H3:9.5": {h(1, 9), l(1, 1), l(2, 3), h(3, 9.5)},
 	} {
-		if got := told(swing.Turns(list)); got != want {
+		if got := format(swing.Turns(list)); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)
 		}
 	}
 }
 
 func TestLevels(t *testing.T) {
-	// Lows at 10, 10.25 and 10.5 and a high at 10.25 are one level: two of them are at
-	// their mean, and the newer one gives its price.
+	// Lows at 10, 10.25 and 10.5 and a high at 10.25 form one level: two of them are at the mean, and the newer one
+	// sets the price.
 	list := []swing.Swing{{Bar: 1, Price: 10}, {Bar: 4, High: true, Price: 10.25}, {Bar: 7, Price: 10.5}, {Bar: 9, High: true, Price: 12}, {Bar: 11, Price: 10.25}}
 	levels := swing.Levels(list, 0.5)
-	if len(levels) != 2 || levels[0].At.Bar != 11 || levels[0].Price != 10.25 || told(levels[0].Touches) != "L1:10 H4:10.25 L7:10.5 L11:10.25" || told(levels[1].Touches) != "H9:12" || levels[1].Price != 12 {
+	if len(levels) != 2 || levels[0].At.Bar != 11 || levels[0].Price != 10.25 || format(levels[0].Touches) != "L1:10 H4:10.25 L7:10.5 L11:10.25" || format(levels[1].Touches) != "H9:12" || levels[1].Price != 12 {
 		t.Fatalf("%+v", levels)
 	}
-	// Nothing drifts: 1, 1.4 and 1.8 are not one level of 0.5.
+	// Levels do not chain: 1, 1.4 and 1.8 are not one level of 0.5.
 	drift := swing.Levels([]swing.Swing{{Bar: 1, Price: 1}, {Bar: 2, Price: 1.4}, {Bar: 3, Price: 1.8}}, 0.5)
-	if len(drift) != 2 || told(drift[0].Touches) != "L1:1 L2:1.4" || told(drift[1].Touches) != "L3:1.8" {
+	if len(drift) != 2 || format(drift[0].Touches) != "L1:1 L2:1.4" || format(drift[1].Touches) != "L3:1.8" {
 		t.Errorf("%+v", drift)
 	}
 	if got := swing.Levels(nil, 1); len(got) != 0 {

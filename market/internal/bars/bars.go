@@ -1,17 +1,15 @@
-// Package bars decides of which stored candles the bars of a time frame are made. What it
-// decides is the same for every database; the databases add up.
+// Package bars decides from which stored candles the bars of a time frame are built. The decisions are the same for
+// every database; the databases do the aggregation.
 //
-// Of a symbol and a time frame there are the candles as they were loaded, and the bars that
-// are made of all that was. They are made when data is loaded, from the shortest time
-// frame to the longest: each is made of the bars of the next shorter one, and where
-// candles of its own were loaded, of those that the shorter ones do not cover. So a query
-// reads the rows that it shows and no others.
+// For each symbol and time frame there are the candles as loaded, and the bars built from all loaded
+// candles. Bars are built when data is loaded, from the shortest time frame to the longest: each time
+// frame is built from the bars of the next shorter one, plus those of its own loaded candles that the
+// shorter bars do not cover. A query therefore reads only the rows that it returns.
 //
-// Shorter bars cover a candle when they begin by its beginning and go on behind it. They
-// do not when they begin or end within it, as where an export of minutes begins at noon:
-// then the candle counts, which has the whole day. But when it is the last of its kind
-// nobody knows whether it was complete when it was loaded, and it gives way to shorter ones
-// that end within it.
+// Shorter bars cover a candle if they begin at or before its start and continue past its end. They do not
+// cover it if they begin or end within it, for example if an export of minutes begins at noon: then the candle
+// counts, which contains the whole day. The exception is the last candle of its time frame. It may have been
+// incomplete when it was loaded, so shorter bars that end within it take precedence.
 package bars
 
 import (
@@ -27,19 +25,19 @@ import (
 type Series struct {
 	ID        int64
 	Timeframe market.Timeframe
-	Made      bool  // or it was loaded
-	First     int64 // the beginnings of its first and its last bar, in Unix seconds
+	Made      bool  // built rather than loaded
+	First     int64 // starts of the first and the last bar, in Unix seconds
 	Last      int64
 }
 
-// end is the end of the last bar.
+// end returns the end of the last bar.
 func (s Series) end() int64 { return after(s.Timeframe, s.Last) }
 
 func after(f market.Timeframe, start int64) int64 { return f.End(time.Unix(start, 0)).Unix() }
 
 func start(f market.Timeframe, at int64) int64 { return f.Start(time.Unix(at, 0)).Unix() }
 
-// of finds a series; its ID is 0 where there is none.
+// of finds a series; its ID is 0 if there is none.
 func of(all []Series, f market.Timeframe, made bool) Series {
 	for _, s := range all {
 		if s.Timeframe == f && s.Made == made {
@@ -49,7 +47,7 @@ func of(all []Series, f market.Timeframe, made bool) Series {
 	return Series{}
 }
 
-// shown is the series whose bars are those of a time frame.
+// shown returns the series that queries of a time frame read.
 func shown(all []Series, f market.Timeframe) (s Series, ok bool) {
 	if s = of(all, f, true); s.ID == 0 {
 		s = of(all, f, false)
@@ -57,7 +55,7 @@ func shown(all []Series, f market.Timeframe) (s Series, ok bool) {
 	return s, s.ID != 0
 }
 
-// shorter is the time frame of whose bars those of another are made; "" for the shortest.
+// shorter returns the time frame from which another is built; "" for the shortest.
 func shorter(f market.Timeframe) market.Timeframe {
 	all := market.Timeframes()
 	for i := f.Order() - 1; i >= 0; i-- {
@@ -68,10 +66,10 @@ func shorter(f market.Timeframe) market.Timeframe {
 	return ""
 }
 
-// Span is a range of time, from the beginning of a bar to the end of one.
+// Span is a range of time, from the start of a bar to the end of one.
 type Span struct{ From, To int64 }
 
-// Join is the range that holds two; an empty one is none.
+// Join returns the range that covers both; an empty range is ignored.
 func (s Span) Join(o Span) Span {
 	switch {
 	case s.From >= s.To:
@@ -82,7 +80,7 @@ func (s Span) Join(o Span) Span {
 	return Span{min(s.From, o.From), max(s.To, o.To)}
 }
 
-// whole is a range in whole bars.
+// whole extends a range to whole bars.
 func (s Span) whole(f market.Timeframe) Span {
 	if s.From >= s.To {
 		return Span{}
@@ -90,11 +88,10 @@ func (s Span) whole(f market.Timeframe) Span {
 	return Span{start(f, s.From), after(f, start(f, s.To-1))}
 }
 
-// Changes are the ranges in which candles were loaded, of symbols by their ids.
+// Changes holds the ranges in which candles were loaded, by symbol id.
 type Changes map[int64]map[market.Timeframe]Span
 
-// Add notes candles that are to be loaded, and returns the series they make; or says which
-// of them cannot be.
+// Add records candles to be loaded, and returns the series they form. It returns an error for an invalid candle.
 func (c Changes) Add(symbol int64, f market.Timeframe, list []market.Candle) (Series, error) {
 	s := Series{Timeframe: f, First: math.MaxInt64, Last: math.MinInt64}
 	for _, k := range list {
@@ -110,23 +107,22 @@ func (c Changes) Add(symbol int64, f market.Timeframe, list []market.Candle) (Se
 	return s, nil
 }
 
-// Tables is what Make needs of a database: the candles of one symbol, within a load.
+// Tables is the part of a database that Make uses: the candles of one symbol, within a load.
 type Tables interface {
-	// Around widens a range by the last bar of a series before it and the first behind it.
+	// Around extends a range to the last bar of a series before it and the first bar after it.
 	Around(ctx context.Context, in Series, s Span) (Span, error)
-	// Make replaces the bars of a time frame that are made, in a range: first by those of a
-	// shorter series, and then by those of the loaded one, if there is any, which the
-	// shorter ones do not cover. It returns the series of what is made.
+	// Make rebuilds the built bars of a time frame in a range. It uses the bars of a shorter series, and the bars of
+	// the loaded series, if any, that the shorter ones do not cover. It returns the series of the built bars.
 	Make(ctx context.Context, f market.Timeframe, shorter, loaded Series, s Span) (Series, error)
 }
 
-// Make makes anew what candles that were loaded have changed, given all series of their
-// symbol and the ranges of what was loaded.
+// Make rebuilds the bars affected by loaded candles. all lists the series of the symbol, and changed the loaded
+// ranges.
 func Make(ctx context.Context, db Tables, all []Series, changed map[market.Timeframe]Span) error {
 	for _, f := range market.Timeframes() {
 		below, ok := shown(all, shorter(f))
 		if !ok {
-			continue // what was loaded is what is shown
+			continue // queries read the loaded bars
 		}
 		s := changed[f].Join(changed[below.Timeframe].whole(f))
 		if s == (Span{}) {
@@ -152,8 +148,7 @@ func Make(ctx context.Context, db Tables, all []Series, changed map[market.Timef
 	return nil
 }
 
-// ends is where the data of a time frame does: within its last bar, when there are
-// shorter ones in that.
+// ends returns the end of the data of a time frame: within its last bar, if shorter bars end there.
 func ends(all []Series, f market.Timeframe) int64 {
 	s, ok := shown(all, f)
 	if !ok {
@@ -178,8 +173,7 @@ type Window struct {
 	Limit    int
 }
 
-// Read answers a query: fetch gives the bars of a window, the newest first. Those that end
-// after the data does are partial.
+// Read answers a query. fetch returns the bars of a window, newest first. Bars that end after the data are partial.
 func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error)) ([]market.Candle, error) {
 	s, ok := shown(all, q.Timeframe)
 	if !ok {
@@ -208,7 +202,7 @@ func Read(all []Series, q market.CandleQuery, fetch func(Window) ([]Bar, error))
 	return out, nil
 }
 
-// ceil is the first whole second that is not before a moment.
+// ceil rounds up to a whole second.
 func ceil(t time.Time) int64 {
 	if t.Nanosecond() > 0 {
 		return t.Unix() + 1
@@ -216,7 +210,7 @@ func ceil(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Describe sets what a symbol's series say of it.
+// Describe fills in the properties of a symbol that follow from its series.
 func Describe(m *market.Symbol, all []Series) {
 	for _, f := range market.Timeframes() {
 		if _, ok := shown(all, f); !ok {

@@ -1,5 +1,5 @@
-// Package tables reads a market from its tables. SQLite and Postgres keep the same ones and
-// are asked in the same words, but for what a Dialect says; each writes them in its own.
+// Package tables reads a market from its tables. SQLite and Postgres have the same tables and queries, except for the
+// differences in Dialect; each has its own code for writing.
 package tables
 
 import (
@@ -14,25 +14,25 @@ import (
 	"github.com/footnotehq/footnote/market/internal/bars"
 )
 
-// Dialect is in what the statements of a database differ.
+// Dialect holds the differences between the databases.
 type Dialect struct {
-	Schema string // before the name of a table
-	User   string // the column of whose trade it is
-	// Arg is what stands for the n-th argument of a statement, from 1 on.
+	Schema string // prefix of table names
+	User   string // column with the owner of a trade
+	// Arg returns the placeholder for the n-th argument of a statement, starting at 1.
 	Arg func(n int) string
-	// Time is a moment as it is kept; one that cannot be is the first after it that can.
+	// Time returns a time in stored precision, rounded up.
 	Time func(time.Time) any
-	// About is the condition that a headline concerns one of some currencies; add adds an
-	// argument, and returns what stands for it.
+	// About returns the condition that a headline concerns one of the currencies. add adds an argument and returns
+	// its placeholder.
 	About func(currencies []string, add func(any) string) string
-	// Currencies is where those of a headline are scanned to.
+	// Currencies returns a scan target for the currencies of a headline.
 	Currencies func(*[]string) any
 }
 
 // Row is a row of a database.
 type Row interface{ Scan(to ...any) error }
 
-// Each runs a query and reads its rows, one after the other.
+// Each runs a query and passes its rows to scan one by one.
 type Each func(ctx context.Context, query string, args []any, scan func(Row) error) error
 
 // Reader is the market.Data of a database.
@@ -43,10 +43,10 @@ type Reader struct {
 
 var _ market.Data = (*Reader)(nil)
 
-// New makes the Reader of a database.
+// New returns the Reader of a database.
 func New(d Dialect, each Each) *Reader { return &Reader{d, each} }
 
-// list runs a query and reads its rows. An error of the database has its code.
+// list runs a query and returns its rows. Database errors get a code.
 func list[T any](ctx context.Context, r *Reader, doing, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	var all []T
 	err := r.each(ctx, query, args, func(row Row) error {
@@ -60,7 +60,7 @@ func list[T any](ctx context.Context, r *Reader, doing, query string, args []any
 	return all, nil
 }
 
-// moment is where a time is scanned to, as Unix seconds or as it is; none leaves it zero.
+// moment is a scan target for a time, stored as Unix seconds or as a time; NULL leaves it zero.
 type moment struct{ to *time.Time }
 
 var _ sql.Scanner = moment{}
@@ -79,8 +79,7 @@ func (m moment) Scan(v any) error {
 	return nil
 }
 
-// Series reads one: its id, time frame, whether it is made, first and last are the last
-// columns of a row.
+// Series scans a series from the last columns of a row: its id, time frame, made, first and last.
 func Series(row Row, more ...any) (bars.Series, error) {
 	var s bars.Series
 	var f string
@@ -144,7 +143,7 @@ func (r *Reader) Candles(ctx context.Context, q market.CandleQuery) ([]market.Ca
 	})
 }
 
-// unknown is the error of a symbol without candles; nil when there is such a symbol.
+// unknown returns the error for a symbol without candles, or nil if the symbol exists.
 func (r *Reader) unknown(ctx context.Context, symbol string) error {
 	known, err := r.Symbols(ctx)
 	if err != nil || slices.ContainsFunc(known, func(m market.Symbol) bool { return m.Symbol == symbol }) {
@@ -153,26 +152,26 @@ func (r *Reader) unknown(ctx context.Context, symbol string) error {
 	return market.Unknown(symbol, known)
 }
 
-// conditions collects what a query asks for; each value is an argument.
+// conditions collects the conditions of a query; each value becomes an argument.
 type conditions struct {
 	d     Dialect
 	where []string
 	args  []any
 }
 
-// where begins with a condition.
+// where starts with one condition.
 func (r *Reader) where(sql string, arg any) *conditions {
 	c := &conditions{d: r.d}
 	c.add(sql, arg)
 	return c
 }
 
-// add adds a condition in which ? stands for a value.
+// add adds a condition, in which ? stands for the value.
 func (c *conditions) add(sql string, arg any) {
 	c.where = append(c.where, strings.ReplaceAll(sql, "?", c.arg(arg)))
 }
 
-// arg adds an argument, and returns what stands for it.
+// arg adds an argument and returns its placeholder.
 func (c *conditions) arg(v any) string {
 	c.args = append(c.args, v)
 	return c.d.Arg(len(c.args))
@@ -187,7 +186,7 @@ func (c *conditions) times(column string, from, to time.Time) {
 	}
 }
 
-// sorted is the rest of a statement.
+// sorted returns the rest of a statement.
 func (c *conditions) sorted(order string, limit int) string {
 	where := ""
 	if len(c.where) > 0 {
