@@ -14,23 +14,23 @@ import (
 	"github.com/footnotehq/footnote/internal/strictjson"
 )
 
-// Bounds of a drawing, and of a document.
+// Limits on a drawing and on a document.
 const (
 	MostDrawings = 10_000
-	MostBytes    = 32 << 20 // of memory, about, that all of them take
-	MostReason   = 1_000    // characters, as the next ones
-	mostNotes    = 4_000
-	mostText     = 1_000
-	mostLabel    = 200
-	mostTag      = 50
-	mostTags     = 20
-	mostLevels   = 30
-	mostBytes    = 64 << 10 // of a drawing's JSON
-	mostPrice    = 1e12
+	MostBytes    = 32 << 20 // approximate memory of all drawings
+	MostReason   = 1_000    // in characters, like the following
+	maxNotes     = 4_000
+	maxText      = 1_000
+	maxLabel     = 200
+	maxTag       = 50
+	maxTags      = 20
+	maxLevels    = 30
+	maxBytes     = 64 << 10 // of a drawing's JSON
+	maxPrice     = 1e12
 )
 
-// FutureBars is how many bars of its timeframe a drawing may reach beyond the newest
-// bar: a trendline is carried on and a position has an end, both where no bar is yet.
+// FutureBars is how many bars of its timeframe a drawing may extend beyond the newest bar: trendlines are extended
+// and positions end where there are no bars yet.
 const FutureBars = 500
 
 var (
@@ -39,7 +39,7 @@ var (
 	colorForm  = regexp.MustCompile(`^(#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,30}|rgba?\([0-9., %]{1,40}\))$`)
 )
 
-// CheckSymbol says what is wrong with the name of a symbol.
+// CheckSymbol returns an error if the name of a symbol is invalid.
 func CheckSymbol(symbol string) error {
 	if !symbolForm.MatchString(symbol) {
 		return invalid("A symbol is 1 to 32 capital letters, digits, dots, - and _, such as EURUSD.")
@@ -47,12 +47,12 @@ func CheckSymbol(symbol string) error {
 	return nil
 }
 
-// Parse reads a drawing: a JSON object without unknown keys. What is left out or is for
-// the document to say is not looked at; Check does that.
+// Parse decodes a drawing: a JSON object without unknown keys. It does not check missing fields, or fields set by the
+// document; Check does.
 func Parse(data []byte) (Drawing, error) {
 	var d Drawing
-	if len(data) > mostBytes {
-		return d, invalid("A drawing has at most %d bytes.", mostBytes)
+	if len(data) > maxBytes {
+		return d, invalid("A drawing has at most %d bytes.", maxBytes)
 	}
 	if err := strictjson.Closed(data, &d); err != nil {
 		return d, err
@@ -61,8 +61,8 @@ func Parse(data []byte) (Drawing, error) {
 	return d, nil
 }
 
-// Check says what is wrong with a drawing by itself, and completes what its type leaves
-// no choice about: the risk and reward of a position, the levels of a Fibonacci.
+// Check returns an error if a drawing is invalid by itself. It fills in fields that follow from others: the risk and
+// reward of a position, the levels of a Fibonacci.
 func (d *Drawing) Check() error {
 	if !slices.Contains(Types, d.Type) {
 		return invalid("There is no drawing of type %.40q; the types are %s.", d.Type, strings.Join(Types, ", "))
@@ -85,7 +85,7 @@ func (d *Drawing) Check() error {
 	if err := d.anchors(); err != nil {
 		return err
 	}
-	return d.ofType()
+	return d.checkTypeFields()
 }
 
 // words checks the texts.
@@ -93,23 +93,23 @@ func (d *Drawing) words() error {
 	for _, f := range []struct {
 		name, text string
 		most       int
-	}{{"text", d.Text, mostText}, {"label", d.Label, mostLabel}, {"notes", d.Notes, mostNotes}} {
+	}{{"text", d.Text, maxText}, {"label", d.Label, maxLabel}, {"notes", d.Notes, maxNotes}} {
 		if n := utf8.RuneCountInString(f.text); n > f.most || !utf8.ValidString(f.text) {
 			return invalid("%s has %d characters; at most %d are taken.", f.name, n, f.most)
 		}
 	}
-	if len(d.Tags) > mostTags {
-		return invalid("A drawing has at most %d tags.", mostTags)
+	if len(d.Tags) > maxTags {
+		return invalid("A drawing has at most %d tags.", maxTags)
 	}
 	for _, t := range d.Tags {
-		if n := utf8.RuneCountInString(t); n == 0 || n > mostTag || !utf8.ValidString(t) {
-			return invalid("A tag has 1 to %d characters.", mostTag)
+		if n := utf8.RuneCountInString(t); n == 0 || n > maxTag || !utf8.ValidString(t) {
+			return invalid("A tag has 1 to %d characters.", maxTag)
 		}
 	}
 	return nil
 }
 
-// style checks what it looks like and where it is shown.
+// style checks the appearance and the visibility.
 func (d *Drawing) style() error {
 	for _, f := range []struct{ name, value string }{{"color", d.Color}, {"fillColor", d.FillColor}} {
 		if f.value != "" && !colorForm.MatchString(f.value) {
@@ -143,7 +143,7 @@ func (d *Drawing) style() error {
 
 func within(v, least, most float64) bool { return v >= least && v <= most } // false for NaN
 
-// anchorsOf is how many anchors a type has.
+// anchorsOf returns the number of anchors of a type.
 func anchorsOf(kind string) int {
 	switch kind {
 	case HorizontalLine:
@@ -155,13 +155,13 @@ func anchorsOf(kind string) int {
 	}
 }
 
-// lastTime bounds times: the end of the year 9999.
+// lastTime is the largest time: the end of the year 9999.
 const lastTime = 253402300799
 
 func (d *Drawing) anchors() error {
 	if d.IsPosition() && d.Entry != nil {
 		for i := range d.Anchors {
-			d.Anchors[i].Price = *d.Entry // they only say when
+			d.Anchors[i].Price = *d.Entry // anchors of a position only hold times
 		}
 	}
 	if n := anchorsOf(d.Type); len(d.Anchors) != n {
@@ -185,14 +185,14 @@ func (d *Drawing) anchors() error {
 }
 
 func checkPrice(what string, p float64) error {
-	if math.IsNaN(p) || math.IsInf(p, 0) || p <= 0 || p > mostPrice {
-		return invalid("%s must be a number above 0 and at most %g.", what, float64(mostPrice))
+	if math.IsNaN(p) || math.IsInf(p, 0) || p <= 0 || p > maxPrice {
+		return invalid("%s must be a number above 0 and at most %g.", what, float64(maxPrice))
 	}
 	return nil
 }
 
-// ofType checks the fields that only some types have.
-func (d *Drawing) ofType() error {
+// checkTypeFields checks the fields that only some types have.
+func (d *Drawing) checkTypeFields() error {
 	if (d.Price != nil) != (d.Type == HorizontalLine) {
 		return invalid("A horizontal_line, and nothing else, has a price of its own.")
 	}
@@ -235,8 +235,8 @@ func (d *Drawing) fibonacci() error {
 	if len(d.Levels) == 0 {
 		d.Levels = slices.Clone(FibonacciLevels)
 	}
-	if len(d.Levels) > mostLevels {
-		return invalid("A fibonacci has at most %d levels.", mostLevels)
+	if len(d.Levels) > maxLevels {
+		return invalid("A fibonacci has at most %d levels.", maxLevels)
 	}
 	for _, l := range d.Levels {
 		if !within(l, -10, 10) {
@@ -249,8 +249,8 @@ func (d *Drawing) fibonacci() error {
 	return nil
 }
 
-// position checks a position, whose stop and target stand on the right sides of its
-// entry, and computes its risk and reward.
+// position checks that the stop and the target of a position are on the right sides of its entry, and computes its
+// risk and reward.
 func (d *Drawing) position() error {
 	d.RiskReward = 0
 	if !d.IsPosition() {
@@ -287,7 +287,7 @@ func (d *Drawing) position() error {
 	return nil
 }
 
-// RiskReward is how many times the risk of a position its reward is, to two places.
+// RiskReward returns the reward of a position divided by its risk, rounded to two places.
 func RiskReward(entry, target, stop float64) float64 {
 	risk := math.Abs(entry - stop)
 	if risk == 0 {
@@ -300,10 +300,10 @@ func RiskReward(entry, target, stop float64) float64 {
 	return r
 }
 
-// becomes says what is wrong with one drawing taking the place of another. Its type
-// stays. A position goes signal, pending, open, closed, may leave states out, and never
-// goes back, unless an earlier state of the chart is put back.
-func becomes(from, to *Drawing, back bool) error {
+// checkReplace returns an error if one drawing may not replace another. The type cannot change. A position advances
+// through signal, pending, open, closed. It may skip states, but goes back only when an earlier state of the chart is
+// restored.
+func checkReplace(from, to *Drawing, back bool) error {
 	if from.Type != to.Type {
 		return invalid("A %s cannot become a %s. Remove it, and draw a new one.", from.Type, to.Type)
 	}
@@ -316,16 +316,15 @@ func becomes(from, to *Drawing, back bool) error {
 	return nil
 }
 
-// Data is where there are prices of a symbol.
+// Data describes the prices available for a symbol.
 type Data struct {
-	First, Last int64   // unix seconds: when its first and its last bar begin
-	Low, High   float64 // of all its prices; 0 when they are not known
-	Digits      int     // of a price
+	First, Last int64   // starts of the first and the last bar, in Unix seconds
+	Low, High   float64 // of all prices; 0 when unknown
+	Digits      int     // decimal places of a price
 }
 
-// Within says which anchor of a drawing lies outside of the data: before the first bar,
-// more than FutureBars bars after the last one, or far from every price there was. What
-// marks a bar lies on one that is there.
+// Within returns an error for an anchor outside the data: before the first bar, more than FutureBars bars after the
+// last one, or far from every price. A marker must be on an existing bar.
 func (d *Drawing) Within(data Data) error {
 	if data.Last == 0 {
 		return nil
@@ -354,7 +353,7 @@ func (d *Drawing) Within(data Data) error {
 	return nil
 }
 
-// prices are the prices that a drawing names.
+// prices returns the prices in a drawing.
 func (d *Drawing) prices() (all []float64) {
 	for _, p := range []*float64{d.Price, d.Entry, d.TakeProfit, d.StopLoss} {
 		if p != nil {
@@ -369,14 +368,14 @@ func (d *Drawing) prices() (all []float64) {
 	return all
 }
 
-// content is the JSON of a drawing without what the document says of it.
+// content returns the JSON of a drawing without the fields set by the document.
 func (d Drawing) content() (json.RawMessage, error) {
 	d.Version, d.Created, d.Changed = 0, Stamp{}, Stamp{}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(d); err != nil {
-		return nil, fmt.Errorf("encode a drawing: %w", err) // a number that is none
+		return nil, fmt.Errorf("encode a drawing: %w", err) // a number is NaN or infinite
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

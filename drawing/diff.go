@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// Diff is how a field changed; null stands for none.
+// Diff is the change of one field; null means that it was absent.
 type Diff struct {
 	From json.RawMessage `json:"from"`
 	To   json.RawMessage `json:"to"`
 }
 
-// Differences are the fields in which two drawings differ; nil is one with no fields.
-// What the document says of a drawing does not count.
+// Differences returns the fields in which two drawings differ; nil has no fields. It ignores fields set by the
+// document.
 func Differences(from, to *Drawing) map[string]Diff {
 	a, b := fields(from), fields(to)
 	diffs := map[string]Diff{}
@@ -39,7 +39,7 @@ func fields(d *Drawing) map[string]json.RawMessage {
 	}
 	data, err := d.content()
 	if err != nil {
-		return nil // one that was checked always encodes
+		return nil // a checked drawing always encodes
 	}
 	var m map[string]json.RawMessage
 	if json.Unmarshal(data, &m) != nil {

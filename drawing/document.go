@@ -23,13 +23,13 @@ const (
 )
 
 const (
-	mostSteps  = 200      // that can be undone
-	mostUndone = 32 << 20 // bytes of drawings that are kept to be put back, the newest step aside
-	mostRecent = 500      // changes that a document remembers whole
-	mostEvents = 200_000  // of a document, before it takes no more
+	maxSteps  = 200      // that can be undone
+	maxUndone = 32 << 20 // bytes of drawings kept for undo, not counting the newest step
+	maxRecent = 500      // changes that a document keeps in full
+	maxEvents = 200_000  // per document; then it accepts no more
 )
 
-// Change is what became of one drawing, as its event says and the events before it.
+// Change is the change of one drawing, derived from its event and the events before it.
 type Change struct {
 	Version      int64           `json:"version"` // sequence of the event
 	At           time.Time       `json:"at"`
@@ -44,38 +44,38 @@ type Change struct {
 	Changes      map[string]Diff `json:"changes"`
 	Before       *Drawing        `json:"before,omitempty"`
 	After        *Drawing        `json:"after,omitempty"`
-	Step         int64           `json:"step"`              // the change it is part of
-	Reverts      int64           `json:"reverts,omitempty"` // the step that it takes back, or makes again
+	Step         int64           `json:"step"`              // the step it belongs to
+	Reverts      int64           `json:"reverts,omitempty"` // the step that it undoes or redoes
 }
 
-// Document is the drawings on the chart of one symbol, folded from events. The zero
-// value is one without any. It belongs to one goroutine.
+// Document holds the drawings on the chart of one symbol, folded from events. The zero value is empty. It must be
+// used by one goroutine at a time.
 type Document struct {
 	Symbol  string
 	Version int64 // sequence of its last event
 
-	drawings map[string]*Drawing  // never changed in place
-	bytes    int                  // of all of them, as size counts
-	order    []string             // ids, in the order in which they were made; those that went left gaps
-	at       map[string]int       // where in order
-	born     map[string]Stamp     // also of those that are gone
-	touched  map[string]time.Time // when a person last changed each, also of those that are gone
-	latest   map[string]int64     // the newest change of each, also of those that are gone
-	prior    []uint32             // by version from 1: the change before it of the same drawing, or 0, or noChange
-	done     []step               // that can be undone, the newest last
-	held     int                  // bytes of what they would put back
-	undone   []step               // that can be made again, the newest last
-	calls    map[string]int64     // steps by the name of their call
+	drawings map[string]*Drawing  // never modified in place
+	bytes    int                  // of all drawings, as computed by size
+	order    []string             // ids in order of creation; removed ones leave gaps
+	at       map[string]int       // index in order
+	born     map[string]Stamp     // including removed drawings
+	touched  map[string]time.Time // last change of each by a person, including removed drawings
+	latest   map[string]int64     // newest change of each, including removed drawings
+	prior    []uint32             // by version from 1: previous change of the same drawing, or 0, or noChange
+	done     []step               // steps that can be undone, newest last
+	held     int                  // bytes of drawings kept for undo
+	undone   []step               // steps that can be redone, newest last
+	calls    map[string]int64     // steps by the id of their call
 	recent   []Change
 }
 
-// step is a change that is undone as one.
+// step is a change that is undone as a whole.
 type step struct {
 	seq   int64 // of its first event
 	parts []part
 }
 
-// size is how many bytes a step keeps that nothing else does: drawings as they were.
+// size returns the bytes that only this step keeps: the previous states of drawings.
 func (s step) size() (n int) {
 	for _, p := range s.parts {
 		n += p.size()
@@ -85,13 +85,13 @@ func (s step) size() (n int) {
 
 func (p part) size() int { return 50 + p.before.size() }
 
-// part is what a step did to one drawing. Nil is none.
+// part is the effect of a step on one drawing. Nil means that there is none.
 type part struct {
 	id            string
 	before, after *Drawing
 }
 
-// Fold makes a document of the events of its stream.
+// Fold builds a document from the events of its stream.
 func Fold(symbol string, events []footnote.Event) (*Document, error) {
 	d := &Document{Symbol: symbol}
 	for _, ev := range events {
@@ -102,8 +102,8 @@ func Fold(symbol string, events []footnote.Event) (*Document, error) {
 	return d, nil
 }
 
-// Apply takes the next event of the stream. Kinds that are none of a document are skipped,
-// and so is a change that cannot be read: what it did is lost, and the rest is not.
+// Apply applies the next event of the stream. It skips kinds that do not belong to a document, and changes that
+// cannot be read: only their effect is lost.
 func (d *Document) Apply(ev footnote.Event) error {
 	if ev.Seq != d.Version+1 {
 		return fmt.Errorf("a document at version %d was given event %d", d.Version, ev.Seq)
@@ -132,7 +132,7 @@ func (d *Document) Apply(ev footnote.Event) error {
 	return nil
 }
 
-// after is the drawing of an event; nil when it is gone.
+// after returns the drawing after an event, or nil if it was removed.
 func (d *Document) after(ev footnote.Event, b footnote.DrawingChanged) (*Drawing, error) {
 	if b.Drawing == nil {
 		return nil, nil
@@ -156,14 +156,14 @@ func changeOf(ev footnote.Event, b footnote.DrawingChanged, before, after *Drawi
 	}
 }
 
-// noChange stands for an event that is no change of a drawing.
+// noChange marks an event that does not change a drawing.
 const noChange = math.MaxUint32
 
-// Prior is the version of the change before one of the same drawing; 0: it was the first.
+// Prior returns the version of the previous change of the same drawing, or 0 if there is none.
 func (d *Document) Prior(version int64) int64 { return int64(d.prior[version-1]) }
 
-// Earlier are the versions of the newest changes before a version, at most n, the newest
-// first: of one drawing, or of all when id is empty. Before 0 all count.
+// Earlier returns the versions of up to n changes before a version, newest first: of one drawing, or of all if id is
+// empty. Version 0 means the end.
 func (d *Document) Earlier(version int64, id string, n int) (versions []int64) {
 	v := d.Version
 	if id != "" {
@@ -184,7 +184,7 @@ func (d *Document) next(v int64, id string) int64 {
 	return v - 1
 }
 
-// Later are the versions of the changes after a version, at most n, the oldest first.
+// Later returns the versions of up to n changes after a version, oldest first.
 func (d *Document) Later(version int64, n int) (versions []int64) {
 	for v := min(max(version, 0), d.Version) + 1; v <= d.Version && len(versions) < n; v++ {
 		if d.prior[v-1] != noChange {
@@ -194,8 +194,7 @@ func (d *Document) Later(version int64, n int) (versions []int64) {
 	return versions
 }
 
-// Recent is the change with a version, without its differences, when the document
-// remembers it whole.
+// Recent returns the change with a version, without its differences, if the document still has it in full.
 func (d *Document) Recent(version int64) (Change, bool) {
 	i, ok := slices.BinarySearchFunc(d.recent, version, func(c Change, v int64) int { return cmp.Compare(c.Version, v) })
 	if !ok {
@@ -204,8 +203,8 @@ func (d *Document) Recent(version int64) (Change, bool) {
 	return d.recent[i], true
 }
 
-// Reread is the change of an event that was applied, without its differences. Prior is the
-// event of Prior, or none.
+// Reread returns the change of an applied event, without its differences. prior is the event with the version Prior
+// returned, if any.
 func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 	var drawings [2]*Drawing
 	for i, e := range []footnote.Event{prior, ev} {
@@ -222,9 +221,9 @@ func (d *Document) Reread(ev, prior footnote.Event) (c Change, err error) {
 	return changeOf(ev, b, drawings[0], drawings[1]), nil
 }
 
-// Size is about how many bytes of memory the document takes.
+// Size estimates the memory of the document in bytes.
 func (d *Document) Size() int {
-	const mapped = 100 // an entry of a map
+	const mapped = 100 // bytes per map entry
 	n := 1000 + d.bytes + 4*len(d.prior) + mapped*(len(d.born)+len(d.touched)+len(d.latest)+len(d.calls)+2*len(d.at))
 	for _, c := range d.recent {
 		n += 300 + len(c.Reason) + c.After.size()
@@ -283,9 +282,8 @@ func (d *Document) close() {
 	}
 }
 
-// record keeps the steps that can be undone and made again. An undo moves its step from
-// the one to the other; the events of a step come one after another. What the server took
-// back, because its call does not count, is nobody's to make again.
+// record maintains the undo and redo stacks. An undo moves its step from one to the other; the events of a step
+// arrive in sequence. A step that the server reverted, because its call does not count, cannot be redone.
 func (d *Document) record(b footnote.DrawingChanged, seq int64, p part) {
 	switch {
 	case b.Action == Undo:
@@ -313,7 +311,7 @@ func (d *Document) record(b footnote.DrawingChanged, seq int64, p part) {
 		d.done = append(d.done, step{seq: seq, parts: []part{p}})
 	}
 	old := 0
-	for ; len(d.done)-old > mostSteps || d.held > mostUndone && len(d.done)-old > 1; old++ {
+	for ; len(d.done)-old > maxSteps || d.held > maxUndone && len(d.done)-old > 1; old++ {
 		d.held -= d.done[old].size()
 	}
 	if old > 0 {
@@ -325,20 +323,20 @@ func (d *Document) record(b footnote.DrawingChanged, seq int64, p part) {
 func move(from, to []step, seq int64) (rest, longer []step) {
 	i := slices.IndexFunc(from, func(s step) bool { return s.seq == seq })
 	if i < 0 {
-		return from, to // its other events have moved it
+		return from, to // moved by an earlier event of the same step
 	}
 	return slices.Delete(slices.Clone(from), i, i+1), append(to, from[i])
 }
 
 func (d *Document) remember(c Change) {
-	if len(d.recent) >= 2*mostRecent {
-		d.recent = slices.Clone(d.recent[len(d.recent)-mostRecent:])
+	if len(d.recent) >= 2*maxRecent {
+		d.recent = slices.Clone(d.recent[len(d.recent)-maxRecent:])
 	}
 	d.recent = append(d.recent, c)
 }
 
-// Since are the changes after a version, the oldest first, without their differences.
-// It is not ok when the document does not remember all of them.
+// Since returns the changes after a version, oldest first, without their differences. ok is false if the document no
+// longer has all of them.
 func (d *Document) Since(version int64) (changes []Change, ok bool) {
 	i := len(d.recent)
 	for i > 0 && d.recent[i-1].Version > version {
@@ -347,13 +345,13 @@ func (d *Document) Since(version int64) (changes []Change, ok bool) {
 	return slices.Clone(d.recent[i:]), i > 0 || version >= d.Version || len(d.recent) > 0 && d.recent[0].Version == 1
 }
 
-// Compared is c with its differences.
+// Compared returns c with its differences.
 func (c Change) Compared() Change {
 	c.Changes = Differences(c.Before, c.After)
 	return c
 }
 
-// Drawings are all drawings, in the order in which they were made.
+// Drawings returns all drawings in order of creation.
 func (d *Document) Drawings() []Drawing {
 	all := make([]Drawing, 0, len(d.at))
 	for _, id := range d.order {
@@ -364,7 +362,7 @@ func (d *Document) Drawings() []Drawing {
 	return all
 }
 
-// Drawing is one of them.
+// Drawing returns the drawing with an id.
 func (d *Document) Drawing(id string) (Drawing, bool) {
 	if now := d.drawings[id]; now != nil {
 		return *now, true
@@ -372,8 +370,8 @@ func (d *Document) Drawing(id string) (Drawing, bool) {
 	return Drawing{}, false
 }
 
-// Overruled refuses a change of a drawing that was decided at a time, when a person has
-// changed it after that, also where an agent has changed it since. The zero time is none.
+// Overruled returns an error if a person changed the drawing after the given time of a decision, even if an agent has
+// changed it since. The zero time skips the check.
 func (d *Document) Overruled(id string, decided time.Time) error {
 	now := d.drawings[id]
 	if decided.IsZero() || now == nil || !d.touched[id].After(decided) {
@@ -383,13 +381,13 @@ func (d *Document) Overruled(id string, decided time.Time) error {
 		"The user has changed the drawing %s after you were told of it; it is now at version %d.", id, now.Version)}
 }
 
-// CanUndo reports whether there is a change to take back.
+// CanUndo reports whether a change can be undone.
 func (d *Document) CanUndo() bool { return len(d.done) > 0 }
 
-// CanRedo reports whether there is one to make again.
+// CanRedo reports whether a change can be redone.
 func (d *Document) CanRedo() bool { return len(d.undone) > 0 }
 
-// Made is the step that was made under the name of a call, if it was.
+// Made returns the step that a call has made, if any.
 func (d *Document) Made(c Cause) (step int64, made bool) {
 	if c.Call == "" {
 		return 0, false
@@ -398,8 +396,7 @@ func (d *Document) Made(c Cause) (step int64, made bool) {
 	return step, made
 }
 
-// Step are the changes of a step, with their differences, as far as the document
-// remembers them.
+// Step returns the changes of a step, with their differences, as far as the document still has them.
 func (d *Document) Step(seq int64) (changes []Change) {
 	for _, c := range d.recent {
 		if c.Step == seq && c.Version >= seq {
@@ -409,7 +406,7 @@ func (d *Document) Step(seq int64) (changes []Change) {
 	return changes
 }
 
-// Clone is a document that can be changed without this one.
+// Clone returns a document that can be modified independently.
 func (d *Document) Clone() *Document {
 	c := *d
 	c.drawings, c.at, c.born, c.calls = maps.Clone(d.drawings), maps.Clone(d.at), maps.Clone(d.born), maps.Clone(d.calls)

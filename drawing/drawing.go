@@ -1,7 +1,6 @@
-// Package drawing is what people and assistants draw on a chart: the kinds of
-// drawings, what makes one right, and the document they form. A document is a fold
-// over the events of its log; this package computes which events a change is, and
-// never writes any. It knows no store, no HTTP and no market.
+// Package drawing defines the drawings of people and assistants on a chart: the types of drawings, their
+// validity, and the document they form. A document is a fold over the events of its log; this package computes
+// the events of a change, but never writes them. It is independent of stores, HTTP and markets.
 package drawing
 
 import (
@@ -27,12 +26,12 @@ const (
 	Marker         = "marker"
 )
 
-// Types are all of them.
+// Types lists all types.
 var Types = []string{
 	HorizontalLine, HorizontalRay, VerticalLine, Fibonacci, Trendline, Rectangle, Circle, Text, LongPosition, ShortPosition, Marker,
 }
 
-// The states of a position, in the order in which it goes through them.
+// The states of a position in order.
 const (
 	Signal  = "signal"
 	Pending = "pending"
@@ -40,7 +39,7 @@ const (
 	Closed  = "closed"
 )
 
-// Statuses are the states of a position, in their order.
+// Statuses lists the states of a position in order.
 var Statuses = []string{Signal, Pending, Open, Closed}
 
 // The values of other fields.
@@ -51,13 +50,13 @@ var (
 	Importances = []string{"low", "medium", "high"}
 )
 
-// Timeframes are the periods of a bar that a chart shows, the shortest first.
+// Timeframes lists the bar lengths that a chart offers, shortest first.
 var Timeframes = []string{"1m", "5m", "15m", "30m", "1h", "4h", "1D", "1W", "1M"}
 
-// FibonacciLevels are those of a retracement that names none.
+// FibonacciLevels are the default levels of a retracement.
 var FibonacciLevels = []float64{0, 0.236, 0.382, 0.5, 0.618, 0.786, 1}
 
-// Bar is how long a bar of a timeframe lasts, at most; 0 when there is no such one.
+// Bar returns the longest duration of a bar of a timeframe; 0 for an unknown timeframe.
 func Bar(timeframe string) time.Duration {
 	if i := slices.Index(Timeframes, timeframe); i >= 0 {
 		return []time.Duration{
@@ -67,22 +66,22 @@ func Bar(timeframe string) time.Duration {
 	return 0
 }
 
-// Anchor is a place on the chart.
+// Anchor is a point on the chart.
 type Anchor struct {
 	Time  int64   `json:"time"` // unix seconds
 	Price float64 `json:"price"`
 }
 
-// Drawing is one drawing. Fields that its type does not have are left out.
+// Drawing is one drawing. It omits fields that its type does not have.
 type Drawing struct {
 	ID         string     `json:"id"`
 	Type       string     `json:"type"`
 	Symbol     string     `json:"symbol"`
-	Timeframe  string     `json:"timeframe"` // on which it was drawn
+	Timeframe  string     `json:"timeframe"` // of the chart when it was drawn
 	Anchors    []Anchor   `json:"anchors"`
 	Price      *float64   `json:"price,omitempty"`  // of a horizontal line
 	Extend     string     `json:"extend,omitempty"` // of a trendline
-	Levels     []float64  `json:"levels,omitempty"` // of a Fibonacci, as shares of its height
+	Levels     []float64  `json:"levels,omitempty"` // of a Fibonacci, as fractions of its height
 	Text       string     `json:"text,omitempty"`
 	Label      string     `json:"label,omitempty"`
 	Color      string     `json:"color,omitempty"`
@@ -91,41 +90,40 @@ type Drawing struct {
 	FillColor  string     `json:"fillColor,omitempty"`
 	MarkerType string     `json:"markerType,omitempty"`
 	Size       float64    `json:"size,omitempty"`
-	Entry      *float64   `json:"entry,omitempty"` // these three of a position
+	Entry      *float64   `json:"entry,omitempty"` // these three belong to a position
 	TakeProfit *float64   `json:"takeProfit,omitempty"`
 	StopLoss   *float64   `json:"stopLoss,omitempty"`
 	RiskReward float64    `json:"riskReward,omitempty"` // computed
 	Status     string     `json:"status,omitempty"`
-	Notes      string     `json:"notes,omitempty"` // why it matters
+	Notes      string     `json:"notes,omitempty"` // why the drawing matters
 	Tags       []string   `json:"tags,omitempty"`
 	Importance string     `json:"importance,omitempty"`
 	Visibility Visibility `json:"visibility,omitempty"` // nil: on all timeframes
 	Locked     bool       `json:"locked,omitempty"`
 	Hidden     bool       `json:"hidden,omitempty"`
 
-	// The document says these; whatever a client sends in their place does not count.
+	// The document sets these fields; values from a client are ignored.
 	Version int64 `json:"version,omitempty"` // of the document when it last changed
 	Created Stamp `json:"created,omitzero"`
 	Changed Stamp `json:"changed,omitzero"`
 }
 
-// Stamp is who did something, and when.
+// Stamp records the author and the time of an action.
 type Stamp struct {
 	By string    `json:"by"` // Agent or Human
 	At time.Time `json:"at"`
 }
 
-// Who changes a document.
+// The authors of changes.
 const (
 	Agent = "agent"
 	Human = "human"
 )
 
-// Visibility are the timeframes on which a drawing is shown; nil: all. In JSON it is
-// "all" or a list.
+// Visibility lists the timeframes on which a drawing is shown; nil: all. In JSON it is "all" or a list.
 type Visibility []string
 
-// UnmarshalJSON reads "all" or a list of timeframes.
+// UnmarshalJSON decodes "all" or a list of timeframes.
 func (v *Visibility) UnmarshalJSON(data []byte) error {
 	var word string
 	if json.Unmarshal(data, &word) == nil {
@@ -147,10 +145,10 @@ func (v *Visibility) UnmarshalJSON(data []byte) error {
 // IsPosition reports whether d is a long or short position.
 func (d *Drawing) IsPosition() bool { return d.Type == LongPosition || d.Type == ShortPosition }
 
-// IsLevel reports whether d is a price that stands for itself.
+// IsLevel reports whether d marks a single price.
 func (d *Drawing) IsLevel() bool { return d.Type == HorizontalLine || d.Type == HorizontalRay }
 
-// level is the price of a drawing that IsLevel.
+// level returns the price of a drawing for which IsLevel is true.
 func (d *Drawing) level() float64 {
 	if d.Price != nil {
 		return *d.Price
@@ -161,10 +159,9 @@ func (d *Drawing) level() float64 {
 	return 0
 }
 
-// Stale is the error of a change that was made against an older version of a drawing:
-// its code is Conflict.
+// Stale is the error of a change based on an older version of a drawing. Its code is Conflict.
 type Stale struct {
-	// Present is the drawing as it is now; nil when it is gone.
+	// Present is the current drawing; nil if it was removed.
 	Present *Drawing
 	err     *footnote.Error
 }

@@ -95,7 +95,7 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 	}
 }
 
-// TestSymbols takes the names that a market can have.
+// TestSymbols checks which symbol names are valid.
 func TestSymbols(t *testing.T) {
 	for _, symbol := range []string{"EURUSD", "BRK.B", strings.Repeat("X", 32), strings.Repeat("X", 33), "eurusd", "A/B", ""} {
 		inMarket := market.Symbol{Symbol: symbol}.Check()
@@ -134,7 +134,7 @@ func TestAnchorsLieInTheData(t *testing.T) {
 	}
 }
 
-// doc is a document with the events that made it.
+// doc is a document with its events.
 type doc struct {
 	*drawing.Document
 	t      *testing.T
@@ -149,7 +149,7 @@ func (d *doc) put(bodies []footnote.DrawingChanged, err error) {
 		d.t.Fatal(err)
 	}
 	for _, b := range bodies {
-		kind, data, err := footnote.EncodeBody(b) // as a store keeps it
+		kind, data, err := footnote.EncodeBody(b) // as stored
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestUndoAndRedoAreEvents(t *testing.T) {
 	if got := prices(d.Document); got != "a=1.15 b=1.2" {
 		t.Fatal(got)
 	}
-	d.one(d.Add(line("c", 1.3), me)) // a new change ends what could be made again
+	d.one(d.Add(line("c", 1.3), me)) // a new change clears the redo stack
 	if d.CanRedo() {
 		t.Error("there is something to redo")
 	}
@@ -304,14 +304,14 @@ func TestAnAgentDrawsNothingTwice(t *testing.T) {
 	if _, err := d.Add(ray, bot); footnote.CodeOf(err) != footnote.Conflict {
 		t.Errorf("the same level as a ray: %v", err)
 	}
-	d.one(d.Add(line("c", 1.10005), me)) // a person may
+	d.one(d.Add(line("c", 1.10005), me)) // a person may do this
 	if _, err := d.Add(line("d", 1.1010), bot); err != nil {
 		t.Errorf("another level: %v", err)
 	}
 }
 
-// TestAnAgentMovesNothingOntoAnother holds that a level cannot come to be twice by a
-// change, either, and that what is twice already can still be changed.
+// TestAnAgentMovesNothingOntoAnother checks that a change cannot create a duplicate level either, and that an
+// existing duplicate can still be changed.
 func TestAnAgentMovesNothingOntoAnother(t *testing.T) {
 	d := newDoc(t)
 	for _, l := range []drawing.Drawing{line("a", 1.1), line("b", 1.2), line("c", 1.20001)} {
@@ -355,7 +355,7 @@ func TestAPositionOnlyGoesOn(t *testing.T) {
 	if _, err := d.Bring([]drawing.Drawing{other}, true, me, nil); footnote.CodeOf(err) != footnote.InvalidRequest || !strings.Contains(err.Error(), "cannot become a horizontal_line") {
 		t.Errorf("another type, by an import: %v", err)
 	}
-	d.put(d.Bring([]drawing.Drawing{p}, true, me, nil)) // the chart as it was
+	d.put(d.Bring([]drawing.Drawing{p}, true, me, nil)) // the previous state of the chart
 	if now, _ := d.Drawing("p"); now.Status != drawing.Open {
 		t.Errorf("put back: %+v", now)
 	}
@@ -404,9 +404,8 @@ func TestTenThousandDrawings(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptIsBounded holds that drawings with much written in them fill neither the
-// document nor what it keeps to put them back, and that the newest step can always be
-// undone.
+// TestWhatIsKeptIsBounded checks that drawings with long texts exhaust neither the document nor its undo data, and
+// that the newest step can always be undone.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	d := newDoc(t)
 	list := func(prefix string) []drawing.Drawing {
@@ -428,7 +427,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			}
 		}
 	}
-	for _, prefix := range []string{"a", "b", "c"} { // in the place of one another
+	for _, prefix := range []string{"a", "b", "c"} { // each replaces the previous one
 		put(d.Bring(list(prefix), true, me, nil))
 	}
 	if n := d.Size(); n > 2*drawing.MostBytes {
@@ -443,31 +442,31 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// TestAPersonsChangeIsSeenBehindAnAgents has an agent change a drawing after a person did:
-// whoever was told of it before both would undo what the person has done.
+// TestAPersonsChangeIsSeenBehindAnAgents lets an agent change a drawing after a person did. An agent with knowledge
+// from before both changes would undo the person's change.
 func TestAPersonsChangeIsSeenBehindAnAgents(t *testing.T) {
 	d := newDoc(t)
-	told := time.Unix(1_700_000_000, 0).Add(time.Millisecond) // after the first change, before the second
+	asOf := time.Unix(1_700_000_000, 0).Add(time.Millisecond) // after the first change, before the second
 	d.one(d.Add(line("a", 1.1), me))
-	if err := d.Overruled("a", told); err != nil {
+	if err := d.Overruled("a", asOf); err != nil {
 		t.Error(err)
 	}
 	d.replace(line("a", 1.2), 0, me)
 	named := line("a", 1.2)
 	named.Label = "Support"
 	d.replace(named, 0, bot)
-	old, ok := errors.AsType[*drawing.Stale](d.Overruled("a", told))
+	old, ok := errors.AsType[*drawing.Stale](d.Overruled("a", asOf))
 	if !ok || old.Present.Version != 3 || *old.Present.Price != 1.2 {
 		t.Errorf("the person's change is overruled: %+v", old)
 	}
-	for _, decided := range []time.Time{{}, told.Add(2 * time.Second)} {
+	for _, decided := range []time.Time{{}, asOf.Add(2 * time.Second)} {
 		if err := d.Overruled("a", decided); err != nil {
 			t.Errorf("at %s: %v", decided, err)
 		}
 	}
 	d.one(d.Take("a", 0, bot))
-	d.put(d.Back(0, bot)) // what was there before is there again
-	if d.Overruled("a", told) == nil {
+	d.put(d.Back(0, bot)) // the previous drawing is back
+	if d.Overruled("a", asOf) == nil {
 		t.Error("a removal that was taken back hides the person's change")
 	}
 }
@@ -484,7 +483,7 @@ func TestTheSameTheOtherWayRound(t *testing.T) {
 		{at(drawing.Trendline, p, q), at(drawing.Trendline, q, p), true},
 		{at(drawing.Trendline, p, q), at(drawing.Trendline, drawing.Anchor{Time: p.Time, Price: q.Price}, drawing.Anchor{Time: q.Time, Price: p.Price}), false},
 		{at(drawing.Rectangle, p, q), at(drawing.Rectangle, drawing.Anchor{Time: q.Time, Price: p.Price}, drawing.Anchor{Time: p.Time, Price: q.Price}), true},
-		{at(drawing.Fibonacci, p, q), at(drawing.Fibonacci, q, p), false}, // its levels are others
+		{at(drawing.Fibonacci, p, q), at(drawing.Fibonacci, q, p), false}, // its levels differ
 		{at(drawing.Circle, p, q), at(drawing.Circle, q, p), false},
 	} {
 		d := newDoc(t)
@@ -507,7 +506,7 @@ func TestKeyLevels(t *testing.T) {
 	}
 }
 
-// TestWordsAreOneLine has drawings that look like more of what the model is told.
+// TestWordsAreOneLine uses drawings whose text imitates further lines of our text for the model.
 func TestWordsAreOneLine(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\u2028", "\u0085", "\v", "\u202e", "\u2066"} {
 		d := line("a", 1.1)
@@ -524,7 +523,7 @@ func TestWordsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestWordsHideNothing has characters in notes and tags that nobody sees.
+// TestWordsHideNothing uses invisible characters in notes and tags.
 func TestWordsHideNothing(t *testing.T) {
 	d := line("a", 1.1)
 	d.Notes = "Held\u200b twice\ufeff.\U000e0049\U000e0067\U000e0101 \u2060ok 👩\u200d🔬 نمی\u200cخواهم \u0600٣"

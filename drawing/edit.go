@@ -8,13 +8,13 @@ import (
 	"github.com/footnotehq/footnote"
 )
 
-// Cause is who changes a document, and why.
+// Cause is the author of a change, and the reason for it.
 type Cause struct {
 	By           string // Agent or Human
 	User         string
 	Conversation string
 	Run          string
-	Call         string // a change is made once under a name
+	Call         string // makes a change idempotent: it is made once per call
 	Reason       string
 }
 
@@ -34,9 +34,9 @@ func (c Cause) check(needed bool) error {
 	return nil
 }
 
-// room says that a document takes no more events, or not what these would make of it.
+// room returns an error if the document has no room for more events, or for their drawings.
 func (d *Document) room(parts ...part) error {
-	if d.Version+int64(len(parts)) > mostEvents {
+	if d.Version+int64(len(parts)) > maxEvents {
 		return footnote.Errorf(footnote.TooLarge, "The history of these drawings has %d changes, as many as one may have. Export them, and import them under another user.", d.Version)
 	}
 	n, bytes := len(d.at), d.bytes
@@ -57,8 +57,7 @@ func (d *Document) room(parts ...part) error {
 	return nil
 }
 
-// Add is the event of a new drawing, which must have an id. An agent must not draw what
-// is there already.
+// Add returns the event for a new drawing, which must have an id. An agent must not add a duplicate.
 func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
 	if err := now.Check(); err != nil {
 		return footnote.DrawingChanged{}, err
@@ -77,14 +76,14 @@ func (d *Document) Add(now Drawing, c Cause) (footnote.DrawingChanged, error) {
 	return d.event(now.ID, Create, &now, c, false)
 }
 
-// Replace is the event of a drawing that changes. Base is the version it was made
-// against, or 0. An agent must not move it onto another one. Nothing differs: there is no event, and ok is false.
+// Replace returns the event for a changed drawing. base is the version on which the change is based, or 0. An
+// agent must not move it onto another drawing. If nothing differs, there is no event and ok is false.
 func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.DrawingChanged, ok bool, err error) {
 	old, err := d.present(now.ID, base, c)
 	if err != nil {
 		return b, false, err
 	}
-	if err := becomes(old, &now, false); err != nil {
+	if err := checkReplace(old, &now, false); err != nil {
 		return b, false, err
 	}
 	if err := now.Check(); err != nil {
@@ -93,7 +92,7 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 	if len(Differences(old, &now)) == 0 {
 		return b, false, nil
 	}
-	if c.By == Agent && !same(old, &now) { // it is moved
+	if c.By == Agent && !same(old, &now) { // the agent moved it
 		if id, found := Duplicate(d.Drawings(), now); found {
 			return b, false, footnote.Errorf(footnote.Conflict, "There is one already where this would be: %s. Keep that one, with its id %s, and remove this one if it no longer holds.", d.drawings[id].Words(), id)
 		}
@@ -105,7 +104,7 @@ func (d *Document) Replace(now Drawing, base int64, c Cause) (b footnote.Drawing
 	return b, err == nil, err
 }
 
-// Take is the event of a drawing that is removed.
+// Take returns the event that removes a drawing.
 func (d *Document) Take(id string, base int64, c Cause) (footnote.DrawingChanged, error) {
 	old, err := d.present(id, base, c)
 	if err == nil {
@@ -117,7 +116,7 @@ func (d *Document) Take(id string, base int64, c Cause) (footnote.DrawingChanged
 	return d.event(id, Remove, nil, c, c.By == Agent)
 }
 
-// present is a drawing that may be changed.
+// present returns a drawing that may be changed.
 func (d *Document) present(id string, base int64, c Cause) (*Drawing, error) {
 	old := d.drawings[id]
 	switch {
@@ -142,8 +141,8 @@ func (d *Document) event(id, action string, now *Drawing, c Cause, reasoned bool
 	return b, err
 }
 
-// Back are the events that take a step back: the newest when seq is 0. One of which a
-// drawing has changed since is a conflict.
+// Back returns the events that undo a step, or the newest if seq is 0. It returns a Conflict if one of the step's
+// drawings has changed since.
 func (d *Document) Back(seq int64, c Cause) ([]footnote.DrawingChanged, error) {
 	s, later, err := pick(d.done, seq, "undo")
 	if err != nil {
@@ -152,7 +151,7 @@ func (d *Document) Back(seq int64, c Cause) ([]footnote.DrawingChanged, error) {
 	return d.revert(s, later, Undo, c, func(p part) *Drawing { return p.before })
 }
 
-// Again are the events that make a step again which was taken back last.
+// Again returns the events that redo the step that was undone last.
 func (d *Document) Again(c Cause) ([]footnote.DrawingChanged, error) {
 	s, _, err := pick(d.undone, 0, "redo")
 	if err != nil {
@@ -206,11 +205,11 @@ func (d *Document) revert(s step, later []step, action string, c Cause, want fun
 		}
 		bodies = append(bodies, b)
 	}
-	return d.together(bodies), d.room(parts...)
+	return d.asOneStep(bodies), d.room(parts...)
 }
 
-// together makes one step of events that are appended at once.
-func (d *Document) together(bodies []footnote.DrawingChanged) []footnote.DrawingChanged {
+// asOneStep turns events that are appended at once into one step.
+func (d *Document) asOneStep(bodies []footnote.DrawingChanged) []footnote.DrawingChanged {
 	if len(bodies) > 1 {
 		for i := range bodies {
 			bodies[i].Step = d.Version + 1
@@ -219,9 +218,9 @@ func (d *Document) together(bodies []footnote.DrawingChanged) []footnote.Drawing
 	return bodies
 }
 
-// Bring are the events of drawings that come from elsewhere: those with an id that is
-// there replace it, the others are new. With clear, all that are not among them go: that
-// puts a chart back as it was, its positions' states included.
+// Bring returns the events that import drawings. Drawings with a known id replace the existing ones; the others are
+// new. With clear, all existing drawings not in the list are removed. This restores a previous chart, including the
+// states of its positions.
 func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string) ([]footnote.DrawingChanged, error) {
 	if len(all) > MostDrawings {
 		return nil, footnote.Errorf(footnote.TooLarge, "At most %d drawings can be imported.", MostDrawings)
@@ -242,7 +241,7 @@ func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string
 		}
 		kept[now.ID] = true
 		if old := d.drawings[now.ID]; old != nil {
-			if err := becomes(old, &now, clear); err != nil {
+			if err := checkReplace(old, &now, clear); err != nil {
 				return nil, invalid("Drawing %d: %s", i+1, footnote.MessageOf(err))
 			}
 			if len(Differences(old, &now)) == 0 {
@@ -262,5 +261,5 @@ func (d *Document) Bring(all []Drawing, clear bool, c Cause, newID func() string
 			}
 		}
 	}
-	return d.together(bodies), d.room(parts...)
+	return d.asOneStep(bodies), d.room(parts...)
 }

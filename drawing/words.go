@@ -11,17 +11,16 @@ import (
 	"unicode"
 )
 
-// num is Number.
+// num is short for Number.
 func num(v float64) string { return Number(v) }
 
-// Number is a price as people write it.
+// Number formats a price for people.
 func Number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1e10)/1e10, 'f', -1, 64)
 }
 
-// Line is a text on one line, in one direction and with nothing in it that people do not
-// see, so that what somebody wrote cannot look like a line of ours to the model, nor tell
-// it something that its reader is not told.
+// Line returns a text on one line, without invisible characters or changes of direction. Text by a person can
+// then neither imitate our own lines to the model, nor tell the model anything a reader cannot see.
 func Line(s string) string {
 	seen := strings.Map(func(r rune) rune {
 		if hidden(r) {
@@ -34,8 +33,8 @@ func Line(s string) string {
 	}), " ")
 }
 
-// hidden reports whether a character has no form of its own: a mark of a format, but for
-// those that writing needs, a tag, or a selector of variants that nobody uses.
+// hidden reports whether a character is invisible: a format character, except for those that writing needs, a tag, or
+// a rare variation selector.
 func hidden(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	switch {
@@ -45,10 +44,10 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || r >= 0xe0000 && r < 0xe1000
 }
 
-// clock is a time as the model reads it.
+// clock formats a time for the model.
 func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format("2006-01-02 15:04") }
 
-// Words describes a drawing in one sentence, with its id.
+// Words returns a one-sentence description of a drawing, with its id.
 func (d *Drawing) Words() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s] %s", d.ID, strings.ReplaceAll(d.Type, "_", " "))
@@ -91,7 +90,7 @@ func (d *Drawing) Words() string {
 	return b.String()
 }
 
-// place says where it is.
+// place describes the position of a drawing.
 func (d *Drawing) place() string {
 	at := func(i int) string {
 		if i >= len(d.Anchors) {
@@ -120,7 +119,7 @@ func (d *Drawing) place() string {
 	}
 }
 
-// Clip is a text of at most n characters, and a mark where it was longer.
+// Clip truncates a text to n characters, and marks the truncation.
 func Clip(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -129,9 +128,8 @@ func Clip(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// Ordered are drawings in the order in which they are told. Those that mark prices come
-// first, those that are hidden or closed last, and then the newest change counts: where not
-// all can be told, a level matters more than an old remark.
+// Ordered returns drawings in order of importance. Drawings that mark prices come first, hidden and closed ones last;
+// within each group the newest change comes first. If the list is truncated, a level matters more than an old remark.
 func Ordered(all []Drawing) []Drawing {
 	list := slices.Clone(all)
 	slices.SortStableFunc(list, func(a, b Drawing) int {
@@ -140,8 +138,7 @@ func Ordered(all []Drawing) []Drawing {
 	return list
 }
 
-// Describe lists drawings in words, in their order, at most so many, and says how many there
-// are.
+// Describe returns the number of drawings, and describes up to most of them in that order.
 func Describe(all []Drawing, most int) string {
 	if len(all) == 0 {
 		return "There are no drawings."
@@ -159,7 +156,7 @@ func Describe(all []Drawing, most int) string {
 	return b.String()
 }
 
-// rank says which drawings are told first.
+// rank returns the group of a drawing in that order; lower comes first.
 func (d *Drawing) rank() int {
 	switch {
 	case d.Hidden || d.Status == Closed:
@@ -170,15 +167,15 @@ func (d *Drawing) rank() int {
 	return 0
 }
 
-// Level is a price that drawings mark.
+// Level is a price marked by drawings.
 type Level struct {
 	Price     float64
 	What      string
 	ID        string // of the drawing
-	Timeframe string // on which it was drawn
+	Timeframe string // of the chart when it was drawn
 }
 
-// KeyLevels are the prices that visible drawings mark, the highest first.
+// KeyLevels returns the prices that visible drawings mark, highest first.
 func KeyLevels(all []Drawing) []Level {
 	var levels []Level
 	for i := range all {
@@ -213,11 +210,10 @@ func KeyLevels(all []Drawing) []Level {
 	return levels
 }
 
-// near reports whether two prices are the same level: they differ by less than a
-// ten-thousandth, which is about one pip.
+// near reports whether two prices count as the same level: they differ by at most a ten-thousandth, about one pip.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Max(math.Abs(a), math.Abs(b)) }
 
-// Duplicate finds a drawing that marks what d marks already.
+// Duplicate finds an existing drawing that marks the same as d.
 func Duplicate(all []Drawing, d Drawing) (id string, found bool) {
 	for i := range all {
 		if o := &all[i]; o.ID != d.ID && same(o, &d) {
@@ -249,8 +245,8 @@ func same(a, b *Drawing) bool {
 	return true
 }
 
-// ends are the anchors of a drawing, the first in time first where it does not matter which
-// one was given first; of a zone they are the corners of least and of most.
+// ends returns the anchors of a drawing. If their order does not matter, the earlier one comes first. For a zone they
+// are the corners with the smallest and the largest values.
 func (d *Drawing) ends() []Anchor {
 	if len(d.Anchors) != 2 {
 		return d.Anchors

@@ -1,7 +1,6 @@
-// Package board keeps the drawings of people on the log: a stream of its own for each
-// person and symbol, whose document package drawing folds. What it holds in memory is
-// only what the log says, so any server may change a document, and after a restart it
-// is the same.
+// Package board stores people's drawings in the log: one stream per person and symbol, which package drawing folds to
+// a document. Its memory holds nothing beyond the log, so any server may change a document, and a restart loses
+// nothing.
 package board
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/hub"
 )
 
-// Log is what boards need of a store. The errors are as store.Store says.
+// Log is the part of a store that boards use. Its errors are those of store.Store.
 type Log interface {
 	CreateAppend(ctx context.Context, s footnote.Stream, a footnote.Append) ([]footnote.Event, error)
 	Get(ctx context.Context, id string) (footnote.Stream, error)
@@ -29,43 +28,41 @@ type Log interface {
 	Delete(ctx context.Context, id string) error
 }
 
-// Options are what Boards are made of. Log is required.
+// Options configures Boards. Log is required.
 type Options struct {
 	Log Log
-	// Hub tells the readers here of changes; nil: nobody is told.
+	// Hub notifies local readers of changes; nil: no notifications.
 	Hub *hub.Hub
-	// Data says where there are prices of a symbol. The error's code is NotFound for one
-	// that does not exist; with any other the data is away for now. Nil: every symbol
-	// exists, and anchors may be anywhere.
+	// Data describes the prices of a symbol. It returns NotFound for an unknown symbol; any other error means that
+	// the data is temporarily unavailable. Nil: every symbol exists, and anchors are not checked.
 	Data   func(ctx context.Context, symbol string) (drawing.Data, error)
-	Memory int // about how many bytes of documents are kept in memory; default 64 MB
+	Memory int // approximate bytes of documents kept in memory; default 64 MB
 }
 
-// Boards are the documents of drawings of everybody. The methods may be called from
-// several goroutines.
+// Boards holds the documents of drawings of all people. Its methods are safe for concurrent use.
 type Boards struct {
 	opts Options
 
 	mu    sync.Mutex // guards below
 	known map[string]*entry
-	bytes int // of the known ones
+	bytes int // of the known documents
 	clock int64
 }
 
-// entry is a document in memory. Its first fields are used by whoever holds busy.
+// entry is a document in memory. The holder of busy may use its first fields.
 type entry struct {
-	busy    chan struct{} // has one value while somebody uses the document
+	busy    chan struct{} // holds one value while the document is in use
 	doc     *drawing.Document
-	created time.Time // of the stream; zero while there is none
-	counted int64     // the version at which its size was counted
+	created time.Time // of the stream; zero: no stream yet
+	counted int64     // version at which its size was last computed
 	size    int
 
-	users int // this and the next ones are guarded by Boards.mu
-	bytes int // size as Boards.bytes has it
+	users int // Boards.mu guards this and the next fields
+	bytes int // size as counted in Boards.bytes
 	used  int64
 }
 
-// New makes boards over a log.
+// New returns boards on a log.
 func New(o Options) *Boards {
 	if o.Memory <= 0 {
 		o.Memory = 64 << 20
@@ -73,16 +70,16 @@ func New(o Options) *Boards {
 	return &Boards{opts: o, known: map[string]*entry{}}
 }
 
-// prefix begins the ids of the streams of drawings.
+// prefix starts the ids of streams of drawings.
 const prefix = "draw_"
 
-// StreamOf is the stream of a person's drawings of a symbol. Everybody who knows the
-// person and the symbol can tell it, so no two servers make two.
+// StreamOf returns the stream of a person's drawings of a symbol. It depends only on the person and the symbol, so
+// two servers never create two streams.
 func StreamOf(p footnote.Principal, symbol string) string {
 	return prefix + digest(p.Org, p.User, symbol)
 }
 
-// IsBoard reports whether a stream is one of drawings.
+// IsBoard reports whether a stream holds drawings.
 func IsBoard(head footnote.Stream) bool {
 	return head.Kind == "document" && strings.HasPrefix(head.ID, prefix)
 }
@@ -96,17 +93,17 @@ func digest(parts ...string) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:20])
 }
 
-// idLength is that of a drawing's id behind its prefix: short, since models write it.
+// idLength is the length of a drawing's id after its prefix: short, because models have to write it.
 const idLength = 12
 
-// IDOf is the id of the drawing that a call makes, the same each time it is asked for.
+// IDOf returns the id of the drawing that a call creates, always the same for a call.
 func IDOf(conversation, call string) string {
 	return "dr_" + strings.ToLower(digest(conversation, call)[:idLength])
 }
 
 func newID() string { return "dr_" + strings.ToLower(rand.Text()[:idLength]) }
 
-// View is a document as it was at a moment.
+// View is a snapshot of a document.
 type View struct {
 	Symbol   string            `json:"symbol"`
 	Version  int64             `json:"version"`
@@ -119,8 +116,7 @@ func viewOf(d *drawing.Document) View {
 	return View{Symbol: d.Symbol, Version: d.Version, Drawings: d.Drawings(), CanUndo: d.CanUndo(), CanRedo: d.CanRedo()}
 }
 
-// View is the document of a person's drawings of a symbol. A symbol that has none yet
-// has an empty one.
+// View returns a person's drawings of a symbol. Without any, the document is empty.
 func (b *Boards) View(ctx context.Context, p footnote.Principal, symbol string) (v View, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) error {
 		v = viewOf(e.doc)
@@ -129,20 +125,19 @@ func (b *Boards) View(ctx context.Context, p footnote.Principal, symbol string) 
 	return v, err
 }
 
-// Symbol says what is wrong with a symbol: its name, or that there is no such one.
+// Symbol returns an error if a symbol has an invalid name, or does not exist.
 func (b *Boards) Symbol(ctx context.Context, symbol string) error {
 	_, err := b.Data(ctx, symbol)
 	if footnote.CodeOf(err) == footnote.NotFound || footnote.CodeOf(err) == footnote.InvalidRequest {
 		return err
 	}
-	return nil // whether it exists cannot be told now
+	return nil // whether it exists is unknown for now
 }
 
-// dataTime is how long it may take to find out where there are prices: drawings do not
-// wait for a market that does not answer.
+// dataTime limits the lookup of price data: drawings do not wait for a market that does not respond.
 const dataTime = 2 * time.Second
 
-// Data is where there are prices of a symbol.
+// Data describes the prices of a symbol.
 func (b *Boards) Data(ctx context.Context, symbol string) (drawing.Data, error) {
 	if err := drawing.CheckSymbol(symbol); err != nil {
 		return drawing.Data{}, err
@@ -155,8 +150,8 @@ func (b *Boards) Data(ctx context.Context, symbol string) (drawing.Data, error) 
 	return b.opts.Data(ctx, symbol)
 }
 
-// bounds are the data that anchors are checked against. While that is away, a person may
-// draw all the same; an agent, who cannot see the chart, may not.
+// bounds returns the data for checking anchors. While the data is unavailable, a person may still draw; an agent, who
+// cannot see the chart, may not.
 func (b *Boards) bounds(ctx context.Context, symbol, by string) (drawing.Data, error) {
 	data, err := b.Data(ctx, symbol)
 	switch code := footnote.CodeOf(err); {
@@ -167,14 +162,14 @@ func (b *Boards) bounds(ctx context.Context, symbol, by string) (drawing.Data, e
 	}
 }
 
-// Changed is what came of a change.
+// Changed is the result of a change.
 type Changed struct {
 	Version int64            // of the document
 	Changes []drawing.Change // of this step, with their differences
-	Again   bool             // the change was made before, under the same name
+	Again   bool             // the call had made this change before
 }
 
-// Drawing is the drawing that was changed, as it is after the change; nil when it is gone.
+// Drawing returns the drawing after the change; nil if it was removed.
 func (c Changed) Drawing() *drawing.Drawing {
 	if len(c.Changes) == 0 {
 		return nil
@@ -182,9 +177,8 @@ func (c Changed) Drawing() *drawing.Drawing {
 	return c.Changes[0].After
 }
 
-// Put draws a drawing, or replaces the one with its id; base is the version which that
-// has for whoever changes it, or 0. The error is a *drawing.Stale when it has another
-// by now, and its code NotFound when there is none.
+// Put adds a drawing, or replaces the one with its id. base is the version the caller knows, or 0. If the drawing has
+// a different version by now, the error is a *drawing.Stale; if it does not exist, the code is NotFound.
 func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawing, base int64, c drawing.Cause) (Changed, error) {
 	if err := d.Check(); err != nil {
 		return Changed{}, err
@@ -216,7 +210,7 @@ func (b *Boards) Put(ctx context.Context, p footnote.Principal, d drawing.Drawin
 	if err != nil || len(res.Changes) > 0 {
 		return res, err
 	}
-	// Nothing differed: what is there is what was wanted.
+	// Nothing differs: the existing drawing is the requested one.
 	err = b.use(ctx, p, d.Symbol, func(e *entry) error {
 		if now, ok := e.doc.Drawing(d.ID); ok {
 			res.Changes = []drawing.Change{{Version: now.Version, Drawing: d.ID, Action: drawing.Update, Before: &now, After: &now, Changes: map[string]drawing.Diff{}}}
@@ -234,18 +228,18 @@ func (b *Boards) Remove(ctx context.Context, p footnote.Principal, symbol, id st
 	})
 }
 
-// Undo takes the newest change back, or the one with the version that is given.
+// Undo undoes the newest change, or the one with the given version.
 func (b *Boards) Undo(ctx context.Context, p footnote.Principal, symbol string, version int64, c drawing.Cause) (Changed, error) {
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) { return doc.Back(version, c) })
 }
 
-// Redo makes the change again that was taken back last.
+// Redo redoes the change that was undone last.
 func (b *Boards) Redo(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) (Changed, error) {
 	return b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) { return doc.Again(c) })
 }
 
-// Import adds drawings; those with an id that is there replace it. With clear all others
-// go. It is one change.
+// Import adds drawings; those with a known id replace the existing ones. With clear it removes all others. It is a
+// single change.
 func (b *Boards) Import(ctx context.Context, p footnote.Principal, symbol string, all []drawing.Drawing, clear bool, c drawing.Cause) (Changed, error) {
 	data, err := b.bounds(ctx, symbol, c.By)
 	if err != nil {
@@ -270,7 +264,7 @@ func (b *Boards) Import(ctx context.Context, p footnote.Principal, symbol string
 	})
 }
 
-// Made is what was made under the name of a call, if it was.
+// Made returns the change that a call has made, if any.
 func (b *Boards) Made(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) (res Changed, made bool, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) error {
 		var step int64
@@ -282,11 +276,11 @@ func (b *Boards) Made(ctx context.Context, p footnote.Principal, symbol string, 
 	return res, made, err
 }
 
-// Withdraw takes back what was made under the name of a call, as far as nobody has changed
-// it since. The reason is that of the cause.
+// Withdraw reverts the change of a call, unless somebody has changed the drawing since. The cause provides the
+// reason.
 func (b *Boards) Withdraw(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause) error {
 	call := c
-	c.Call = "" // the name stays that of the change which is taken back
+	c.Call = "" // the id remains that of the reverted change
 	_, err := b.edit(ctx, p, symbol, c, func(doc *drawing.Document) ([]footnote.DrawingChanged, error) {
 		step, made := doc.Made(call)
 		if !made {
@@ -294,20 +288,20 @@ func (b *Boards) Withdraw(ctx context.Context, p footnote.Principal, symbol stri
 		}
 		bodies, err := doc.Back(step, c)
 		if footnote.CodeOf(err) == footnote.Conflict {
-			return nil, nil // somebody went on from there, or it is gone already
+			return nil, nil // changed since, or already removed
 		}
 		return bodies, err
 	})
 	return err
 }
 
-// Try says why a change would be refused, as a scratch document is after others that
-// are about to be made. Nothing is written.
+// Try reports why a change would be rejected, using a scratch document that includes other pending changes. It writes
+// nothing.
 func (b *Boards) Try(ctx context.Context, p footnote.Principal, symbol string, f func(doc *drawing.Document) error) error {
 	return b.use(ctx, p, symbol, func(e *entry) error { return f(e.doc.Clone()) })
 }
 
-// Forget deletes all drawings of a person, and returns on how many symbols there were some.
+// Forget deletes all drawings of a person, and returns the number of symbols that had some.
 func (b *Boards) Forget(ctx context.Context, p footnote.Principal) (n int, err error) {
 	for before := ""; ; {
 		heads, next, err := b.opts.Log.List(ctx, footnote.Page{Org: p.Org, User: p.User, Kind: "document", Before: before, Limit: 200})
@@ -321,7 +315,7 @@ func (b *Boards) Forget(ctx context.Context, p footnote.Principal) (n int, err e
 			switch err := b.opts.Log.Delete(ctx, head.ID); footnote.CodeOf(err) {
 			case "":
 				n++
-			case footnote.NotFound: // somebody was quicker
+			case footnote.NotFound: // another caller was faster
 			default:
 				return n, err
 			}

@@ -206,13 +206,13 @@ func TestDataThatIsAway(t *testing.T) {
 	}
 }
 
-// reading is a log that counts the events which are read of it.
-type reading struct {
+// countingLog is a log that counts the events read from it.
+type countingLog struct {
 	store.Store
 	events int
 }
 
-func (r *reading) Events(ctx context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
+func (r *countingLog) Events(ctx context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		for ev, err := range r.Store.Events(ctx, id, after) {
 			if r.events++; !yield(ev, err) {
@@ -222,18 +222,17 @@ func (r *reading) Events(ctx context.Context, id string, after int64) iter.Seq2[
 	}
 }
 
-// TestAHistoryIsReadInPages holds that the pages of a history longer than a document
-// remembers are what was done, of all drawings and of one, and that a page reads what is
-// on it and no more.
+// TestAHistoryIsReadInPages checks the pages of a history longer than a document keeps, for all drawings and for one.
+// A page must read only the events on it.
 func TestAHistoryIsReadInPages(t *testing.T) {
 	ctx := context.Background()
-	log := &reading{Store: store.NewMem()}
+	log := &countingLog{Store: store.NewMem()}
 	b := board.New(board.Options{Log: log})
 	var want []drawing.Change
 	for i := range 1500 {
 		d, why := line(1+float64(i)/1000), drawing.Cause{By: drawing.Human, User: "alice", Reason: fmt.Sprint(i)}
 		if i%5 == 4 {
-			d.ID = want[0].Drawing // changed again and again
+			d.ID = want[0].Drawing // changed repeatedly
 		}
 		var res board.Changed
 		var err error
@@ -247,7 +246,7 @@ func TestAHistoryIsReadInPages(t *testing.T) {
 		}
 		want = append(want, res.Changes...)
 	}
-	b = board.New(board.Options{Log: log}) // after a restart
+	b = board.New(board.Options{Log: log}) // simulates a restart
 	view(t, b, alice)
 	slices.Reverse(want)
 	of := func(id string) []drawing.Change {
@@ -303,8 +302,7 @@ func TestAHistoryIsReadInPages(t *testing.T) {
 	}
 }
 
-// TestWordsComeBackAsTheyWere holds that whatever a person writes is in the document after
-// a restart, byte for byte, and is undone and made again so.
+// TestWordsComeBackAsTheyWere checks that a person's text survives a restart, an undo and a redo byte for byte.
 func TestWordsComeBackAsTheyWere(t *testing.T) {
 	ctx := context.Background()
 	log, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "log.db"), sqlite.Options{})
@@ -334,11 +332,10 @@ func TestWordsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestDocumentsInMemoryAreBounded holds that what is kept is bounded by what it takes,
-// not by how many there are.
+// TestDocumentsInMemoryAreBounded checks that the limit applies to the memory of documents, not to their number.
 func TestDocumentsInMemoryAreBounded(t *testing.T) {
 	ctx := context.Background()
-	log := &reading{Store: store.NewMem()}
+	log := &countingLog{Store: store.NewMem()}
 	b := board.New(board.Options{Log: log, Memory: 2 << 20})
 	symbols := func(n int) (all []string) {
 		for i := range n {
@@ -363,7 +360,7 @@ func TestDocumentsInMemoryAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reads(symbols(300)) // after its first change a document is read once more
+	reads(symbols(300)) // a document is read once more after its first change
 	if n := reads(symbols(300)); n != 0 {
 		t.Errorf("300 small documents were read again: %d events", n)
 	}
@@ -386,13 +383,13 @@ func TestDocumentsInMemoryAreBounded(t *testing.T) {
 	}
 }
 
-// hasty is a log whose readers have time for so many events.
-type hasty struct {
+// hurriedLog is a log whose readers time out after some events.
+type hurriedLog struct {
 	store.Store
 	events int
 }
 
-func (h *hasty) Events(ctx context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
+func (h *hurriedLog) Events(ctx context.Context, id string, after int64) iter.Seq2[footnote.Event, error] {
 	return func(yield func(footnote.Event, error) bool) {
 		n := 0
 		for ev, err := range h.Store.Events(ctx, id, after) {
@@ -407,10 +404,10 @@ func (h *hasty) Events(ctx context.Context, id string, after int64) iter.Seq2[fo
 	}
 }
 
-// TestALongHistoryIsReadInParts has readers none of whom has time for all of it.
+// TestALongHistoryIsReadInParts reads a history in several calls, none of which has enough time for all of it.
 func TestALongHistoryIsReadInParts(t *testing.T) {
 	ctx := context.Background()
-	log := &hasty{store.NewMem(), 1000}
+	log := &hurriedLog{store.NewMem(), 1000}
 	b := board.New(board.Options{Log: log})
 	for i := range 10 {
 		if _, err := b.Put(ctx, alice, line(1+float64(i)), 0, hand); err != nil {
@@ -418,7 +415,7 @@ func TestALongHistoryIsReadInParts(t *testing.T) {
 		}
 	}
 	log.events = 4
-	b = board.New(board.Options{Log: log}) // after a restart
+	b = board.New(board.Options{Log: log}) // simulates a restart
 	for try := 1; ; try++ {
 		v, err := b.View(ctx, alice, "EURUSD")
 		if err == nil {
@@ -433,8 +430,8 @@ func TestALongHistoryIsReadInParts(t *testing.T) {
 	}
 }
 
-// TestAMarketThatDoesNotAnswer holds up neither a person who draws nor one who imports
-// many drawings.
+// TestAMarketThatDoesNotAnswer checks that a silent market delays neither a person who draws nor one who imports many
+// drawings.
 func TestAMarketThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, asked := t.Context(), 0

@@ -10,16 +10,16 @@ import (
 	"github.com/footnotehq/footnote/drawing"
 )
 
-// editTries is how often a change is made anew because another server was quicker.
+// editTries limits how often a change is retried because another server was faster.
 const editTries = 10
 
-// writeTime is how long an append may take.
+// writeTime limits how long an append may take.
 const writeTime = 10 * time.Second
 
-// errRaced is why a change is made anew.
+// errRaced makes edit retry a change.
 var errRaced = errors.New("another server has changed the document meanwhile")
 
-// use calls f with a document as the log has it now. Nobody else uses it meanwhile.
+// use calls f with exclusive access to the document in its latest state.
 func (b *Boards) use(ctx context.Context, p footnote.Principal, symbol string, f func(*entry) error) error {
 	if err := drawing.CheckSymbol(symbol); err != nil {
 		return err
@@ -60,12 +60,11 @@ func (b *Boards) leave(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.users--
-	b.forgetSome()
+	b.evict()
 }
 
-// forgetSome drops the documents that were not used for longest, while all of them take
-// too much. b.mu must be held.
-func (b *Boards) forgetSome() {
+// evict evicts the least recently used documents while all of them exceed the memory limit. b.mu must be held.
+func (b *Boards) evict() {
 	for b.bytes > b.opts.Memory {
 		oldest, at := "", int64(0)
 		for id, e := range b.known {
@@ -81,10 +80,10 @@ func (b *Boards) forgetSome() {
 	}
 }
 
-// countEvery is after how many changes the size of a document is counted anew.
+// countEvery is the number of changes after which the size of a document is computed again.
 const countEvery = 64
 
-// measure notes the size of a document. Whoever calls it uses e.
+// measure updates the size of a document. The caller must be using e.
 func (b *Boards) measure(e *entry) {
 	switch {
 	case e.doc == nil:
@@ -98,9 +97,8 @@ func (b *Boards) measure(e *entry) {
 	e.bytes = e.size
 }
 
-// refresh reads what the log has beyond the document. One that was deleted begins anew.
-// What was read when the time is over stays: a long history is not read in vain by those
-// who have no time for all of it.
+// refresh applies the log's new events to the document. If the stream was deleted, it starts over. It
+// keeps what it has read at the deadline, so that several short calls can read a long history.
 func (b *Boards) refresh(ctx context.Context, e *entry, p footnote.Principal, symbol string) error {
 	id := StreamOf(p, symbol)
 	head, err := b.opts.Log.Get(ctx, id)
@@ -125,14 +123,14 @@ func (b *Boards) refresh(ctx context.Context, e *entry, p footnote.Principal, sy
 			return err
 		}
 		if err := e.doc.Apply(ev); err != nil {
-			e.doc = nil // read again
+			e.doc = nil // read it again
 			return err
 		}
 	}
 	return nil
 }
 
-// edit makes a change, once under a name.
+// edit makes a change, once per call id.
 func (b *Boards) edit(ctx context.Context, p footnote.Principal, symbol string, c drawing.Cause, f func(*drawing.Document) ([]footnote.DrawingChanged, error)) (res Changed, err error) {
 	for range editTries {
 		err = b.use(ctx, p, symbol, func(e *entry) error {
@@ -162,7 +160,7 @@ func (b *Boards) edit(ctx context.Context, p footnote.Principal, symbol string, 
 	return res, footnote.Errorf(footnote.Conflict, "The drawings change too fast. Try again.")
 }
 
-// append writes the events of a change, and applies and shows them.
+// append writes the events of a change, applies them and notifies readers.
 func (b *Boards) append(ctx context.Context, e *entry, p footnote.Principal, bodies []footnote.DrawingChanged) error {
 	if len(bodies) == 0 {
 		return nil
@@ -191,7 +189,7 @@ func (b *Boards) append(ctx context.Context, e *entry, p footnote.Principal, bod
 	}
 	for _, ev := range events {
 		if err := e.doc.Apply(ev); err != nil {
-			e.doc = nil // read again
+			e.doc = nil // read it again
 			return err
 		}
 	}
@@ -199,7 +197,7 @@ func (b *Boards) append(ctx context.Context, e *entry, p footnote.Principal, bod
 	return nil
 }
 
-// show tells the readers here of events.
+// show notifies local readers of events.
 func (b *Boards) show(id string, after int64, events []footnote.Event) {
 	if b.opts.Hub == nil {
 		return

@@ -9,15 +9,14 @@ import (
 	"github.com/footnotehq/footnote/drawing"
 )
 
-// Asked is which changes are asked for.
+// Asked selects changes.
 type Asked struct {
-	Drawing string // of this drawing; empty: of all
-	Before  int64  // before this version; 0: to the newest
+	Drawing string // of this drawing; empty: of all drawings
+	Before  int64  // before this version; 0: up to the newest
 	Limit   int
 }
 
-// History are changes of a document, the newest first. More says that there are older
-// ones.
+// History returns changes of a document, newest first. more reports whether there are older ones.
 func (b *Boards) History(ctx context.Context, p footnote.Principal, symbol string, q Asked) (list []drawing.Change, more bool, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) (err error) {
 		versions := e.doc.Earlier(q.Before, q.Drawing, q.Limit+1)
@@ -33,21 +32,21 @@ func (b *Boards) History(ctx context.Context, p footnote.Principal, symbol strin
 	return list, more, err
 }
 
-// mostSince is how many changes Since gives at once.
-const mostSince = 500
+// maxSince is the largest number of changes that Since returns at once.
+const maxSince = 500
 
-// Since are changes after a version, the oldest first, without their differences: some of
-// them when there are many, and none when there are no more.
+// Since returns changes after a version, oldest first, without their differences: a part of them if there are many,
+// and none if there are no more.
 func (b *Boards) Since(ctx context.Context, p footnote.Principal, symbol string, version int64) (list []drawing.Change, err error) {
 	err = b.use(ctx, p, symbol, func(e *entry) (err error) {
-		list, err = b.changes(ctx, e.doc, StreamOf(p, symbol), e.doc.Later(version, mostSince))
+		list, err = b.changes(ctx, e.doc, StreamOf(p, symbol), e.doc.Later(version, maxSince))
 		return err
 	})
 	return list, err
 }
 
-// changes are those with the given versions. What the document does not remember is read
-// from the log, and nothing else is.
+// changes returns the changes with the given versions. It reads only those from the log that the document no longer
+// has.
 func (b *Boards) changes(ctx context.Context, doc *drawing.Document, stream string, versions []int64) ([]drawing.Change, error) {
 	var wanted []int64
 	for _, v := range versions {
@@ -75,10 +74,10 @@ func (b *Boards) changes(ctx context.Context, doc *drawing.Document, stream stri
 	return list, nil
 }
 
-// farApart is from where on it costs less to begin to read anew than to read on.
-const farApart = 256
+// maxReadGap is the distance between versions from which a new read costs less than reading on.
+const maxReadGap = 256
 
-// events are those with the given versions.
+// events returns the events with the given versions.
 func (b *Boards) events(ctx context.Context, stream string, versions []int64) (map[int64]footnote.Event, error) {
 	found := map[int64]footnote.Event{}
 	slices.Sort(versions)
@@ -93,7 +92,7 @@ func (b *Boards) events(ctx context.Context, stream string, versions []int64) (m
 				continue
 			}
 			found[ev.Seq] = ev
-			if versions = versions[1:]; len(versions) == 0 || versions[0] > ev.Seq+farApart {
+			if versions = versions[1:]; len(versions) == 0 || versions[0] > ev.Seq+maxReadGap {
 				break
 			}
 		}
