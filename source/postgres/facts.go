@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// facts are what the gate must know of a text, read off its tree in the child.
+// facts are what the gate must know of a statement. The child reads them off the parsed tree.
 type facts struct {
 	Bad        string   `json:"bad,omitempty"`     // the parser's message: the text is no SQL
 	Refused    string   `json:"refused,omitempty"` // something that no statement may hold
@@ -22,12 +22,11 @@ type facts struct {
 	Operators  []name   `json:"operators,omitempty"`
 	Types      []name   `json:"types,omitempty"`
 	Collations []name   `json:"collations,omitempty"`
-	// Attributes is what is asked of a row as row.attribute, which may call a function:
-	// the name of the row and that of the attribute.
+	// Attributes are pairs of a row's name and an attribute, written row.attribute, which may call a function.
 	Attributes []name `json:"attributes,omitempty"`
-	// Rows tells what the names of rows stand for.
+	// Rows are what the names of rows stand for.
 	Rows    map[string]rows `json:"rows,omitempty"`
-	Fields  []string        `json:"fields,omitempty"`  // what is asked of any value as (value).field, which may, too
+	Fields  []string        `json:"fields,omitempty"`  // written (value).field, which may call a function, too
 	Columns []string        `json:"columns,omitempty"` // names that may be those of columns
 	All     bool            `json:"all,omitempty"`     // every column of the relations may be used, and whole rows
 	User    bool            `json:"user,omitempty"`    // it asks for the name of the user, or of the database
@@ -35,7 +34,7 @@ type facts struct {
 	Constant []name `json:"constant,omitempty"`
 }
 
-// rows is what a name of rows stands for, in all places of a statement that give it.
+// rows is what a name of rows stands for anywhere in a statement.
 type rows struct {
 	Relations []name `json:"relations,omitempty"` // with the columns that they have
 	Joined    bool   `json:"joined,omitempty"`    // a join, or a relation whose columns get other names
@@ -57,31 +56,37 @@ type name []string
 
 func (n name) String() string { return strings.Join(n, ".") }
 
-// plainKinds are the nodes of a reading statement. Of a node that is not known here
-// nobody has thought, and a statement with one is refused.
-var plainKinds = set(`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr A_Indices
-	A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr MinMaxExpr FuncCall NamedArgExpr TypeCast
-	TypeName CollateClause SubLink RowExpr SQLValueFunction GroupingFunc GroupingSet RangeVar RangeSubselect RangeFunction
-	RangeTableSample JoinExpr List SortBy WindowDef CommonTableExpr ColumnDef`)
+// plainKinds are the nodes that a statement may have. A statement with any other node is refused, because
+// nobody has thought about what it does.
+var plainKinds = set(`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
+	A_Indices A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr
+	MinMaxExpr FuncCall NamedArgExpr TypeCast TypeName CollateClause SubLink RowExpr SQLValueFunction
+	GroupingFunc GroupingSet RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr List SortBy
+	WindowDef CommonTableExpr ColumnDef`)
 
-// newKinds came with a version of Postgres; before it the same words were calls of
-// functions.
+// newKinds are nodes with the version of Postgres that they came with. Before it, the same words were
+// calls of functions.
 var newKinds = map[string]int{
-	"JsonObjectConstructor": 160000, "JsonArrayConstructor": 160000, "JsonArrayQueryConstructor": 160000, "JsonObjectAgg": 160000, "JsonArrayAgg": 160000,
-	"JsonAggConstructor": 160000, "JsonKeyValue": 160000, "JsonValueExpr": 160000, "JsonIsPredicate": 160000, "JsonFuncExpr": 170000, "JsonParseExpr": 170000,
-	"JsonScalarExpr": 170000, "JsonSerializeExpr": 170000, "JsonTable": 170000, "JsonTableColumn": 170000, "JsonTablePathSpec": 170000, "JsonArgument": 170000, "JsonBehavior": 170000,
+	"JsonObjectConstructor": 160000, "JsonArrayConstructor": 160000, "JsonArrayQueryConstructor": 160000,
+	"JsonObjectAgg": 160000, "JsonArrayAgg": 160000, "JsonAggConstructor": 160000, "JsonKeyValue": 160000,
+	"JsonValueExpr": 160000, "JsonIsPredicate": 160000,
+
+	"JsonFuncExpr": 170000, "JsonParseExpr": 170000, "JsonScalarExpr": 170000, "JsonSerializeExpr": 170000,
+	"JsonTable": 170000, "JsonTableColumn": 170000, "JsonTablePathSpec": 170000, "JsonArgument": 170000,
+	"JsonBehavior": 170000,
 }
 
-// badFields are parts of nodes that no reading statement has.
+// badFields are parts of nodes that a statement may not have, with the reason.
 var badFields = map[string]string{
 	"intoClause":    "SELECT INTO makes a table: the database is read-only.",
 	"lockingClause": "Rows may not be locked (FOR UPDATE, FOR SHARE): the database is read-only.",
 	"pct_type":      "%TYPE is not allowed here.",
 }
 
-// shownValues are the functions without parentheses that tell nothing of the user.
-var shownValues = set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP SVFOP_CURRENT_TIMESTAMP_N
-	SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP SVFOP_LOCALTIMESTAMP_N SVFOP_CURRENT_SCHEMA`)
+// shownValues are the functions without parentheses that do not show the user's name.
+var shownValues = set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP
+	SVFOP_CURRENT_TIMESTAMP_N SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP
+	SVFOP_LOCALTIMESTAMP_N SVFOP_CURRENT_SCHEMA`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -120,8 +125,8 @@ func look(tree []byte) facts {
 	return w.f
 }
 
-// walker collects the facts. It goes through every map and list of the tree,
-// whatever it is called: what it looks for is told by its fields.
+// walker collects the facts. It goes through every map and list of the tree and knows what it looks for
+// by the names of fields.
 type walker struct {
 	f     facts
 	rows  map[string]bool // names that stand for whole rows: of relations, and aliases
@@ -146,7 +151,8 @@ func (w *walker) root(stmt object) {
 		case "VariableShowStmt":
 			w.f.Show, _ = body["name"].(string)
 		default:
-			w.refuse(statementName(kind) + " is not allowed: the database is read-only. A statement must be a SELECT, WITH, VALUES, TABLE or EXPLAIN.")
+			w.refuse(statementName(kind) + " is not allowed: the database is read-only. " +
+				"A statement must be a SELECT, WITH, VALUES, TABLE or EXPLAIN.")
 		}
 	}
 }
@@ -185,8 +191,7 @@ func (w *walker) explain(body object) {
 	w.walk(query, nil)
 }
 
-// walk goes through a part of the tree. Scope holds the names of the WITH queries
-// that are seen there.
+// walk goes through a part of the tree, where scope holds the names of the WITH queries in scope.
 func (w *walker) walk(node any, scope map[string]bool) {
 	switch n := node.(type) {
 	case []any:

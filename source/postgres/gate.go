@@ -32,26 +32,26 @@ var builtin = func() map[string]bool {
 	return set(strings.Join(words, " "))
 }()
 
-// sizes are functions that tell how much is stored, which is also of the rows of
-// others: they may be called where no table has row-level security.
+// sizes are functions that return how much is stored, hidden rows included. They may be called only
+// where no table has row-level security.
 var sizes = set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
 
-// counts are the columns of pg_class of which the same is true.
+// counts are the columns of pg_class that count rows, hidden ones included; see sizes.
 var counts = []string{"reltuples", "relpages", "relallvisible", "relallfrozen"}
 
-// described are the system's own relations that tell of tables and columns only.
+// described are the system relations that may be read: they describe tables and columns, and no more.
 var described = map[string]map[string]bool{
-	"information_schema": set("tables columns views key_column_usage table_constraints constraint_column_usage referential_constraints schemata"),
+	"information_schema": set(`tables columns views key_column_usage table_constraints constraint_column_usage
+		referential_constraints schemata`),
 	"pg_catalog": set(`pg_tables pg_views pg_namespace pg_class pg_attribute pg_type pg_enum pg_description pg_matviews
 		pg_constraint pg_index pg_indexes`),
 }
 
-// badTypes tell of the server's users and functions.
+// badTypes would show the server's users and functions.
 var badTypes = set("regrole regproc regprocedure regoper regoperator aclitem refcursor")
 
-// admit is the gate for a statement with some arguments, up to what is looked up when
-// it runs (see judge). It returns what the statement holds, and the catalogue that it
-// was compared with.
+// admit checks a statement with args arguments against the catalogue that it returns, with the facts of
+// the statement. What needs a look into the database is left to judge.
 func (e *engine) admit(ctx context.Context, text string, args int) (facts, *catalog, error) {
 	if err := plain(text); err != nil {
 		return facts{}, nil, err
@@ -65,7 +65,9 @@ func (e *engine) admit(ctx context.Context, text string, args int) (facts, *cata
 		return f, nil, err
 	}
 	if err = cat.check(f); err == nil && f.Params != args {
-		err = &source.Error{Kind: source.Failed, Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args)}
+		err = &source.Error{
+			Kind: source.Failed, Reason: fmt.Sprintf("The statement has %d parameters and %d arguments.", f.Params, args),
+		}
 	}
 	if err == nil || time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
 		return f, cat, err
@@ -116,7 +118,8 @@ func (c *catalog) check(f facts) error {
 		}
 		return nil
 	case f.Root == "ExplainStmt" && (c.guarded || c.personal):
-		return source.Refusef("EXPLAIN is not allowed here: the tables have row-level security, and a plan tells of rows of others.")
+		return source.Refusef("EXPLAIN is not allowed here: the tables have row-level security, " +
+			"and a plan tells of rows of others.")
 	}
 	for _, kind := range f.Kinds {
 		if c.version < newKinds[kind] {
@@ -144,7 +147,7 @@ func (c *catalog) check(f facts) error {
 	return nil
 }
 
-// private refuses what tells of the user, and of rows that not everybody may see.
+// private refuses what would show the user's name, or how many rows there are that the user may not see.
 func (c *catalog) private(f facts) error {
 	if f.User {
 		return source.Refusef("The name of the user, or of the database, is not data: it may not be asked for.")

@@ -11,16 +11,15 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// A database has functions of its own, and they run in many ways beside being called:
-// a type's input, output and CHECK, a cast, an operator, a sort, a view, a foreign
-// table. The judge finds what a statement can reach, in the transaction that the
-// statement runs in, and refuses it where a function is neither Postgres's own nor
-// one that the operator lists.
+// judge finds the functions that a statement can run and refuses it unless each of them is Postgres's
+// own or allowed by the operator. Besides being called, functions run behind a type's input, output and
+// CHECK, a cast, an operator, a sort, a view, a foreign table, and while a query is planned. The judge
+// works in the transaction that the statement will run in.
 //
-// Which type an expression has only the server knows. So the judge takes all types that
-// values of the statement may have: those it names, those of the columns it may read,
-// those of the functions and operators it calls, and what these consist of. All of
-// them, and every cast between two of them, must be harmless.
+// Only the server knows the type of an expression. So the judge collects all types that values of the
+// statement may have: those it names, those of the columns it may read, those of the functions and
+// operators it calls, and the parts of all these. Each of them, and every cast between two of them,
+// must be harmless.
 type judge struct {
 	ctx     context.Context
 	s       *session
@@ -28,16 +27,16 @@ type judge struct {
 	f       facts
 	version int
 
-	types    map[string]bool // that values may have, by OID; Postgres's own count as well
-	named    map[string]bool // of these, those that an explicit cast may lead to
-	looked   map[string]bool // relations and operators that were looked at
-	runs     map[string]string
+	types    map[string]bool   // OIDs of the types that values may have, without most of Postgres's own
+	named    map[string]bool   // OIDs of the types that an explicit cast may lead to
+	looked   map[string]bool   // OIDs of the relations and operators that were looked up
+	runs     map[string]string // OIDs of functions that may run, with what runs them
 	casts    []cast
 	compares []comparison
-	typed    [][]string // operators of the statement's names that only values of their own types reach
-	rows     []string   // the row types of the statement's relations
-	columns  [][]string // which of them have a column named like an attribute
-	text     bool       // functions of text search are called
+	typed    [][]string // operators that have a name of the statement, but only take values of their own types
+	rows     []string   // OIDs of the row types of the statement's relations
+	columns  [][]string // relations that have a column named like an attribute
+	text     bool       // the statement uses text search
 	refusal  error      // the first
 
 	newTypes, newRelations, newOperators []string
@@ -46,8 +45,8 @@ type judge struct {
 type cast struct {
 	source, target, function string
 	context, method          string
-	plain                    bool   // one of Postgres's own has the same function
-	what, name               string // the types and the function, as words
+	plain                    bool   // a cast of Postgres's own has the same function
+	what, name               string // "source to target", and the function's name
 }
 
 type comparison struct{ left, right, function string }
@@ -65,12 +64,10 @@ func searches(f facts) bool {
 		slices.ContainsFunc(f.Operators, func(n name) bool { return last(n) == "@@" || last(n) == "@@@" })
 }
 
-// convertible are types of Postgres's own to which its functions cast values without
-// being told to: those that make JSON.
+// convertible are json and jsonb: functions of Postgres's own that make JSON apply explicit casts to them.
 var convertible = []string{"114", "3802"}
 
-// judge refuses a statement that could run a function of the database which nobody has
-// checked.
+// judge refuses a statement that could run a function of the database which the operator does not list.
 func (e *engine) judge(ctx context.Context, s *session, f facts, version int) error {
 	if f.Root == "VariableShowStmt" {
 		return nil
@@ -118,7 +115,7 @@ func (j *judge) refuse(format string, args ...any) {
 	}
 }
 
-// in reports whether a schema is where a name may be looked for.
+// in reports whether Postgres looks for a name in a schema.
 func (j *judge) in(n name, schema string) bool {
 	if len(n) > 1 {
 		return n[0] == schema
@@ -126,8 +123,8 @@ func (j *judge) in(n name, schema string) bool {
 	return slices.Contains(j.s.path, schema)
 }
 
-// addType notes a type that values may have. With named, a cast may lead to it, and to
-// what it consists of.
+// addType notes a type that values may have. If it is named, an explicit cast may lead to it and to its
+// parts.
 func (j *judge) addType(oid string, named bool) {
 	if oid == "" || oid == "0" {
 		return
@@ -150,7 +147,7 @@ func (j *judge) addRelation(oid string) {
 	}
 }
 
-// run notes functions and what runs them.
+// run notes functions that may run. what says what runs them, for a refusal.
 func (j *judge) run(what string, oids ...string) {
 	for _, oid := range oids {
 		if own(oid) && j.runs[oid] == "" {
@@ -159,92 +156,105 @@ func (j *judge) run(what string, oids ...string) {
 	}
 }
 
-// names looks up all names of the statement.
+// found is what the catalogues have for the names of a statement. The OIDs are by name and schema.
+type found struct {
+	functions         []function
+	types, collations map[string]map[string]string
+	expressions       []planned
+}
+
+// names looks up the names of the statement and judges what they stand for.
 func (j *judge) names() error {
-	f := j.f
-	var calls, types, operators, collations, relations []string
-	schemas := slices.Clone(j.s.path)
-	last := func(n name) string { return n[len(n)-1] }
-	for _, n := range f.Functions {
-		calls, types = append(calls, last(n)), append(types, last(n)) // a type may be called, too
+	found := found{types: map[string]map[string]string{}, collations: map[string]map[string]string{}}
+	j.text = searches(j.f)
+	if err := j.ask(j.questions(&found)); err != nil {
+		return err
 	}
-	var attributes []string
-	for _, n := range f.Attributes {
-		attributes = append(attributes, last(n))
+	if err := j.plan(found.expressions); err != nil {
+		return err
 	}
-	values := slices.Concat(attributes, f.Fields)
-	types = append(types, values...)
-	for _, n := range f.Types {
-		types = append(types, last(n))
-	}
-	for _, n := range f.Operators {
-		operators = append(operators, last(n))
-	}
-	for _, n := range f.Collations {
-		collations = append(collations, last(n))
-	}
-	for _, n := range f.Relations {
-		relations = append(relations, last(n))
-		if len(n) > 1 {
-			schemas = append(schemas, n[0])
+	j.called(found.functions, found.types)
+	for _, n := range j.f.Types {
+		if oid, ok := j.resolve(n, found.types); ok {
+			j.addType(oid, true)
+		} else {
+			j.refuse("There is no type %s.", n)
 		}
 	}
-	var functions []function
-	found := map[string]map[string]string{} // name → schema → OID of a type
-	known := map[string]map[string]string{} // the same of collations
+	for _, n := range j.f.Collations {
+		if oid, ok := j.resolve(n, found.collations); !ok || own(oid) && !j.listed(n, found.collations) {
+			j.refuse("The collation %s is not allowed: it is none of Postgres's own.", n)
+		}
+	}
+	return nil
+}
+
+// questions are those about the names of the statement. They leave their answers in found and in j.
+func (j *judge) questions(found *found) []question {
+	f := j.f
+	attributes, operators, collations := lasts(f.Attributes), lasts(f.Operators), lasts(f.Collations)
+	values := slices.Concat(attributes, f.Fields)
+	called := slices.Concat(lasts(f.Functions), values)
+	types := slices.Concat(called, lasts(f.Types)) // a type may be called, too
 	ask := []question{
 		{castsSQL, nil, func(r []string) {
 			j.casts = append(j.casts, cast{r[0], r[1], r[2], r[3], r[4], r[5] == "t", r[6], r[7]})
 		}},
 		{comparisonsSQL, nil, func(r []string) { j.compares = append(j.compares, comparison{r[0], r[1], r[2]}) }},
 	}
-	add := func(some bool, sql string, take func([]string), args ...any) {
-		if some {
+	add := func(names []string, sql string, take func([]string), args ...any) {
+		if len(names) > 0 {
 			ask = append(ask, question{sql, args, take})
 		}
 	}
-	note := func(m map[string]map[string]string) func([]string) {
-		return func(r []string) {
-			if m[r[2]] == nil {
-				m[r[2]] = map[string]string{}
-			}
-			m[r[2]][r[1]] = r[0]
+	takeFunction := func(r []string) { found.functions = append(found.functions, newFunction(r)) }
+	add(called, functionsByName, takeFunction, called, values)
+	add(types, typesByName, note(found.types), types)
+	add(operators, operatorsByName, j.takeOperator, operators)
+	add(collations, collationsByName, note(found.collations), collations)
+	if len(f.Relations) > 0 {
+		ask = append(ask, j.questionsOfRelations(found, attributes)...)
+	}
+	return ask
+}
+
+func (j *judge) questionsOfRelations(found *found, attributes []string) []question {
+	relations, schemas := lasts(j.f.Relations), slices.Clone(j.s.path)
+	for _, n := range j.f.Relations {
+		if len(n) > 1 {
+			schemas = append(schemas, n[0])
 		}
 	}
-	add(len(calls)+len(values) > 0, functionsByName, func(r []string) { functions = append(functions, newFunction(r)) },
-		slices.Concat(calls, values), values)
-	add(len(types) > 0, typesByName, note(found), types)
-	add(len(operators) > 0, operatorsByName, j.takeOperator, operators)
-	add(len(collations) > 0, collationsByName, note(known), collations)
-	add(len(relations) > 0, relationsByName, j.takeRelation, relations, schemas, f.All, f.Columns)
-	add(len(relations) > 0 && len(attributes) > 0, columnsByName, func(r []string) { j.columns = append(j.columns, r) },
-		relations, schemas, attributes)
-	add(len(relations) > 0, storageByName, func(r []string) { j.run(byIndex+r[1], r[0]) }, relations)
-	var expressions []planned
-	add(len(relations) > 0, namedSQL+plannedSQL(j.version),
-		func(r []string) { expressions = append(expressions, newPlanned(r)) }, relations, schemas)
-	j.text = searches(f)
-	if err := j.ask(ask); err != nil {
-		return err
+	ask := []question{
+		{relationsByName, []any{relations, schemas, j.f.All, j.f.Columns}, j.takeRelation},
+		{storageByName, []any{relations}, func(r []string) { j.run(byIndex+r[1], r[0]) }},
+		{namedSQL + plannedSQL(j.version), []any{relations, schemas}, func(r []string) {
+			found.expressions = append(found.expressions, newPlanned(r))
+		}},
 	}
-	if err := j.plan(expressions); err != nil {
-		return err
+	if len(attributes) > 0 {
+		take := func(r []string) { j.columns = append(j.columns, r) }
+		ask = append(ask, question{columnsByName, []any{relations, schemas, attributes}, take})
 	}
-	j.called(functions, found)
-	for _, n := range f.Types {
-		switch oid, ok := j.resolve(n, found); {
-		case !ok:
-			j.refuse("There is no type %s.", n)
-		default:
-			j.addType(oid, true)
+	return ask
+}
+
+// note takes rows of an OID, a schema and a name.
+func note(oids map[string]map[string]string) func(row []string) {
+	return func(r []string) {
+		if oids[r[2]] == nil {
+			oids[r[2]] = map[string]string{}
 		}
+		oids[r[2]][r[1]] = r[0]
 	}
-	for _, n := range f.Collations {
-		if oid, ok := j.resolve(n, known); !ok || own(oid) && !j.listed(n, known) {
-			j.refuse("The collation %s is not allowed: it is none of Postgres's own.", n)
-		}
+}
+
+// lasts returns the names without their schemas.
+func lasts(names []name) (last []string) {
+	for _, n := range names {
+		last = append(last, n[len(n)-1])
 	}
-	return nil
+	return last
 }
 
 // resolve finds the OID that a name stands for.
@@ -262,7 +272,7 @@ func (j *judge) resolve(n name, found map[string]map[string]string) (oid string,
 	return "", false
 }
 
-// listed reports whether the operator allows what a name stands for.
+// listed reports whether the operator allows everything that a name may stand for.
 func (j *judge) listed(n name, found map[string]map[string]string) bool {
 	for schema := range found[n[len(n)-1]] {
 		if j.in(n, schema) && !j.e.allows(schema, n[len(n)-1], "") {
@@ -272,14 +282,13 @@ func (j *judge) listed(n name, found map[string]map[string]string) bool {
 	return true
 }
 
-// allows reports whether the operator lists something of the database, or the
-// extension that it came with.
+// allows reports whether the operator lists an object of the database, or its extension.
 func (e *engine) allows(schema, name, extension string) bool {
 	return slices.Contains(e.allowed, schema+"."+name) || extension != "" && slices.Contains(e.allowed, extension)
 }
 
-// called judges the functions that the statement calls by their names, and what looks
-// like an attribute or a field.
+// called judges the functions that the statement calls by name, and those that row.attribute and
+// (value).field may call.
 func (j *judge) called(functions []function, types map[string]map[string]string) {
 	for _, n := range j.f.Functions {
 		j.call(n, functions)
@@ -323,9 +332,8 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 	}
 }
 
-// column reports whether an attribute is certainly a column: then it calls no function,
-// whatever has its name. It is, where all that the row's name stands for are relations
-// with such a column.
+// column reports whether an attribute is certainly a column, and so calls no function of that name:
+// the row's name must stand for relations only, which all have such a column.
 func (j *judge) column(attribute name) bool {
 	r := j.f.Rows[attribute[0]]
 	for _, n := range r.Relations {
@@ -377,7 +385,7 @@ func (j *judge) takes(f function) {
 	}
 }
 
-// takeOperator notes an operator of the database by one of the statement's names.
+// takeOperator notes an operator that has the name of one in the statement.
 func (j *judge) takeOperator(r []string) {
 	own := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
 	switch {
@@ -389,8 +397,8 @@ func (j *judge) takeOperator(r []string) {
 	}
 }
 
-// reach judges the operators that values of the types found so far can reach. It
-// reports whether there is more to look at then.
+// reach judges the operators that take values of the types found so far. It reports whether that found
+// more types.
 func (j *judge) reach() bool {
 	left := j.typed[:0]
 	for _, r := range j.typed {
@@ -404,13 +412,13 @@ func (j *judge) reach() bool {
 	return len(j.newTypes) > 0
 }
 
-// reached reports whether a value may become one of a type without being told to.
+// reached reports whether values may have a type, or get it by an implicit cast.
 func (j *judge) reached(oid string) bool {
 	return j.has(oid) || slices.ContainsFunc(j.casts,
 		func(k cast) bool { return k.target == oid && k.context == "i" && j.has(k.source) })
 }
 
-// has reports whether values of the statement may have a type.
+// has reports whether values of the statement may have a type. They may have any of Postgres's own.
 func (j *judge) has(oid string) bool { return !own(oid) || j.types[oid] }
 
 func (j *judge) operator(r []string) {
@@ -443,7 +451,7 @@ func (j *judge) takeRelation(r []string) {
 	}
 }
 
-// expand looks at what the types, relations and operators consist of that were found last.
+// expand looks up the parts of the types, relations and operators that were found last.
 func (j *judge) expand() error {
 	types, relations, operators := j.newTypes, j.newRelations, j.newOperators
 	j.newTypes, j.newRelations, j.newOperators = nil, nil, nil
@@ -516,15 +524,15 @@ func (j *judge) expand() error {
 	return nil
 }
 
-// parts notes what a type consists of.
+// parts notes the parts of a type.
 func (j *judge) parts(oid, parts string) {
 	for _, part := range strings.Fields(parts) {
 		j.addType(part, j.named[oid])
 	}
 }
 
-// need notes something that a definition refers to: its class, OID, and the type of
-// the column where it is one.
+// need notes an object that a definition refers to. r[1] is the catalogue it is in, r[2] its OID, and
+// r[3] the type if it is a column.
 func (j *judge) need(what string, r []string) {
 	switch class, oid := r[1], r[2]; class {
 	case "pg_proc":
@@ -545,15 +553,15 @@ func (j *judge) need(what string, r []string) {
 	}
 }
 
-// ours are functions that the definition of a view or a type may call, though a
-// statement may not: the operator's own rules for rows are written with them.
+// ours are functions that the definition of a view or a type may call, but a statement may not: views
+// that show each user their own rows are written with them.
 var ours = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
 	has_column_privilege has_any_column_privilege
 	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
 
-// define judges the text of a view or a CHECK, in which, as pg_catalog was the only
-// schema when it was written, what has no schema is Postgres's own. What has one is
-// judged by what the definition needs. It reports whether whole rows may be used.
+// define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so a
+// name without a schema is Postgres's own. Names with one are judged by pg_depend; see need. define
+// reports whether the text may use whole rows.
 func (j *judge) define(what, text string) (all bool, err error) {
 	if err := plain(text); err != nil {
 		j.refuse("%s is too large to be checked.", what)
@@ -595,7 +603,7 @@ func (j *judge) define(what, text string) (all bool, err error) {
 // maxDefinitions is how many definitions are remembered as they were read.
 const maxDefinitions = 1000
 
-// definition reads the text of a definition; what it read once, it knows.
+// definition returns the facts of a definition's text, which it remembers.
 func (e *engine) definition(ctx context.Context, text string) (facts, error) {
 	e.mu.Lock()
 	f, ok := e.definitions[text]
@@ -616,7 +624,7 @@ func (e *engine) definition(ctx context.Context, text string) (facts, error) {
 	return f, nil
 }
 
-// convert judges the casts and comparisons between all the types that were found.
+// convert judges the casts and comparisons between the types that were found.
 func (j *judge) convert() {
 	for _, k := range j.casts {
 		if !j.has(k.source) || !j.has(k.target) || k.method != "f" || k.context == "e" && !j.named[k.target] {
@@ -627,7 +635,8 @@ func (j *judge) convert() {
 			what += ", which the server may add to any statement,"
 		}
 		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
-			j.refuse("%s runs pg_catalog.%s, which is not made for it. %s", what, k.name, j.e.allowance("pg_catalog."+k.name))
+			full := "pg_catalog." + k.name
+			j.refuse("%s runs %s, which is not made for it. %s", what, full, j.e.allowance(full))
 		}
 		j.run(what, k.function)
 	}
@@ -640,7 +649,7 @@ func (j *judge) convert() {
 
 // functions judges the functions that were found.
 func (j *judge) functions() error {
-	left := maps.Clone(j.runs) // what is not found is not trusted
+	left := maps.Clone(j.runs) // a function that is not found stays in it
 	err := j.ask([]question{{functionsByOID, []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
 		f := newFunction(r)
 		if j.e.trusts(f) || j.supports(f) {
@@ -662,22 +671,22 @@ func (e *engine) allowance(function string) string {
 	return fmt.Sprintf("An operator who trusts it can add %q to the setting functions.", e.name+"="+function)
 }
 
-// What runs a function that only supports a structure of the database's.
+// What runs a function that only supports a data structure of the database.
 const (
 	byIndex = "An index or the partitions of "
 	byText  = "Text search"
 )
 
-// supports reports whether a function is of an extension, written in C, for the
-// structure that runs it. Its volatility says nothing then.
+// supports reports whether a function is written in C and belongs to an extension's index or text search.
+// Such functions are often marked volatile without need.
 func (j *judge) supports(f function) bool {
 	_, safe := safeExtensions[f.extension]
 	what := j.runs[f.oid]
 	return f.compiled && (safe && what == byText || f.extension != "" && strings.HasPrefix(what, byIndex))
 }
 
-// safeExtensions are those whose functions, where they are not volatile, only
-// calculate. A value lists the functions that may be called where not all may.
+// safeExtensions are extensions whose functions only calculate, unless they are volatile. A value lists
+// the functions that may be called, if not all may.
 var safeExtensions = map[string]map[string]bool{
 	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil,
 	"intarray": nil, "cube": nil, "earthdistance": nil,

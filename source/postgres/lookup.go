@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What the judge asks of the system's own tables. The questions of one round go over
-// the wire together. They run with pg_catalog as the only schema, and go by the names
-// that a statement has: their cost does not grow with the number of tables.
+// This file holds the judge's queries of the system catalogues. The queries of one round share a round
+// trip. They run with pg_catalog as the only schema, and look up the names of a statement, so that their
+// cost does not grow with the number of tables.
 
 // question is a query of the system's tables; take is called for each row.
 type question struct {
@@ -64,12 +64,10 @@ func list(texts []string) []byte {
 	return []byte("{" + strings.Join(quoted, ",") + "}")
 }
 
-// firstOwn is the first OID of what was made after the cluster was: all below it is
-// Postgres's own.
+// firstOwn is the first OID that is given after initdb. Lower ones are Postgres's own.
 const firstOwn = 16384
 
-// own reports whether an OID is that of something that is not Postgres's own. None
-// is 0.
+// own reports whether an OID is that of an object of the database itself, not of Postgres's own and not 0.
 func own(oid string) bool {
 	n, err := strconv.ParseUint(oid, 10, 32)
 	return err != nil || n >= firstOwn
@@ -117,12 +115,11 @@ const (
 		WHERE c.collname = ANY($1::name[])`
 )
 
-// operatorsSQL gives, last, whether an operator is for values of its own types only: it
-// has the name of one of Postgres's own, which takes texts or rows, so that neither a
-// literal nor a row is taken for one of its types. It also gives, of operators, the
-// functions that they or what the planner puts in their place run: of the commutator,
-// the negator and the estimators. The function of the operator itself comes first, with
-// whether an operator of Postgres's own has it, too.
+// operatorsSQL gives operators with the functions that they run: first the operator's own, and whether
+// an operator of Postgres's own has the same; then those of the estimators, the commutator and the
+// negator, which the planner may run instead. Last, it gives whether the operator takes only values that
+// have its types: it shares its name with one of Postgres's own for texts or rows, so Postgres does not
+// take literals or rows for its operands.
 const operatorsSQL = `SELECT o.oid, n.nspname, o.oprname, o.oprcode::oid,
 	o.oprcode::oid < 16384 AND EXISTS (SELECT FROM pg_operator b WHERE b.oprcode = o.oprcode AND b.oid < 16384),
 	concat_ws(' ', o.oprrest::oid, o.oprjoin::oid, (SELECT c.oprcode::oid FROM pg_operator c WHERE c.oid = o.oprcom),
@@ -149,8 +146,8 @@ const relationsByName = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relhas
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384`
 
-// columnsByName tells which of some names are those of columns, of the relations of some
-// names in some schemas.
+// columnsByName gives, for relations of some names in some schemas, which of some other names are those
+// of columns.
 const columnsByName = `SELECT n.nspname, c.relname, s.name, EXISTS (SELECT FROM pg_attribute a
 	WHERE a.attrelid = c.oid AND a.attname = s.name AND NOT a.attisdropped)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest($3::name[]) s(name)
@@ -169,9 +166,11 @@ const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oi
 	JOIN pg_opfamily f ON f.oid = m.amprocfamily
 	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND (f.oid < 16384 OR EXISTS (SELECT FROM pg_opclass c
 		WHERE c.opcfamily = f.oid AND c.opcdefault AND c.opcintype IN (m.amproclefttype, m.amprocrighttype)))
-	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr
-	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND (m.amopfamily < 16384 OR EXISTS (SELECT FROM pg_opclass c
-		WHERE c.opcfamily = m.amopfamily AND c.opcdefault AND c.opcintype IN (m.amoplefttype, m.amoprighttype)))`
+	UNION ALL SELECT m.amoplefttype, m.amoprighttype, o.oprcode::oid
+	FROM pg_amop m JOIN pg_operator o ON o.oid = m.amopopr
+	WHERE m.amopmethod IN (403, 405) AND o.oprcode::oid >= 16384 AND (m.amopfamily < 16384 OR EXISTS (
+		SELECT FROM pg_opclass c WHERE c.opcfamily = m.amopfamily AND c.opcdefault
+			AND c.opcintype IN (m.amoplefttype, m.amoprighttype)))`
 
 // textSearchSQL gives the functions of parsers and templates that are not Postgres's own.
 const textSearchSQL = `SELECT concat_ws(' ', tmplinit::oid, tmpllexize::oid) FROM pg_ts_template WHERE oid >= 16384
