@@ -11,14 +11,14 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestAskAfterAKill kills a question that is being answered. The next one goes on
-// with its conversation, and the audit tells of both, without any key.
+// TestAskAfterAKill kills the program while it answers a question. The next question continues the
+// conversation, and the audit has a line for both, without any key.
 func TestAskAfterAKill(t *testing.T) {
 	t.Parallel()
 	const ours = "a-key-of-this-very-server"
 	h := newHolding(t)
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
-		// What the killed run had not written yet is lost: both questions may stand in one message.
+		// Whatever the killed run had not written yet is lost: both questions may be in one message.
 		if strings.Contains(r.LastUserText(), "What is") {
 			return modeltest.Say("At once.")
 		}
@@ -51,8 +51,7 @@ func TestAskAfterAKill(t *testing.T) {
 	}
 }
 
-// TestAskIntoHead: a reader of the answer that ends early, as head does, leaves nothing
-// behind of the engine.
+// TestAskIntoHead checks that a reader that stops early, as head does, leaves no engine process behind.
 func TestAskIntoHead(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
@@ -74,12 +73,12 @@ func TestAskIntoHead(t *testing.T) {
 	}
 }
 
-// TestAsksAtOnce: questions in one data folder wait for each other.
+// TestAsksAtOnce checks that questions in one data folder wait for each other.
 func TestAsksAtOnce(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
 	settings = append(settings, "FOOTNOTE_DATA="+t.TempDir())
-	command(t, settings, "", "ask", "How many orders?") // the shop is made
+	command(t, settings, "", "ask", "How many orders?") // create the shop
 	var all sync.WaitGroup
 	for range 4 {
 		cmd := prepared(t, settings, "", "ask", "How many orders?")
@@ -92,8 +91,8 @@ func TestAsksAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestAskJSONThatCannotBegin: the object is printed also when there is nothing to
-// ask, or nowhere to keep the answer.
+// TestAskJSONThatCannotBegin checks that ask --json prints its object even if there is nothing to ask, or
+// nowhere to store the answer.
 func TestAskJSONThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

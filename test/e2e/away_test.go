@@ -20,8 +20,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// sound demands that the auditor finds nothing in the log of a server with these
-// settings, which may be running.
+// sound checks that inspect finds nothing wrong in the log of a server with these settings. The server may be
+// running.
 func sound(t *testing.T, settings ...string) {
 	t.Helper()
 	o := command(t, append(settings[:len(settings):len(settings)], "FOOTNOTE_LISTEN=127.0.0.1:0"), "", "doctor", "--log")
@@ -35,15 +35,15 @@ func sound(t *testing.T, settings ...string) {
 	}
 }
 
-// audit is sound for a server that has ended, if its log can be read: tests break
-// databases and data folders, too.
+// audit calls sound for a server that has ended, if its log can be read: tests also break databases and data
+// folders.
 func audit(t *testing.T, p *process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "doctor", "--log")
 	cmd.Env, cmd.Dir = p.cmd.Env, os.TempDir()
-	out, _ := cmd.CombinedOutput() // the exit code speaks of more than the log
+	out, _ := cmd.CombinedOutput() // the exit code covers more than the log
 	if !strings.Contains(string(out), "compared with what it says was used") {
 		return
 	}
@@ -54,11 +54,10 @@ func audit(t *testing.T, p *process) {
 	}
 }
 
-// stateFail is how a line of doctor says that something is wrong.
+// stateFail marks a failed check in the output of doctor.
 const stateFail = "FAIL"
 
-// lines reads the lines of a stream of events until it ends, and counts those that are
-// signs of life.
+// lines reads the lines of an event stream until it ends, and counts the heartbeats.
 func (p *process) lines(ctx context.Context, t *testing.T, id string) (got func() string, ended <-chan struct{}) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true", nil)
@@ -76,15 +75,15 @@ func (p *process) lines(ctx context.Context, t *testing.T, id string) (got func(
 		defer close(end)
 		defer res.Body.Close()
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-			_, _ = all.Write(append(lines.Bytes(), '\n')) // a buffer takes everything
+			_, _ = all.Write(append(lines.Bytes(), '\n')) // a buffer accepts every write
 		}
 	}()
 	return all.String, end
 }
 
-// TestPostgresAway: while the database is away questions are refused at once and with
-// words, nothing hangs, streams stay, and all goes on by itself when it is back.
-// FOOTNOTE_AWAY is how many seconds it is away at least.
+// TestPostgresAway checks that while the database is unavailable, questions are rejected at once with a clear
+// message, nothing hangs and streams stay open, and that everything recovers by itself. FOOTNOTE_AWAY is the
+// minimum outage in seconds.
 func TestPostgresAway(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.New(t)
@@ -128,12 +127,11 @@ func TestPostgresAway(t *testing.T) {
 	sound(t, settings...)
 }
 
-// counting is the statement of a question.
+// counting matches the statement of a question.
 var counting = regexp.MustCompile(`SELECT count\(\*\) AS orders FROM orders WHERE customer_id > \d+`)
 
-// TestRedisAway: without Redis, with one that hangs, and with one that has forgotten
-// everything, every question is answered, at each server, and no result that was kept
-// for one organisation answers another.
+// TestRedisAway checks that without Redis, with one that hangs, and with one that has lost its data, each
+// server answers every question, and that no result cached for one organisation answers another.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	redis := redistest.New(t)
@@ -189,7 +187,7 @@ func TestRedisAway(t *testing.T) {
 				t.Errorf("%s: one organisation's rows answer another's", c.name)
 			}
 			took[map[bool]int{true: 0, false: 1}[c.works]] = append(took[map[bool]int{true: 0, false: 1}[c.works]], time.Since(begun)/2)
-			if c.works { // a pause after a failure may last two seconds
+			if c.works { // the pause after a failure may last two seconds
 				eventually(t, c.name+": the second call is answered from the cache of another server", func() bool { return hit(round+1, acme, sql) })
 			}
 		}
@@ -199,9 +197,8 @@ func TestRedisAway(t *testing.T) {
 	sound(t, settings...)
 }
 
-// TestBudgetRace: questions that come at once, at two servers, with money for few of
-// them spend no more than there is, also when a server is killed among them, and what
-// is counted is what the log says.
+// TestBudgetRace checks that concurrent questions on two servers, with money for only a few of them, spend no
+// more than there is, even if a server is killed meanwhile, and that the amount counted matches the log.
 func TestBudgetRace(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(modeltest.Request) modeltest.Reply {
@@ -217,7 +214,7 @@ func TestBudgetRace(t *testing.T) {
 		asked.Go(func() {
 			status, body, err := []*process{first, second}[n%2].exchange(t.Context(), "/api/conversations", map[string]any{"text": "How many?"})
 			switch {
-			case err != nil: // it was killed
+			case err != nil: // the server was killed
 			case status == http.StatusAccepted:
 				taken.Add(1)
 			case status == http.StatusTooManyRequests && strings.Contains(body, "budget_exceeded"):
@@ -258,7 +255,7 @@ func TestBudgetRace(t *testing.T) {
 	var spent float64
 	for line := range strings.Lines(o.stdout) {
 		if _, words, ok := strings.Cut(line, " calls, "); ok {
-			_, _ = fmt.Sscanf(words, "%f USD", &spent) // 0 stays when it cannot be read
+			_, _ = fmt.Sscanf(words, "%f USD", &spent) // stays 0 if it cannot be read
 		}
 	}
 	if spent <= 0 || spent > limit+0.005 {

@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // what sqlite3 does, where it is not installed
+	_ "modernc.org/sqlite" // does what sqlite3 does where it is not installed
 
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// asking is people who ask until stop is called, which waits for them.
+// asking represents users who ask until stop is called, which waits for them.
 type asking struct {
 	stop func()
 
 	mu    sync.Mutex     // guards below
-	known map[string]int // answers that were acknowledged, by conversation
+	known map[string]int // acknowledged answers by conversation
 }
 
-// startAsking has people ask a server.
+// startAsking makes a number of users ask a server.
 func startAsking(t *testing.T, p *process, people int) *asking {
 	a := &asking{known: map[string]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -45,7 +45,7 @@ func startAsking(t *testing.T, p *process, people int) *asking {
 	return a
 }
 
-// answers are how many answers each conversation had so far.
+// answers returns the number of answers so far by conversation.
 func (a *asking) answers() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +56,7 @@ func (a *asking) answers() map[string]int {
 	return out
 }
 
-// wait waits for more answers.
+// wait waits for a number of further answers.
 func (a *asking) wait(t *testing.T, more int) {
 	t.Helper()
 	sum := func() (n int) {
@@ -69,9 +69,9 @@ func (a *asking) wait(t *testing.T, more int) {
 	eventually(t, "there are more answers", func() bool { return sum() >= before+more })
 }
 
-// restored demands that a server over a restored copy has all that was acknowledged
-// before the copy was begun, and goes on with it.
-func restored(t *testing.T, known map[string]int, settings []string) {
+// checkRestored checks that a server over a checkRestored copy has everything that was acknowledged before the copy
+// began, and can continue.
+func checkRestored(t *testing.T, known map[string]int, settings []string) {
 	t.Helper()
 	sound(t, settings...)
 	p := serve(t, settings...)
@@ -94,8 +94,8 @@ func restored(t *testing.T, known map[string]int, settings []string) {
 	sound(t, settings...)
 }
 
-// TestBackup: a copy that was made while people ask, in each of the documented ways, is
-// whole, has all that was acknowledged before, and can be served.
+// TestBackup checks that a copy made while users ask, in each of the documented ways, is complete, contains
+// everything acknowledged before, and can be served.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestBackup(t *testing.T) {
 			known, folder := a.answers(), t.TempDir()
 			copied := filepath.Join(folder, "footnote.db")
 			vacuum(t, filepath.Join(data, "footnote.db"), copied)
-			restored(t, known, append(settings[:len(settings):len(settings)], "FOOTNOTE_DATA="+folder))
+			checkRestored(t, known, append(settings[:len(settings):len(settings)], "FOOTNOTE_DATA="+folder))
 		}
 		a.stop()
 	})
@@ -126,13 +126,13 @@ func TestBackup(t *testing.T) {
 			dump := filepath.Join(t.TempDir(), "dump")
 			pg.Program(t, dump, "pg_dump", "-Fc", "-n", "footnote", "-d", from)
 			pg.Program(t, "", "pg_restore", "-d", to, dump)
-			restored(t, known, append(settings[:len(settings):len(settings)], "FOOTNOTE_STORE="+to, "FOOTNOTE_DATA="+t.TempDir()))
+			checkRestored(t, known, append(settings[:len(settings):len(settings)], "FOOTNOTE_STORE="+to, "FOOTNOTE_DATA="+t.TempDir()))
 		}
 		a.stop()
 	})
 }
 
-// vacuum copies a data file that is in use, and has the copy checked.
+// vacuum copies a data file that is in use, and checks the copy.
 func vacuum(t *testing.T, from, to string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+from+"?_pragma=busy_timeout(30000)")

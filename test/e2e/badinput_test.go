@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestBadInput sends what no client should send. Each gets its error, quickly, and
-// the server goes on.
+// TestBadInput sends what no client should send. Each request gets its error quickly, and the server keeps
+// running.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, auto(t))
@@ -88,13 +88,13 @@ func (p *process) send(t *testing.T, body io.Reader) (int, failed) {
 	return res.StatusCode, e.Error
 }
 
-// flood sends a body that is far too large: size bytes, or for ever. The server
-// must answer, or close the connection, without reading it.
+// flood sends a body that is far too large: size bytes, or endless. The server must respond, or close the
+// connection, without reading all of it.
 func (p *process) flood(t *testing.T, size int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	var sent atomic.Int64 // the transport may still send when the answer is there
+	var sent atomic.Int64 // the transport may still be sending when the response arrives
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", readFunc(func(b []byte) (int, error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -126,7 +126,7 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
-// rawRequests are bytes that are no proper HTTP, and requests that end early.
+// rawRequests sends bytes that are not valid HTTP, and requests that end early.
 func rawRequests(t *testing.T, p *process) {
 	host := strings.TrimPrefix(p.url, "http://")
 	post := "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -145,7 +145,7 @@ func rawRequests(t *testing.T, p *process) {
 			t.Fatal(err)
 		}
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-		_, _ = conn.Write([]byte(c.send)) // the server may have hung up
+		_, _ = conn.Write([]byte(c.send)) // the server may have closed the connection
 		_ = conn.(*net.TCPConn).CloseWrite()
 		answer, _ := io.ReadAll(conn)
 		conn.Close()

@@ -8,9 +8,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestStatementsCount: what a statement has cost is counted like an answer, outlives
-// a kill -9, and is refused at the limit of the day at every door, before the model
-// is called.
+// TestStatementsCount checks that the cost of a statement counts like that of an answer, survives a kill -9,
+// and that once the daily limit is reached every door rejects requests before the model is called.
 func TestStatementsCount(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply { return modeltest.Say("SELECT count(*) AS orders FROM orders") })

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// atChart asks at the chart of EURUSD, draws whatever is to be drawn, and returns the
-// conversation, what was drawn and the answer.
+// atChart asks at the chart of EURUSD and makes all requested drawings. It returns the conversation, the
+// drawings and the answer.
 func (p *process) atChart(t *testing.T, conversation, message string) (id string, drawn []string, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -61,8 +61,7 @@ func (p *process) atChart(t *testing.T, conversation, message string) (id string
 	return id, drawn, text
 }
 
-// openNumerals are those of the newest answer that rest on nothing, and how many rest on
-// something.
+// openNumerals returns the numbers in the newest answer that have no source, and how many have one.
 func (p *process) openNumerals(t *testing.T, id string) (open []string, cited int) {
 	t.Helper()
 	for _, e := range p.log(t, id, "") {
@@ -84,8 +83,8 @@ func (p *process) openNumerals(t *testing.T, id string) (open []string, cited in
 	return open, cited
 }
 
-// TestChartDemo talks to the demo at a chart, without a model: what the page suggests is
-// carried out, and each drawing says why it is there and why it moved.
+// TestChartDemo talks to the chart demo without a model: the page's suggestions work, and each drawing says
+// why it is there and why it moved.
 func TestChartDemo(t *testing.T) {
 	t.Parallel()
 	p := launch(t, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir()}, "demo")
@@ -118,8 +117,8 @@ func TestChartDemo(t *testing.T) {
 	p.checkTrail(t, id)
 }
 
-// checkTrail holds that the document has what was drawn, each with its reason, and the
-// move with what was there before.
+// checkTrail checks that the document contains the drawings, each with its reason, and the move together with
+// the previous state.
 func (p *process) checkTrail(t *testing.T, id string) {
 	t.Helper()
 	var doc struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// forClients are the faults that the clients' tests name, beside the lines "fake: …".
+// forClients returns the faults that the clients' tests name, besides the lines "fake: …".
 func forClients() map[string]fault {
 	all := faults()
 	all["endless"] = fault{replies: []modeltest.Reply{modeltest.Blocks(modeltest.Block{Type: "text", Text: "word ", Repeat: true, Deltas: 100_000, Gap: 2 * time.Millisecond})}}
@@ -25,8 +25,7 @@ func forClients() map[string]fault {
 	return all
 }
 
-// TestJavaScriptClient runs the official package, as published, against the
-// program.
+// TestJavaScriptClient runs the official package, as published, against the program.
 func TestJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, scripted(t, forClients()))
@@ -34,7 +33,7 @@ func TestJavaScriptClient(t *testing.T) {
 	eventually(t, "the upstream calls of clients that left have ended", func() bool { return fake.Metrics().Open == 0 })
 }
 
-// TestEventSource runs an EventSource, as published, against the native stream.
+// TestEventSource runs a published EventSource against the native stream.
 func TestEventSource(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
@@ -153,7 +152,7 @@ func TestGoClientErrors(t *testing.T) {
 	})
 }
 
-// TestLeavingEndsTheRun: a client that goes away takes the model call with it.
+// TestLeavingEndsTheRun checks that when a client leaves, its model call ends.
 func TestLeavingEndsTheRun(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, scripted(t, forClients()))
@@ -178,7 +177,7 @@ func TestLeavingEndsTheRun(t *testing.T) {
 				left <- stream.Err()
 			}()
 			eventually(t, "the model is asked", open(1))
-			time.Sleep(20 * time.Millisecond) // some words may come
+			time.Sleep(20 * time.Millisecond) // time for some words
 			leave()
 			begun := time.Now()
 			if err := <-left; !errors.Is(err, context.Canceled) {
@@ -192,13 +191,13 @@ func TestLeavingEndsTheRun(t *testing.T) {
 				return last.Kind == "run_stopped" && strings.Contains(last.line, `"by":"disconnect"`)
 			})
 			checkLog(t, p.log(t, first.conversation, adasKey))
-			p.answered(t, question{text: goOn, key: adasKey, conversation: first.conversation})
+			p.answered(t, question{text: nextQuestion, key: adasKey, conversation: first.conversation})
 		}
 	}
 }
 
-// TestStayingWithoutClient: with on_disconnect=continue the run goes on, and its
-// answer can be read later.
+// TestStayingWithoutClient checks that with on_disconnect=continue the run goes on, and its answer can be
+// read later.
 func TestStayingWithoutClient(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))

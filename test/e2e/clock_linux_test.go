@@ -21,8 +21,7 @@ import (
 	"github.com/footnotehq/footnote/internal/ptrace"
 )
 
-// skewEnv has this test binary run a program whose clock is wrong by a duration, as
-// programEnv names it.
+// skewEnv makes this test binary run the program in programEnv with a clock that is off by this duration.
 const (
 	skewEnv    = "TEST_SKEW"
 	programEnv = "TEST_PROGRAM"
@@ -36,17 +35,17 @@ func skewed(t *testing.T, by time.Duration, settings ...string) *process {
 	return launchCommand(t, exec.Command(os.Args[0], "serve"), append(base, settings...))
 }
 
-func init() { // before TestMain, which there is on other systems, too
+func init() { // before TestMain, which other systems use, too
 	if by, err := time.ParseDuration(os.Getenv(skewEnv)); err == nil {
 		fmt.Fprintln(os.Stderr, "skew:", skew(by, os.Getenv(programEnv), os.Args[1:]))
 		os.Exit(1)
 	}
 }
 
-// skew runs a program under ptrace: it asks the kernel for the time, and gets another.
-// It returns when the program has ended.
+// skew runs a program under ptrace and changes the time that the kernel returns to it. It returns when the
+// program has ended.
 func skew(by time.Duration, program string, args []string) error {
-	runtime.LockOSThread() // which traces
+	runtime.LockOSThread() // this thread traces
 	pid, err := ptrace.Start(program, args, os.Environ(), 0, 1, 2)
 	if err != nil {
 		return err
@@ -72,13 +71,13 @@ func skew(by time.Duration, program string, args []string) error {
 	return nil
 }
 
-// asked is, by thread, where a thread wants the time of day, and by how much it is wrong.
+// asked maps each thread that is reading the clock to the address of the result, and has the offset to add.
 type asked struct {
 	seconds int64
 	at      map[int]uintptr
 }
 
-// stop changes the time that a thread was given.
+// stop adds the offset to the time that a thread has read.
 func (a asked) stop(thread int, s ptrace.Syscall) error {
 	switch at, ok := a.at[thread]; {
 	case s.Op == ptrace.Entry && s.Body[0] == unix.SYS_CLOCK_GETTIME && s.Body[1] == unix.CLOCK_REALTIME:
@@ -96,8 +95,8 @@ func (a asked) stop(thread int, s ptrace.Syscall) error {
 	return nil
 }
 
-// withoutVDSO hides from a program that has just begun the page by which it could read
-// the time without asking the kernel.
+// withoutVDSO hides the vDSO from a program that has just started, because it could read the time there
+// without a system call.
 func withoutVDSO(pid int) error {
 	begun, err := ptrace.Look(pid)
 	if err != nil {
@@ -109,7 +108,7 @@ func withoutVDSO(pid int) error {
 		return encoding.LittleEndian.Uint64(b[:]), err
 	}
 	const vdso, ignore = 33, 1    // AT_SYSINFO_EHDR, AT_IGNORE
-	at, nulls := begun.Stack+8, 0 // behind the number of arguments: they, and the environment
+	at, nulls := begun.Stack+8, 0 // after the argument count: the arguments and the environment
 	for ; nulls < 2; at += 8 {
 		v, err := word(at)
 		if err != nil {
@@ -133,9 +132,9 @@ func withoutVDSO(pid int) error {
 	}
 }
 
-// TestClocksDisagree: servers whose clocks are a day and an hour off keep to the
-// database's: a run whose owner lives is nobody else's, one whose owner was killed goes
-// on within seconds, and the log has the time that it is.
+// TestClocksDisagree checks that servers whose clocks are off by a day and by an hour use the database's
+// clock: nobody takes over a run whose owner is alive, a run whose owner was killed continues within seconds,
+// and the log has the right time.
 func TestClocksDisagree(t *testing.T) {
 	t.Parallel()
 	try := exec.CommandContext(t.Context(), os.Args[0], "version")
@@ -157,7 +156,7 @@ func TestClocksDisagree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background())
-	var lease time.Time // until when the run would have been its owner's, had that not renewed it
+	var lease time.Time // when the owner's lease would have expired without a renewal
 	if err := db.QueryRow(t.Context(), "SELECT lease_expires FROM footnote.streams WHERE id = $1", id).Scan(&lease); err != nil {
 		t.Fatal(err)
 	}

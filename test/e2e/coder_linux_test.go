@@ -17,8 +17,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// coder starts a server with the sample files of the demo, and returns the folder of
-// its workspaces.
+// coder starts a server with the demo's sample files, and returns the folder of its workspaces.
 func coder(t *testing.T, settings ...string) (*process, string) {
 	t.Helper()
 	data := t.TempDir()
@@ -26,7 +25,7 @@ func coder(t *testing.T, settings ...string) (*process, string) {
 	return launch(t, append(base, settings...), "demo"), filepath.Join(data, "workspaces")
 }
 
-// hand sends a request to the coder: in a new conversation when id is empty.
+// hand sends a request to the coder, in a new conversation if id is empty.
 func (p *process) hand(t *testing.T, id, text string) string {
 	t.Helper()
 	path, body, begun := "/api/conversations", map[string]any{"assistant": "coder", "text": text}, 0
@@ -51,7 +50,7 @@ func (p *process) hand(t *testing.T, id, text string) string {
 	return taken.Conversation
 }
 
-// pending waits until the newest run waits for an approval, and returns its call.
+// pending waits until the newest run needs an approval, and returns its call.
 func (p *process) pending(t *testing.T, id string) (call string) {
 	t.Helper()
 	eventually(t, "the run waits for an approval", func() bool {
@@ -82,8 +81,7 @@ func (p *process) decide(t *testing.T, id, call string, approved, always bool) {
 	}
 }
 
-// said waits for the end of the newest run and returns its answer, and the newest
-// result of a tool.
+// said waits for the end of the newest run, and returns its answer and the newest result of a tool.
 func (p *process) said(t *testing.T, id string) (answer string, result struct {
 	Name, Content string
 	IsError       bool `json:"is_error"`
@@ -118,8 +116,8 @@ func (p *process) said(t *testing.T, id string) (answer string, result struct {
 	return answer, result
 }
 
-// TestCoder is the whole way of a change: asked for in plain words, without a model,
-// approved or not, made, shown as a diff, and kept.
+// TestCoder follows a change from start to end, without a model: requested in plain words, approved or not,
+// made, shown as a diff, and kept.
 func TestCoder(t *testing.T) {
 	t.Parallel()
 	p, folder := coder(t)
@@ -163,7 +161,7 @@ func TestCoder(t *testing.T) {
 		t.Errorf("result = %+v", res)
 	}
 
-	// Approved for good in this conversation: no question, and in no other.
+	// Permanently approved in this conversation: it is not asked again here, but in others.
 	p.hand(t, id, "replace final by done in README.md")
 	if answer, _ := p.said(t, id); !strings.Contains(answer, "+Status: done") {
 		t.Errorf("approved for good: %s", answer)
@@ -189,7 +187,7 @@ func TestCoder(t *testing.T) {
 	if status, _ := p.get(t, "/api/conversations/"+id+"/workspace/file?path=../../footnote.db", ""); status != http.StatusBadRequest {
 		t.Errorf("a path that leads out: %d", status)
 	}
-	// Who answers for the files takes a change back.
+	// The owner of the files reverts a change.
 	if status, body := p.sendJSON(t, "/api/conversations/"+id+"/workspace/revert", map[string]any{"path": "sums.txt"}); status != http.StatusNoContent {
 		t.Errorf("revert: %d %s", status, body)
 	}
@@ -202,7 +200,7 @@ func TestCoder(t *testing.T) {
 		}
 	}
 
-	// Who deletes the conversation deletes its files; the other's stay.
+	// Deleting the conversation deletes its files and no others.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, p.url+"/api/conversations/"+id, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +218,7 @@ func TestCoder(t *testing.T) {
 	}
 }
 
-// An approval may be given to a later process.
+// TestCoderApprovedAfterACrash checks that an approval may be given to a later process.
 func TestCoderApprovedAfterACrash(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -236,9 +234,9 @@ func TestCoderApprovedAfterACrash(t *testing.T) {
 	}
 }
 
-// TestKilledDuringATool: a command that ran when the server was killed is not run
-// again: the model is told that it may have run, once. Its changes are lost with the
-// copy that it worked on, so what shows that it runs is its process.
+// TestKilledDuringATool checks that a command that was running when the server was killed is not run again:
+// the model is told, once, that it may have run. Its changes are lost with the copy it worked on, so the test
+// detects it by its process.
 func TestKilledDuringATool(t *testing.T) {
 	t.Parallel()
 	seconds := fmt.Sprintf("600.%d%d", os.Getpid(), time.Now().UnixNano())
@@ -255,7 +253,7 @@ func TestKilledDuringATool(t *testing.T) {
 			t.Fatal(err)
 		}
 		return slices.ContainsFunc(lines, func(path string) bool {
-			line, _ := os.ReadFile(path) // a process may have ended meanwhile
+			line, _ := os.ReadFile(path) // the process may have exited meanwhile
 			return string(line) == "sleep\x00"+seconds+"\x00"
 		})
 	}
@@ -277,7 +275,7 @@ func TestKilledDuringATool(t *testing.T) {
 	}
 }
 
-// dataOf is the data folder of settings.
+// dataOf returns the data folder in settings.
 func dataOf(settings []string) (folder string) {
 	for _, s := range settings {
 		if v, ok := strings.CutPrefix(s, "FOOTNOTE_DATA="); ok {
@@ -287,8 +285,8 @@ func dataOf(settings []string) (folder string) {
 	return folder
 }
 
-// A model that is out for mischief gets at nothing of the server through Bash: not
-// its environment, its store, its other files, its port.
+// TestCoderIsConfined checks that a malicious model cannot access anything of the server through Bash: not
+// its environment, its store, its other files or its port.
 func TestCoderIsConfined(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5d1c77"
@@ -334,10 +332,10 @@ func TestCoderIsConfined(t *testing.T) {
 	}
 }
 
-// Without a folder there is no coder, and it says so; where commands cannot be
-// confined there is no Bash, and the start says so.
+// TestCoderThatCannotWork checks that without a folder there is no coder, and that where commands cannot be
+// confined there is no Bash; the server says so at the start.
 //
-// Not beside other tests: its data lies where the commands of all can look.
+// It does not run in parallel, because its data is where the commands of all tests can see it.
 func TestCoderThatCannotWork(t *testing.T) {
 	p := serve(t)
 	if _, list := p.get(t, "/api/assistants", ""); !strings.Contains(list, `"name":"coder"`) || !strings.Contains(list, "set FOOTNOTE_WORKSPACE") {
@@ -349,7 +347,7 @@ func TestCoderThatCannotWork(t *testing.T) {
 	// A data folder that commands could read.
 	exposed, err := os.MkdirTemp("/usr/share", "footnote-e2e-")
 	if err != nil {
-		return // only root may write there; the check itself is tested in tool/workspace, too
+		return // only root may write there; tool/workspace tests the check, too
 	}
 	t.Cleanup(func() { os.RemoveAll(exposed) })
 	p = serve(t, "FOOTNOTE_WORKSPACE="+t.TempDir(), "FOOTNOTE_DATA="+exposed)
@@ -369,7 +367,8 @@ func TestCoderThatCannotWork(t *testing.T) {
 	}
 }
 
-// Where nobody may make user namespaces there is no Bash, whatever else is there.
+// TestNoUserNamespaces checks that there is no Bash where user namespaces are forbidden, whatever else is
+// available.
 func TestNoUserNamespaces(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("/bin/sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec "+binary+" serve")
@@ -380,7 +379,7 @@ func TestNoUserNamespaces(t *testing.T) {
 	}
 	trial := exec.Command("/bin/true")
 	trial.SysProcAttr = cmd.SysProcAttr
-	if trial.Run() != nil { // they are forbidden here as it is
+	if trial.Run() != nil { // they are forbidden here anyway
 		cmd = exec.Command(binary, "serve")
 	}
 	p := launchCommand(t, cmd, []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_WORKSPACE=" + t.TempDir()})

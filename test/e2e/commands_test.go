@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// terminal escape sequences belong on terminals only.
+// escape starts a terminal escape sequence, which only belongs on a terminal.
 const escape = "\x1b"
 
 func TestHelp(t *testing.T) {
@@ -55,7 +55,7 @@ func TestVersion(t *testing.T) {
 func TestSeedDemo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.db")
-	for range 2 { // also over a file that is there
+	for range 2 { // also over an existing file
 		if o := command(t, nil, "", "seed-demo", path); o.code != 0 || o.stdout != path+"\n" {
 			t.Errorf("%+v", o)
 		}
@@ -230,11 +230,11 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskOutcomes: the exit code says whether there is an answer; with --json so
-// does the object, which is printed in every case.
+// TestAskOutcomes checks that the exit code says whether there is an answer, and that with --json so does the
+// object, which is always printed.
 func TestAskOutcomes(t *testing.T) {
 	t.Parallel()
-	sqls := map[string][]string{ // what the model tries, one after the other
+	sqls := map[string][]string{ // the statements that the model tries, in order
 		"recovers": {"SELECT nope FROM orders", "SELECT count(*) AS n FROM orders"},
 		"fails":    {"SELECT nope FROM orders", "SELECT nope2 FROM orders"},
 		"refused":  {"SELECT nope FROM orders", "DELETE FROM orders"},
@@ -274,7 +274,7 @@ func TestAskOutcomes(t *testing.T) {
 		{offline, "SELECT nope FROM orders", 1, "failed", "nope"},
 		{offline, "SELECT load_extension('x') FROM orders", 3, "refused", "load_extension"},
 		{offline, sqls["limited"][0], 4, "limited", "longer than"},
-		{offline, "drop table orders", 0, "answered", ""}, // declined, in words
+		{offline, "drop table orders", 0, "answered", ""}, // declined in words
 	} {
 		o := command(t, c.settings, "", "ask", "--json", c.question)
 		var a struct {
@@ -293,7 +293,7 @@ func TestAskOutcomes(t *testing.T) {
 	}
 }
 
-// TestAskOffline asks the built-in planner, in the demo shop and in a file.
+// TestAskOffline asks the built-in planner, about the demo shop and about a file.
 func TestAskOffline(t *testing.T) {
 	t.Parallel()
 	settings := []string{"FOOTNOTE_DATA=" + t.TempDir()}
@@ -340,7 +340,7 @@ func TestVerify(t *testing.T) {
 	settings = append(settings, "FOOTNOTE_DATA="+data)
 	p := serve(t, settings...)
 	id := p.answered(t, question{text: "How many orders?"}).conversation
-	// While the server runs, and after.
+	// While the server runs, and afterwards.
 	for range 2 {
 		o := command(t, settings, "", "verify", id, "--json")
 		var v struct {
@@ -390,7 +390,7 @@ func TestDoctor(t *testing.T) {
 	} {
 		code := 1
 		if want == "max_turns" {
-			code = 2 // a setting is wrong
+			code = 2 // a setting is invalid
 		}
 		if o := command(t, append(settings[:len(settings):len(settings)], wrong), "", "doctor", "--online"); o.code != code || !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "FAIL") {
 			t.Errorf("%s: exit code %d\n%s", wrong, o.code, o.stdout)
@@ -451,7 +451,7 @@ func TestFakeModel(t *testing.T) {
 	}
 }
 
-// TestOfflineForced: FOOTNOTE_MODEL=offline needs no upstream, whatever is set.
+// TestOfflineForced checks that FOOTNOTE_MODEL=offline needs no upstream, whatever else is set.
 func TestOfflineForced(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, auto(t))

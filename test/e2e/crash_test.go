@@ -17,7 +17,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// crashRounds is how often the server is killed.
+// crashRounds returns how often to kill the server.
 func crashRounds(t *testing.T) int {
 	t.Helper()
 	v := os.Getenv("FOOTNOTE_CRASH_ROUNDS")
@@ -31,9 +31,8 @@ func crashRounds(t *testing.T) int {
 	return n
 }
 
-// TestCrash kills the server with kill -9 amid a run, again and again over one data
-// folder, and looks at what the next one makes of it. FOOTNOTE_CRASH_SEED repeats a
-// series of times.
+// TestCrash repeatedly kills the server with kill -9 during a run, over one data folder, and checks how the
+// next server continues. FOOTNOTE_CRASH_SEED repeats a series of random times.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -45,7 +44,7 @@ func TestCrash(t *testing.T) {
 	}
 	t.Logf("FOOTNOTE_CRASH_SEED=%d", seed)
 	rounds := crashRounds(t)
-	// Several servers side by side: each round waits more than it works.
+	// Run several servers side by side: each round waits more than it works.
 	const side = 4
 	for n := range min(side, rounds) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestCrash(t *testing.T) {
 // crash is a series of rounds over one data folder.
 type crash struct {
 	settings []string
-	ended    map[string]bool // runs, by id
+	ended    map[string]bool // ended runs by id
 
 	mu  sync.Mutex // guards rnd
 	rnd *rand.Rand
@@ -78,7 +77,7 @@ func (c *crash) random(n int) int {
 	return c.rnd.IntN(n)
 }
 
-// start starts a server that at times goes on with the runs of clients that left.
+// start starts a server that sometimes continues the runs of clients that have left.
 func (c *crash) start(t *testing.T) *process {
 	t.Helper()
 	settings := c.settings
@@ -88,7 +87,7 @@ func (c *crash) start(t *testing.T) *process {
 	return serve(t, settings...)
 }
 
-// rule answers with a trickle of words and some steps of queries.
+// rule answers with slow text and some steps of queries.
 func (c *crash) rule(r modeltest.Request) modeltest.Reply {
 	if !strings.Contains(r.LastUserText(), "crash") {
 		return modeltest.Say("Hello.")
@@ -107,7 +106,7 @@ func (c *crash) rule(r modeltest.Request) modeltest.Reply {
 	return reply
 }
 
-// round kills p amid a run, starts another server and checks the conversation.
+// round kills p during a run, starts another server and checks the conversation.
 func (c *crash) round(t *testing.T, p *process, round int) *process {
 	t.Helper()
 	thread := fmt.Sprintf("thread-%d", round)
@@ -119,7 +118,7 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 	var asked sync.WaitGroup
 	asked.Go(func() { p.try(ctx, question{text: "Now a crash.", conversation: thread, stream: round%2 == 0}) })
 	after := time.Duration(c.random(300_000)) * time.Microsecond
-	time.Sleep(after) // the moment is what is being tested
+	time.Sleep(after) // the timing is what is tested
 	p.kill()
 	asked.Wait()
 	frames := <-shown
@@ -139,9 +138,8 @@ func (c *crash) round(t *testing.T, p *process, round int) *process {
 	return p
 }
 
-// watch reads the live events of a conversation until the connection breaks, and
-// then gives those that came whole, by their numbers. It returns once the stream
-// is open.
+// watch reads the live events of a conversation until the connection breaks, and then sends the complete
+// ones, by number. It returns once the stream is open.
 func watch(ctx context.Context, t *testing.T, p *process, id string) <-chan map[int64]string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events?follow=true", nil)
@@ -164,7 +162,7 @@ func watch(ctx context.Context, t *testing.T, p *process, id string) <-chan map[
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				return // a frame without its end was not shown
+				return // an incomplete frame was not shown
 			}
 			switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
 			case "id":
@@ -193,7 +191,7 @@ func (c *crash) remember(events []event) {
 	}
 }
 
-// checkAudit demands a line for each run, after one more start that catches up.
+// checkAudit checks that each run has a line, after one more start, which catches up.
 func (c *crash) checkAudit(t *testing.T) {
 	t.Helper()
 	last := c.start(t)

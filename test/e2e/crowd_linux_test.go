@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// gauge reads a figure of a server's metrics.
+// gauge returns a value from a server's metrics.
 func (p *process) gauge(t *testing.T, name string) float64 {
 	t.Helper()
 	_, body := p.get(t, "/metrics", "")
@@ -34,7 +34,7 @@ func (p *process) gauge(t *testing.T, name string) float64 {
 	return v
 }
 
-// resident is the memory of a process, in KB, without that of its children.
+// resident returns the resident memory of a process in KB, without its children.
 func (p *process) resident(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -49,8 +49,7 @@ func (p *process) resident(t *testing.T) int {
 	return n
 }
 
-// idle opens streams of a conversation's events on plain connections, which hold
-// little memory of ours.
+// idle opens event streams of a conversation on plain connections, which need little memory in the test.
 func (p *process) idle(t *testing.T, id string, last, n int) []net.Conn {
 	t.Helper()
 	var mu sync.Mutex // guards all
@@ -72,7 +71,7 @@ func (p *process) idle(t *testing.T, id string, last, n int) []net.Conn {
 			_, err = fmt.Fprintf(c, "GET /api/conversations/%s/events?follow=true HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nLast-Event-ID: %d\r\n\r\n", id, last)
 			line := make([]byte, 15)
 			if err == nil {
-				_ = c.SetReadDeadline(time.Now().Add(patience)) // a socket has one
+				_ = c.SetReadDeadline(time.Now().Add(patience)) // sockets support deadlines
 				_, err = c.Read(line)
 			}
 			if err != nil || !strings.HasPrefix(string(line), "HTTP/1.1 200") {
@@ -84,8 +83,8 @@ func (p *process) idle(t *testing.T, id string, last, n int) []net.Conn {
 	return all
 }
 
-// TestIdleStreams: thousands of readers who wait for what happens next cost little
-// memory each, and those who ask are answered beside them. FOOTNOTE_IDLE is how many.
+// TestIdleStreams checks that thousands of waiting readers cost little memory each, and that users who ask
+// meanwhile are answered. FOOTNOTE_IDLE is the number of readers.
 func TestIdleStreams(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
@@ -112,7 +111,7 @@ func TestIdleStreams(t *testing.T) {
 		if i%(n/10) > 0 {
 			continue
 		}
-		_ = c.SetReadDeadline(time.Now().Add(patience)) // a socket has one
+		_ = c.SetReadDeadline(time.Now().Add(patience)) // sockets support deadlines
 		found := false
 		for lines := bufio.NewScanner(c); !found && lines.Scan(); {
 			found = strings.Contains(lines.Text(), "Hear ye.")
@@ -129,8 +128,8 @@ func TestIdleStreams(t *testing.T) {
 	sound(t, append(settings, "FOOTNOTE_DATA="+dataOf(p.cmd.Env))...)
 }
 
-// TestManyLeave: when hundreds of clients leave in the middle of their answers, what
-// they held is given back, and every run has its end.
+// TestManyLeave checks that when hundreds of clients leave in the middle of their answers, everything they
+// held is released, and every run ends.
 func TestManyLeave(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
@@ -161,8 +160,8 @@ func TestManyLeave(t *testing.T) {
 	sound(t, settings...)
 }
 
-// TestFewFiles: a server that may open no more files waits with new connections, says
-// so, and works again when there are some, without a restart. It has little memory, too.
+// TestFewFiles checks that a server without free file descriptors makes new connections wait, says so, and
+// recovers without a restart. It also has little memory.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
@@ -182,7 +181,7 @@ func TestFewFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var held []net.Conn
-	for range 100 { // the kernel takes them; the server cannot
+	for range 100 { // the kernel accepts them; the server cannot
 		c, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), 5*time.Second)
 		if err != nil {
 			t.Fatal(err)

@@ -11,13 +11,13 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// opened opens a conversation through the app's own API.
+// opened creates a conversation through the app's own API.
 func (p *process) opened(t *testing.T, text string) (id string) {
 	t.Helper()
 	return p.openedWith(t, map[string]any{"text": text})
 }
 
-// openedWith opens a conversation with a body of its own.
+// openedWith creates a conversation with the given body.
 func (p *process) openedWith(t *testing.T, with map[string]any) (id string) {
 	t.Helper()
 	status, body := p.sendJSON(t, "/api/conversations", with)
@@ -27,22 +27,22 @@ func (p *process) openedWith(t *testing.T, with map[string]any) (id string) {
 	return conversationOf(body)
 }
 
-// conversationOf is the id of a conversation that was opened.
+// conversationOf returns the id of the new conversation in a response.
 func conversationOf(body string) string {
 	var got struct{ Conversation string }
-	_ = json.Unmarshal([]byte(body), &got) // none is the empty one, which is not found
+	_ = json.Unmarshal([]byte(body), &got) // on failure the id is empty, which is not found later
 	return got.Conversation
 }
 
-// TestStopFromAnotherDevice: whoever stops a run ends what it does: the model is not
-// heard any longer, the query and its process are gone, the approval is not open.
+// TestStopFromAnotherDevice checks that stopping a run from another device ends all its work: the model call,
+// the query and its process, the pending approval.
 func TestStopFromAnotherDevice(t *testing.T) {
 	t.Parallel()
 	const endless = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4000000000) SELECT count(*) AS n FROM n"}`
 	for name, c := range map[string]struct {
 		reply    modeltest.Reply
 		settings []string
-		busy     string // what the log ends with before
+		busy     string // last event before the stop
 	}{
 		"the model speaks": {reply: modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 20_000, Gap: 2 * time.Millisecond}), busy: "run_started"},
 		"SQL runs":         {reply: modeltest.Use("run_query", endless), busy: "assistant_message"},
@@ -62,7 +62,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 				events := p.log(t, id, "")
 				return events[len(events)-1].Kind == c.busy && (c.busy != "run_started" || fake.Metrics().Deltas > 50)
 			})
-			time.Sleep(50 * time.Millisecond) // the query has begun
+			time.Sleep(50 * time.Millisecond) // until the query has begun
 			begun := time.Now()
 			if status, body := p.sendJSON(t, "/api/conversations/"+id+"/stop", map[string]any{}); status != http.StatusNoContent {
 				t.Fatalf("%d %s", status, body)
@@ -81,7 +81,7 @@ func TestStopFromAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestWhoLeaves: an app's run goes on without a reader, unless it is told not to.
+// TestWhoLeaves checks that an app's run goes on without a reader, unless the server is configured otherwise.
 func TestWhoLeaves(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {

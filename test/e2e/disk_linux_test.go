@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallDisk is a folder on a file system of a few megabytes. Where mounting is not
-// permitted, it is a file size limit of the program instead, which it meets at the
-// same calls.
+// smallDisk is a folder on a file system of a few megabytes. If mounting is not permitted, it is instead a
+// file size limit of the program, which fails at the same calls.
 type smallDisk struct {
 	dir     string
 	mounted bool
@@ -77,7 +76,7 @@ func TestDiskFullWhileServing(t *testing.T) {
 	first := p.answered(t, question{text: "fake: say Hello.", conversation: "full"})
 	disk.fill(t, p)
 	for _, q := range []question{{text: "fake: say Hello."}, {text: "fake: say Hello.", conversation: "full"}, {text: "How many orders?", stream: true}} {
-		eventually(t, "storage_unavailable", func() bool { // the last pages of the file may still take an event
+		eventually(t, "storage_unavailable", func() bool { // the file's last pages may still have room for an event
 			r := p.ask(t, q)
 			return r.status == http.StatusServiceUnavailable && r.code == "storage_unavailable"
 		})
@@ -89,7 +88,7 @@ func TestDiskFullWhileServing(t *testing.T) {
 	if status, _ := p.get(t, "/healthz", ""); status != http.StatusOK {
 		t.Errorf("healthz says %d", status)
 	}
-	// What is there can be read.
+	// Existing events can still be read.
 	if events := p.log(t, first.conversation, ""); len(events) < 5 {
 		t.Errorf("the log has %d events", len(events))
 	}
@@ -118,7 +117,7 @@ func TestDiskFullAtTheStart(t *testing.T) {
 	}
 }
 
-// asNobody lets a command run as a user without rights, where we are one with all.
+// asNobody makes a command run as an unprivileged user if the test runs as root.
 func asNobody(cmd *exec.Cmd) *exec.Cmd {
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: false}}
@@ -126,7 +125,7 @@ func asNobody(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// openTemp is a folder that every user may enter.
+// openTemp returns a folder that every user may enter.
 func openTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(shared, "test-")
@@ -155,7 +154,7 @@ func TestDataFolderWithoutPermission(t *testing.T) {
 	}
 }
 
-// limitFiles bounds the size of the files that a process writes from now on.
+// limitFiles limits the size of the files that a process writes from now on.
 func limitFiles(t *testing.T, p *process, size uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}

@@ -12,8 +12,8 @@ import (
 
 // fault is one way in which the upstream fails, and what the client must see.
 type fault struct {
-	replies []modeltest.Reply // the last one again and again
-	status  int               // of the answer; 200 with a code is an error within a stream
+	replies []modeltest.Reply // the last one repeats
+	status  int               // of the response; 200 with a code is an error within a stream
 	code    string            // of the error; empty: the question is answered
 	text    string            // part of the answer
 }
@@ -23,13 +23,13 @@ const (
 	longWords = "one two three four five six seven"
 )
 
-// slowly says longWords so that the first are shown before the reply breaks.
-func slowly() modeltest.Reply {
+// slowReply returns longWords, slow enough that the first words are shown before the reply breaks.
+func slowReply() modeltest.Reply {
 	return modeltest.Blocks(modeltest.Block{Type: "text", Text: longWords, Gap: 30 * time.Millisecond})
 }
 
-// faults are the ways an API fails. What was not shown is tried again; what was
-// shown is never taken back.
+// faults returns the ways in which an API fails. What was not shown is retried; what was shown is never
+// withdrawn.
 func faults() map[string]fault {
 	say, fail := modeltest.Say, modeltest.Fail
 	unavailable := func(r ...modeltest.Reply) fault { return fault{replies: r, status: 503, code: "model_unavailable"} }
@@ -57,17 +57,17 @@ func faults() map[string]fault {
 		"404":               unavailable(fail(404)),
 		"413":               {replies: []modeltest.Reply{fail(413)}, status: 413, code: "too_large"},
 		"error event first": retried(say(longWords).Break(modeltest.ErrorIn, 0)),
-		"error event":       midway(slowly().Break(modeltest.ErrorIn, 3)),
+		"error event":       midway(slowReply().Break(modeltest.ErrorIn, 3)),
 		"reset first":       retried(say(longWords).Break(modeltest.Reset, 0)),
-		"reset":             midway(slowly().Break(modeltest.Reset, 3)),
+		"reset":             midway(slowReply().Break(modeltest.Reset, 3)),
 		"reset always":      unavailable(say(longWords).Break(modeltest.Reset, 0)),
 		"drop first":        retried(say(longWords).Break(modeltest.Drop, 0)),
-		"drop":              midway(slowly().Break(modeltest.Drop, 3)),
-		"no end":            midway(slowly().Break(modeltest.EOF, 99)),
+		"drop":              midway(slowReply().Break(modeltest.Drop, 3)),
+		"no end":            midway(slowReply().Break(modeltest.EOF, 99)),
 		"garbage first":     retried(say(longWords).Break(modeltest.Garbage, 0)),
-		"garbage":           midway(slowly().Break(modeltest.Garbage, 3)),
+		"garbage":           midway(slowReply().Break(modeltest.Garbage, 3)),
 		"stall first":       retried(say(longWords).Break(modeltest.Stall, 0)),
-		"stall":             {replies: []modeltest.Reply{slowly().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"},
+		"stall":             {replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"},
 		"slow loris":        answered("All is well.", modeltest.Reply{Text: "All is well.", Loris: 200 * time.Microsecond}),
 		"cut input": answered("Shorter it is.", modeltest.Reply{
 			Blocks: []modeltest.Block{modeltest.TextBlock("I look."), modeltest.CallBlock("run_query", `{"sql":"sel`)}, StopReason: "max_tokens",
@@ -86,17 +86,17 @@ func faults() map[string]fault {
 		"odd events":      answered("All of it.", modeltest.Reply{Text: "All of it.", Odd: true, Pings: 1}),
 		"tool, then 500":  {replies: []modeltest.Reply{modeltest.Use("run_query", callAll), fail(401)}, status: 503, code: "model_unavailable"},
 		"tool, then reset": {replies: []modeltest.Reply{modeltest.Use("run_query", callAll),
-			slowly().Break(modeltest.Reset, 3)}, status: 503, code: "model_unavailable", text: "one two"},
+			slowReply().Break(modeltest.Reset, 3)}, status: 503, code: "model_unavailable", text: "one two"},
 		"two tools, one bad": answered("Both.", modeltest.Blocks(modeltest.CallBlock("run_query", callAll),
 			modeltest.CallBlock("run_query", `{"sql":"DROP TABLE orders"}`)), say("Both.")),
 	}
 }
 
-// goOn is the question after a fault.
-const goOn = "And now?"
+// nextQuestion is the question after a fault.
+const nextQuestion = "And now?"
 
-// scripted answers a question "fault: NAME" with the fault's replies in turn, the
-// one after it in words, and every other question as auto does.
+// scripted answers a question "fault: NAME" with the fault's replies in turn, the question after it in words,
+// and every other question as auto does.
 func scripted(t *testing.T, all map[string]fault) modeltest.Rule {
 	otherwise := auto(t)
 	var mu sync.Mutex // guards asked
@@ -105,7 +105,7 @@ func scripted(t *testing.T, all map[string]fault) modeltest.Rule {
 		newest := newestQuestion(r)
 		name, ok := strings.CutPrefix(newest, "fault: ")
 		switch {
-		case newest == goOn:
+		case newest == nextQuestion:
 			return modeltest.Say("We go on.")
 		case !ok:
 			return otherwise(r)
@@ -119,13 +119,13 @@ func scripted(t *testing.T, all map[string]fault) modeltest.Rule {
 	}
 }
 
-// newestQuestion is the newest text that begins like one of ours. Questions that
-// were not answered stand in one message with the next.
+// newestQuestion returns the newest text that begins like one of ours. Questions that were not answered are
+// in one message with the next.
 func newestQuestion(r modeltest.Request) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		content := r.Messages[i].Content
 		for n := len(content) - 1; n >= 0; n-- {
-			if text := content[n].Text; text == goOn || strings.HasPrefix(text, "fault: ") {
+			if text := content[n].Text; text == nextQuestion || strings.HasPrefix(text, "fault: ") {
 				return text
 			}
 		}
@@ -157,7 +157,7 @@ func (f fault) check(t *testing.T, p *process, name string, stream bool) {
 	thread := strings.NewReplacer(" ", "-", ",", "").Replace(name)
 	begun := time.Now()
 	r := p.ask(t, question{text: "fault: " + name, conversation: thread, stream: stream})
-	// A stream's headers wait for the first word, but not for ever.
+	// A stream delays its headers for the first word, but not forever.
 	shown := stream && (f.text != "" || f.code != "" && r.midstream && time.Since(begun) > 4500*time.Millisecond)
 	wantStatus := f.status
 	if shown {
@@ -172,7 +172,7 @@ func (f fault) check(t *testing.T, p *process, name string, stream bool) {
 	if strings.Contains(r.message, modelKey) || strings.Contains(r.message, "127.0.0.1") {
 		t.Errorf("the message tells too much: %s", r.message)
 	}
-	next := p.answered(t, question{text: goOn, conversation: thread, stream: stream})
+	next := p.answered(t, question{text: nextQuestion, conversation: thread, stream: stream})
 	if next.text != "We go on." {
 		t.Errorf("the next answer is %q", next.text)
 	}
@@ -207,9 +207,9 @@ func TestUpstreamIsNotThere(t *testing.T) {
 func TestRunTimeout(t *testing.T) {
 	t.Parallel()
 	late := fault{replies: []modeltest.Reply{{Text: "Too late.", Wait: 30 * time.Second}}, status: 504, code: "agent_timeout"}
-	halfway := fault{replies: []modeltest.Reply{slowly().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"}
+	halfway := fault{replies: []modeltest.Reply{slowReply().Break(modeltest.Stall, 3)}, status: 504, code: "agent_timeout", text: "one two"}
 	fake, settings := imitate(t, scripted(t, map[string]fault{"late": late, "halfway": halfway}))
-	// Long enough for the question after each, which is answered beside all other tests.
+	// Long enough for the follow-up questions, which run in parallel with all other tests.
 	p := serve(t, append(settings, "FOOTNOTE_RUN_TIMEOUT=4s", "FOOTNOTE_TOOL_TIMEOUT=3s", "FOOTNOTE_LIMITS_QUERY_TIME=3s")...)
 	late.check(t, p, "late", false)
 	late.check(t, p, "late, streamed", true)

@@ -20,7 +20,7 @@ type question struct {
 	stream       bool
 }
 
-// reply is what came of it.
+// reply is the response to a question.
 type reply struct {
 	status       int
 	header       http.Header
@@ -94,7 +94,7 @@ func (p *process) post(ctx context.Context, path string, body io.Reader, key, co
 	return http.DefaultClient.Do(req)
 }
 
-// chunk is a completion, a piece of one, or an error.
+// chunk is a completion, a chunk of one, or an error.
 type chunk struct {
 	Choices []struct {
 		Message, Delta struct{ Content string }

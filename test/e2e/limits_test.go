@@ -12,7 +12,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// leftOf is what GET /api/usage says is left of a limit.
+// leftOf returns what GET /api/usage reports as left of a limit.
 func leftOf(t *testing.T, p *process, name string) float64 {
 	t.Helper()
 	_, body := p.get(t, "/api/usage", "")
@@ -35,9 +35,9 @@ func leftOf(t *testing.T, p *process, name string) float64 {
 	return 0
 }
 
-// TestKilledBetweenReserveAndSettle: kill -9 while a model call runs loses no money:
-// the reservation outlives the process. Whoever goes on with the run counts what the call
-// has cost, about, and the user has the rest again.
+// TestKilledBetweenReserveAndSettle checks that a kill -9 during a model call loses no money: the reservation
+// survives the process. The server that continues the run counts the approximate cost of the call, and the
+// user gets the rest back.
 func TestKilledBetweenReserveAndSettle(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -54,7 +54,7 @@ func TestKilledBetweenReserveAndSettle(t *testing.T) {
 	go func() {
 		defer close(asked)
 		body := strings.NewReader(`{"text":"How many orders are there?"}`)
-		res, err := http.Post(p.url+"/api/conversations", "application/json", body) // it ends with the process, at the latest
+		res, err := http.Post(p.url+"/api/conversations", "application/json", body) // ends with the process
 		if err == nil {
 			_ = res.Body.Close()
 		}
@@ -89,11 +89,11 @@ func TestKilledBetweenReserveAndSettle(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests: the limit of requests in a minute is a 429 that says so.
+// TestTooManyRequests checks that the limit of requests per minute gives a 429 that says so.
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
 	p := serve(t, "FOOTNOTE_DATA="+t.TempDir(), "FOOTNOTE_LOG_OUTPUT=file", "FOOTNOTE_LIMITS_DEFAULT_REQUESTS_PER_MINUTE=1")
-	for range 100 { // one may come each minute, however slow the machine is
+	for range 100 { // one per minute is admitted, however slow the machine is
 		res, err := http.Get(p.url + "/api/usage")
 		if err != nil {
 			t.Fatal(err)

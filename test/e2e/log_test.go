@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// event is one line of a conversation's log, as the server gives it.
+// event is one line of a conversation's log, as the server returns it.
 type event struct {
 	Seq  int64
 	Kind string
 	Run  string
 	Body json.RawMessage
-	line string // the bytes
+	line string // the raw line
 }
 
 // log reads the log of a conversation.
@@ -52,8 +52,8 @@ func running(events []event) bool {
 	return open
 }
 
-// checkLog demands what every log must hold when nothing is running: no gaps, one
-// end for each run, one result for each call, after it.
+// checkLog checks what must hold for every log when nothing is running: no gaps, one end for each run, one
+// result for each call, after the call.
 func checkLog(t *testing.T, events []event) {
 	t.Helper()
 	ends, calls, results := map[string]int{}, map[string]bool{}, map[string]int{}

@@ -1,6 +1,6 @@
-// Package e2e tests the program as it is delivered: the built binary in processes
-// of its own, real sockets, real files, and a strict imitation of the Messages API
-// as its upstream. Processes are killed, disks fill up, files vanish.
+// Package e2e tests the program as it is delivered: the built binary in its own processes, real sockets, real
+// files, and a strict imitation of the Messages API as its upstream. Processes are killed, disks fill up,
+// files vanish.
 package e2e
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// What TestMain makes for all tests.
+// Set up by TestMain for all tests.
 var (
 	binary string // the program
 	shopDB string // the demo shop
@@ -25,7 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most tests wait for processes and clocks, not for a processor.
+	// Most tests wait for processes and clocks, not for CPU time.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func prepare(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(shared)
-	if err := os.Chmod(shared, 0o755); err != nil { // tests run as other users, too
+	if err := os.Chmod(shared, 0o755); err != nil { // some tests run as other users
 		return 1, err
 	}
 	binary, shopDB = filepath.Join(shared, "footnote"), filepath.Join(shared, "shop.db")

@@ -10,7 +10,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// complete posts a request to the OpenAI door as it stands.
+// complete posts a raw body to the OpenAI door.
 func (p *process) complete(t *testing.T, body string) (status int, answer string) {
 	t.Helper()
 	res, err := p.post(t.Context(), "/v1/chat/completions", strings.NewReader(body), "", "")
@@ -25,12 +25,12 @@ func (p *process) complete(t *testing.T, body string) (status int, answer string
 	return res.StatusCode, string(data)
 }
 
-// TestReasoningEffort: what a client says of thinking reaches the model.
+// TestReasoningEffort checks that a client's reasoning effort reaches the model.
 func TestReasoningEffort(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, auto(t))
 	p := serve(t, settings...)
-	// None is low: the model cannot but think.
+	// "none" becomes low, because the model always thinks.
 	for asked, want := range map[string][2]string{"": {"", "adaptive"}, "minimal": {"low", "adaptive"}, "high": {"high", "adaptive"}, "none": {"low", "adaptive"}} {
 		body := `{"model":"analyst","reasoning_effort":"` + asked + `","messages":[{"role":"user","content":"How many orders?"}]}`
 		if asked == "" {
@@ -46,7 +46,7 @@ func TestReasoningEffort(t *testing.T) {
 	}
 }
 
-// TestTitleByForcedCall is what LibreChat sends, with a model and without one.
+// TestTitleByForcedCall sends LibreChat's title request, with a model and without one.
 func TestTitleByForcedCall(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, func(modeltest.Request) modeltest.Reply {

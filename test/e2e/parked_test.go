@@ -22,14 +22,13 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// slow is a query that takes a while, so that a crash finds it running.
+// slow is a query that takes a while, so that a crash interrupts it.
 const slow = `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200000) SELECT count(*) AS orders FROM n"}`
 
-// TestCrashParked kills the server with kill -9 while the model speaks, while SQL
-// runs, while a query waits for the browser, while a call waits for an approval and
-// while either is answered, and goes on from there: with the retries a client would
-// make, through each of the doors, and through another one than before, as a second
-// device would. FOOTNOTE_CRASH_SEED repeats a series of times.
+// TestCrashParked kills the server with kill -9 while the model speaks, while SQL runs, while a query waits
+// for the browser, while a call waits for an approval, and while either is answered. It then continues with
+// the retries that a client would make, through each door, and also through a different door than before, as
+// a second device would. FOOTNOTE_CRASH_SEED repeats a series of random times.
 func TestCrashParked(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -61,14 +60,14 @@ func TestCrashParked(t *testing.T) {
 // parkedCrash is a series of rounds over one data folder.
 type parkedCrash struct {
 	crash
-	found map[string]int // what the kills found
-	vain  int            // posts of this round to the AI SDK's door that bring nothing new
+	found     map[string]int // states that the kills interrupted
+	noOpPosts int            // posts in this round to the AI SDK's door with nothing new
 }
 
-// mostVain is how many of them the door takes of a chat within a minute, and more.
-const mostVain = 5
+// maxNoOpPosts is fewer such posts than that door accepts for a chat within a minute.
+const maxNoOpPosts = 5
 
-// rule asks for queries a few times, and then says a trickle of words.
+// rule asks for queries a few times, and then says some text slowly.
 func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 	switch {
 	case strings.Contains(r.LastUserText(), "Give the title"):
@@ -85,7 +84,7 @@ func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 		reply.Blocks = append(reply.Blocks, trickle)
 	}
 	input := slow
-	if r.HasTool("transform_data") { // the queries of the browser say why
+	if r.HasTool("transform_data") { // the queries of the browser state a reason
 		input = `{"thought":"I need it.","sql":"SELECT 42"}`
 	}
 	for range 1 + c.random(3) {
@@ -94,8 +93,7 @@ func (c *parkedCrash) rule(r modeltest.Request) modeltest.Reply {
 	return reply
 }
 
-// round kills p amid a run that waits for somebody, and goes on with the run until
-// it has its answer.
+// round kills p during a run that waits for somebody, and continues the run until it has its answer.
 func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	t.Helper()
 	door := [...]string{"app", "aisdk", "analyze"}[round%3]
@@ -105,7 +103,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	}
 	text := fmt.Sprintf("Now a crash, number %d.", round)
 	path, opening := openingOf(door, assistant, text)
-	c.vain = 0
+	c.noOpPosts = 0
 	device := &analyzeReader{}
 	var asked sync.WaitGroup
 	asked.Go(func() {
@@ -118,7 +116,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 	p = c.killed(t, p, 250*time.Millisecond)
 	asked.Wait()
 	id := p.conversation(t, text)
-	if id == "" { // it was never taken; the client asks again
+	if id == "" { // the request was never accepted; the client asks again
 		c.count("nothing")
 		server := p
 		asked.Go(func() { server.tryJSON(path, opening) }) // a stream ends with the run
@@ -143,7 +141,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 			continue
 		}
 		call := calls[c.random(len(calls))]
-		if c.random(3) == 0 && kills < 3 { // the answer is lost, or its acknowledgement
+		if c.random(3) == 0 && kills < 3 { // the answer or its acknowledgement is lost
 			kills++
 			var answered sync.WaitGroup
 			path, body := c.answer(c.random(3), id, assistant, call, "yes")
@@ -177,7 +175,7 @@ func (c *parkedCrash) round(t *testing.T, p *process, round int) *process {
 // killed kills p within a time and starts the next process.
 func (c *parkedCrash) killed(t *testing.T, p *process, within time.Duration) *process {
 	t.Helper()
-	time.Sleep(time.Duration(c.random(int(within.Microseconds()))) * time.Microsecond) // the moment is what is being tested
+	time.Sleep(time.Duration(c.random(int(within.Microseconds()))) * time.Microsecond) // the timing is what is tested
 	p.kill()
 	next := serve(t, c.settings...)
 	_, body := next.get(t, "/api/conversations?limit=1", "")
@@ -196,8 +194,8 @@ func (c *parkedCrash) count(what string) {
 	c.found[what]++
 }
 
-// openingOf is a question as a client of a door asks it. Asked again it is the same
-// question, but for the app's.
+// openingOf returns a question as a client of a door sends it. Sending it again repeats the same question,
+// except at the app's door.
 func openingOf(door, assistant, text string) (path string, body map[string]any) {
 	switch door {
 	case "aisdk":
@@ -211,14 +209,14 @@ func openingOf(door, assistant, text string) (path string, body map[string]any) 
 	}
 }
 
-// The doors at which a call can be answered.
+// The doors that accept the answer to a call.
 const (
 	atApp = iota
 	atAISDK
-	atAnalyze // queries of the browser alone
+	atAnalyze // only for browser queries
 )
 
-// answer is what a client of a door sends for a call.
+// answer returns what a client of a door sends for a call.
 func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path string, body any) {
 	approves := assistant == "analyst"
 	turns := "/api/conversations/" + id + "/turns"
@@ -242,24 +240,24 @@ func (c *parkedCrash) answer(door int, id, assistant, call, words string) (path 
 	}
 }
 
-// again is a door for what brings nothing new.
+// again returns a door for a post with nothing new.
 func (c *parkedCrash) again() int {
 	door := c.random(3)
 	if door == atAISDK {
-		if c.vain++; c.vain > mostVain {
+		if c.noOpPosts++; c.noOpPosts > maxNoOpPosts {
 			return atApp
 		}
 	}
 	return door
 }
 
-// refusals are the words of the AI SDK's door for the codes of the others.
+// refusals maps the codes of the other doors to the AI SDK door's texts.
 var refusals = map[string][]string{
 	"call_answered": {"call_answered", "already, differently"},
 	"call_unknown":  {"call_unknown", "in this conversation"},
 }
 
-// deliver answers a call twice, in the same words, and then in others.
+// deliver answers a call twice with the same text, and then with another.
 func (c *parkedCrash) deliver(t *testing.T, p *process, id, assistant, call string) {
 	t.Helper()
 	path, body := c.answer(c.random(3), id, assistant, call, "yes")
@@ -285,8 +283,8 @@ func (c *parkedCrash) deliver(t *testing.T, p *process, id, assistant, call stri
 	}
 }
 
-// checkChunks demands a message that is whole: begun once, each part ended, the last
-// word said.
+// checkChunks checks that a message is complete: it has one start, each part ends, and the last word is
+// there.
 func checkChunks(t *testing.T, body string) {
 	t.Helper()
 	open := map[string]int{}
@@ -324,8 +322,8 @@ func checkChunks(t *testing.T, body string) {
 	}
 }
 
-// checkAgain asks the same again where that is the same question, and looks at the
-// conversation as the AI SDK's door shows it to a device that knows nothing.
+// checkAgain repeats the question where that does not start a new one, and checks the conversation as the AI
+// SDK's door shows it to a device that knows nothing.
 func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string, opening any) {
 	t.Helper()
 	if door != "app" {
@@ -338,7 +336,7 @@ func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string
 		}
 	}
 	runs := 0
-	for _, e := range p.log(t, id, "") { // beside them there may be a title by now
+	for _, e := range p.log(t, id, "") { // a title may have been added meanwhile
 		if e.Kind == "run_started" {
 			runs++
 		}
@@ -361,11 +359,10 @@ func (c *parkedCrash) checkAgain(t *testing.T, p *process, id, door, path string
 	}
 }
 
-// analyzeReader is a reader of the native stream that comes again with the id of what
-// it read last.
+// analyzeReader is a reader of the native stream that reconnects with the id of the last frame it read.
 type analyzeReader struct {
 	last   string
-	frames []string // but for thinking, of which what a crash cut off is thought again
+	frames []string // without thinking: after a crash the model thinks the lost part again
 }
 
 // read reads until the connection ends.
@@ -393,7 +390,7 @@ func (a *analyzeReader) read(ctx context.Context, p *process, path string, body 
 	for lines := bufio.NewReader(res.Body); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return res.StatusCode // a frame without its end was not shown
+			return res.StatusCode // an incomplete frame was not shown
 		}
 		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
 		case "id":
@@ -409,7 +406,7 @@ func (a *analyzeReader) read(ctx context.Context, p *process, path string, body 
 	}
 }
 
-// checkWhole demands that what a reader got in pieces is what one gets at once.
+// checkWhole checks that a reader that got the stream in pieces got the same as one that reads it at once.
 func (a *analyzeReader) checkWhole(t *testing.T, p *process, path string, body any) {
 	t.Helper()
 	if a.read(t.Context(), p, path, body); a.last == "" {
@@ -425,7 +422,7 @@ func (a *analyzeReader) checkWhole(t *testing.T, p *process, path string, body a
 	}
 }
 
-// checkShown demands that what a reader saw is in the log as it was.
+// checkShown checks that what a reader saw is unchanged in the log.
 func (c *parkedCrash) checkShown(t *testing.T, p *process, id string, frames map[int64]string) {
 	t.Helper()
 	events := p.log(t, id, "")
@@ -459,7 +456,7 @@ func waiting(t *testing.T, events []event) (calls []string) {
 	return calls
 }
 
-// conversation is the id of the conversation that was opened with a text, or empty.
+// conversation returns the id of the conversation that was created with a text, or "".
 func (p *process) conversation(t *testing.T, text string) string {
 	t.Helper()
 	status, body := p.get(t, "/api/conversations?limit=10", "")
@@ -477,7 +474,7 @@ func (p *process) conversation(t *testing.T, text string) string {
 	return ""
 }
 
-// sendJSON posts a body and demands an answer.
+// sendJSON posts a body and requires a response.
 func (p *process) sendJSON(t *testing.T, path string, body any) (status int, got string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -489,11 +486,11 @@ func (p *process) sendJSON(t *testing.T, path string, body any) (status int, got
 	return status, got
 }
 
-// tryJSON posts a body to a process that may die of it.
+// tryJSON posts a body to a process that may be killed meanwhile.
 func (p *process) tryJSON(path string, body any) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	_, _, _ = p.exchange(ctx, path, body) // what came of it is seen in the log
+	_, _, _ = p.exchange(ctx, path, body) // the log shows the outcome
 }
 
 func (p *process) exchange(ctx context.Context, path string, body any) (status int, got string, err error) {
@@ -510,9 +507,9 @@ func (p *process) exchange(ctx context.Context, path string, body any) (status i
 	return res.StatusCode, string(read), err
 }
 
-// TestNobodyAnswersTheBrowsersCall holds that a page which never gives the result of a
-// query costs its run no more than park_timeout: the model reads an error, the stream
-// that was held goes on to the answer, and the page is told that it comes too late.
+// TestNobodyAnswersTheBrowsersCall checks that a page that never returns the result of a query delays its run
+// by park_timeout at most: the model then reads an error, the open stream continues to the answer, and the
+// page is told that its result is too late.
 func TestNobodyAnswersTheBrowsersCall(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {

@@ -21,23 +21,22 @@ import (
 // startLimit is how long a server may take to be ready on a busy machine.
 const startLimit = 30 * time.Second
 
-// modelKey is the key of the imitated API.
+// modelKey is the key of the fake API.
 const modelKey = "sk-model-0123456789abcdef"
 
-// environ is an environment with nothing but what a test sets: no keys and no
-// addresses of the developer's. Later settings win.
+// environ returns an environment with only what a test sets: no keys and no addresses of the developer's.
+// Later settings override earlier ones.
 func environ(settings ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}
 	return append(env, settings...)
 }
 
-// upstream are the settings that connect a program to an imitated API.
+// upstream returns the settings that connect a program to a fake API.
 func upstream(url string) []string {
 	return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + modelKey, "FOOTNOTE_UPSTREAM=anthropic"}
 }
 
-// imitate starts an imitation of the API that follows a rule, and demands that it
-// refuses nothing that the program sends.
+// imitate starts a fake API that follows a rule, and checks that it never rejects a request of the program.
 func imitate(t *testing.T, rule modeltest.Rule) (*modeltest.Server, []string) {
 	t.Helper()
 	fake := modeltest.New(modeltest.Options{Rule: rule, Key: modelKey})
@@ -50,8 +49,7 @@ func imitate(t *testing.T, rule modeltest.Rule) (*modeltest.Server, []string) {
 	return fake, upstream(url)
 }
 
-// auto is the rule that does what the lines "fake: …" of a question say, and else
-// counts the orders.
+// auto returns the rule that follows the lines "fake: …" in a question, and otherwise counts the orders.
 func auto(t *testing.T) modeltest.Rule {
 	t.Helper()
 	rule, err := modeltest.Builtin("auto", modeltest.Params{SQL: "SELECT count(*) AS orders FROM orders"})
@@ -61,7 +59,7 @@ func auto(t *testing.T) modeltest.Rule {
 	return rule
 }
 
-// buffer is a bytes.Buffer for several goroutines.
+// buffer is a bytes.Buffer that is safe for concurrent use.
 type buffer struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer
@@ -79,24 +77,24 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// process is a running program whose first line of output said that it is ready.
+// process is a running program that has reported that it is ready.
 type process struct {
 	url    string
 	cmd    *exec.Cmd
 	stdout *buffer // without the first line
 	stderr *buffer
-	exited chan struct{} // closed when it has ended
+	exited chan struct{} // closed when the process has exited
 }
 
-// serve starts a server over the demo shop with a data folder of its own.
+// serve starts a server over the demo shop with its own data folder.
 func serve(t *testing.T, settings ...string) *process {
 	t.Helper()
 	base := []string{"FOOTNOTE_LISTEN=127.0.0.1:0", "FOOTNOTE_DATA=" + t.TempDir(), "FOOTNOTE_SOURCES=shop=" + shopDB}
 	return launch(t, append(base, settings...), "serve")
 }
 
-// launch starts a program that serves, and waits until it is ready. At the end of
-// the test it is killed when it still runs, and its log must not hold a panic.
+// launch starts a server program and waits until it is ready. At the end of the test it is killed if it still
+// runs, and its log must not contain a panic.
 func launch(t *testing.T, settings []string, args ...string) *process {
 	t.Helper()
 	return launchBinary(t, binary, settings, args...)
@@ -165,7 +163,7 @@ func launchCommand(t *testing.T, cmd *exec.Cmd, settings []string) *process {
 	return p
 }
 
-// kill is kill -9, and waits.
+// kill kills the process with kill -9, and waits for it.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
@@ -189,7 +187,7 @@ func (p *process) wait(t *testing.T, limit time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// outcome is what a command gave.
+// outcome is the result of a command.
 type outcome struct {
 	stdout, stderr string
 	code           int
@@ -225,8 +223,7 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	return o
 }
 
-// patience bounds the wait for what must happen within seconds, on a machine that
-// does much else.
+// patience is how long to wait for something that should happen within seconds, on a busy machine.
 const patience = time.Minute
 
 // eventually waits until a condition holds.

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// TestNothingIsLeftBehind: a server that ends, or is killed, leaves no engine of a
-// source running.
+// TestNothingIsLeftBehind checks that a server that exits or is killed leaves no engine process running.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	own := filepath.Join(t.TempDir(), "footnote-own") // tells its processes from other tests'
+	own := filepath.Join(t.TempDir(), "footnote-own") // tells its processes from those of other tests
 	data, err := os.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +33,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// processesOf are the ids of the processes that run a program.
+// processesOf returns the ids of the processes that run a program.
 func processesOf(t *testing.T, program string) (ids []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/exe")

@@ -16,10 +16,10 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// seen is what a reader of a conversation's events got so far.
+// seen is what a reader of a conversation's events has received so far.
 type seen struct {
 	deltas atomic.Int64
-	end    chan []string // what came, in order; the pieces of a block are one
+	end    chan []string // everything received, in order; the pieces of a block are joined
 }
 
 // see reads the events of a conversation until the stream ends.
@@ -69,9 +69,8 @@ func (p *process) see(ctx context.Context, t *testing.T, id string) *seen {
 	return s
 }
 
-// TestReplicaShowsGrowth: a reader at a server that does not drive a run sees its
-// message grow as a reader of the owner does. The first step may be over before that
-// server knows of the run.
+// TestReplicaShowsGrowth checks that a reader at a server that does not drive a run sees its message grow, as
+// a reader at the owner does. The first step may be over before that server knows of the run.
 func TestReplicaShowsGrowth(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
@@ -102,8 +101,8 @@ func TestReplicaShowsGrowth(t *testing.T) {
 	}
 }
 
-// TestReplicaWithoutRedis: when Redis is killed in the middle of a message, readers
-// elsewhere get the events all the same, and the operator is told.
+// TestReplicaWithoutRedis checks that when Redis is killed in the middle of a message, readers at other
+// servers still get the events, and the failure is logged.
 func TestReplicaWithoutRedis(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, trickle())

@@ -18,7 +18,7 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// replicas starts three servers on one database, each with a data folder of its own.
+// replicas starts three servers on one database, each with its own data folder.
 func replicas(t *testing.T, settings ...string) (all [3]*process) {
 	t.Helper()
 	settings = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t))
@@ -28,8 +28,7 @@ func replicas(t *testing.T, settings ...string) (all [3]*process) {
 	return all
 }
 
-// trickle answers the first question to it with words that take long, and all others
-// at once.
+// trickle answers its first question slowly, and all others at once.
 func trickle() modeltest.Rule {
 	var asked atomic.Bool
 	return func(r modeltest.Request) modeltest.Reply {
@@ -40,12 +39,12 @@ func trickle() modeltest.Rule {
 	}
 }
 
-// endless answers every question with words that take long.
+// endless answers every question slowly.
 func endless(modeltest.Request) modeltest.Reply {
 	return modeltest.Blocks(modeltest.Block{Type: "text", Text: "Word. ", Repeat: true, Deltas: 30_000, Gap: 2 * time.Millisecond})
 }
 
-// speaking opens a conversation whose model speaks.
+// speaking creates a conversation whose model is answering.
 func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
 	t.Helper()
 	id = p.opened(t, "Go slowly.")
@@ -53,8 +52,8 @@ func (p *process) speaking(t *testing.T, fake *modeltest.Server) (id string) {
 	return id
 }
 
-// follow reads the events of a conversation until its stream ends, and gives their
-// numbers and what was said at its end.
+// follow reads the events of a conversation until its stream ends, and then sends their numbers and the final
+// text.
 func (p *process) follow(ctx context.Context, t *testing.T, id string) <-chan followed {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/conversations/"+id+"/events", nil)
@@ -86,10 +85,10 @@ func (p *process) follow(ctx context.Context, t *testing.T, id string) <-chan fo
 
 type followed struct {
 	seqs []int64
-	last string // the name of the last frame
+	last string // name of the last frame
 }
 
-// whole demands that a reader got each event of a run once, to its end.
+// whole checks that a reader got each event of a run once, to its end.
 func (f followed) whole(t *testing.T, events []event) {
 	t.Helper()
 	end := int64(slices.IndexFunc(events, terminal)) + 1
@@ -116,8 +115,8 @@ func has(events []event, kind, words string) bool {
 	return slices.ContainsFunc(events, func(e event) bool { return e.Kind == kind && strings.Contains(e.line, words) })
 }
 
-// TestReplicaTakesOver: another server goes on with the run of one that was killed
-// while the model spoke, and readers follow it there without gap and repeat.
+// TestReplicaTakesOver checks that another server continues the run of a server that was killed while the
+// model spoke, and that readers follow it there without gaps or repeats.
 func TestReplicaTakesOver(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, trickle())
@@ -138,7 +137,7 @@ func TestReplicaTakesOver(t *testing.T) {
 	s[1].answered(t, question{text: "Hello again?", conversation: id})
 }
 
-// TestReplicaStops: a run is stopped at a server that does not drive it.
+// TestReplicaStops stops a run at a server that does not drive it.
 func TestReplicaStops(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, trickle())
@@ -158,8 +157,8 @@ func TestReplicaStops(t *testing.T) {
 	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
 }
 
-// TestReplicaAnswers: the result of a call is posted to two servers at once, neither
-// of which asked for it; the one that did is dead, or shows what comes of it.
+// TestReplicaAnswers posts the result of a call to two servers at once, neither of which asked for it. The
+// server that asked is dead, or shows the continuation.
 func TestReplicaAnswers(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]bool{"killed": true, "alive": false} {
@@ -212,8 +211,8 @@ func TestReplicaAnswers(t *testing.T) {
 	}
 }
 
-// TestReplicaPaused: a server that stood still while another one took its run over
-// writes nothing more to it, and says so to its readers.
+// TestReplicaPaused checks that a server that was paused while another one took over its run writes nothing
+// more to it, and tells its readers.
 func TestReplicaPaused(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, trickle())
@@ -230,7 +229,7 @@ func TestReplicaPaused(t *testing.T) {
 		t.Errorf("the reader of the server that stood still ends with %+v", f)
 	}
 	eventually(t, "the model is left alone", func() bool { return fake.Metrics().Open == 0 })
-	s[0].answered(t, question{text: "Hello again?", conversation: id}) // it serves on
+	s[0].answered(t, question{text: "Hello again?", conversation: id}) // it keeps serving
 	after := s[1].ended(t, id)
 	for i, e := range events {
 		if after[i].line != e.line {
@@ -242,8 +241,8 @@ func TestReplicaPaused(t *testing.T) {
 	}
 }
 
-// TestReplicaHandsOver: a server that is told to stop hands a run over that does not
-// end in time. Its reader is told, and goes on at another server where it was.
+// TestReplicaHandsOver checks that a server that is shutting down hands over a run that does not end in time.
+// Its reader is told, and continues at another server where it was.
 func TestReplicaHandsOver(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, trickle())
@@ -268,8 +267,8 @@ func TestReplicaHandsOver(t *testing.T) {
 	}
 }
 
-// TestReplicasTakeOneTurn: of questions that come at once, at all servers, one at a
-// time is taken; the others are refused, and nothing of them is stored.
+// TestReplicasTakeOneTurn checks that of concurrent questions at all servers, one at a time is accepted; the
+// others are rejected, and nothing of them is stored.
 func TestReplicasTakeOneTurn(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
@@ -310,8 +309,8 @@ func TestReplicasTakeOneTurn(t *testing.T) {
 	}
 }
 
-// TestReplicaBusy: a message to a conversation that another server is answering waits
-// for the answer, or ends it, as configured.
+// TestReplicaBusy checks that a message to a conversation that another server is answering waits for the
+// answer, or ends it, as configured.
 func TestReplicaBusy(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[string]string{"enqueue": "run_finished", "interrupt": "run_stopped", "reject": "run_finished"} {
@@ -324,7 +323,7 @@ func TestReplicaBusy(t *testing.T) {
 			id := s[0].opened(t, "Please hold.")
 			h.wait(t)
 			if policy == "enqueue" {
-				time.AfterFunc(time.Second, h.release) // most of the time the second one waits by then; it need not
+				time.AfterFunc(time.Second, h.release) // usually the second one is waiting by then, but it need not be
 			}
 			status, body := s[1].sendJSON(t, "/api/chat-v2", map[string]any{"message": "And now?", "conversationId": id})
 			if policy == "reject" {

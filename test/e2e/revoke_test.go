@@ -10,14 +10,14 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// keyed are two servers over one store that ask for keys, and the settings of both.
+// keyed starts two servers over one store that require keys, and returns the settings of both.
 func keyed(t *testing.T, settings []string) (s [2]*process, all []string) {
 	t.Helper()
 	all = append(settings, "FOOTNOTE_STORE="+pgtest.Database(t), "FOOTNOTE_AUTH_REQUIRED=true")
 	return [2]*process{serve(t, all...), serve(t, all...)}, all
 }
 
-// manageKeys runs footnote keys beside the servers.
+// manageKeys runs footnote keys while the servers run.
 func manageKeys(t *testing.T, settings []string, args ...string) string {
 	t.Helper()
 	o := command(t, append(settings, "FOOTNOTE_DATA="+t.TempDir()), "", append([]string{"keys"}, args...)...)
@@ -27,7 +27,7 @@ func manageKeys(t *testing.T, settings []string, args ...string) string {
 	return strings.TrimSpace(o.stdout)
 }
 
-// begin asks in a new conversation, for somebody with a key who does not stay.
+// begin asks in a new conversation with a key, and leaves.
 func (p *process) begin(t *testing.T, key, body string) (id string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/conversations", strings.NewReader(body))
@@ -48,9 +48,8 @@ func (p *process) begin(t *testing.T, key, body string) (id string) {
 	return in.Conversation
 }
 
-// TestRevocationEndsRuns: a run that was begun with a key, and that nobody reads, ends
-// when the key is revoked, also when another server has taken it over; one of another
-// key goes on.
+// TestRevocationEndsRuns checks that a run without a reader ends when its key is revoked, even if another
+// server has taken it over, and that a run of another key goes on.
 func TestRevocationEndsRuns(t *testing.T) {
 	t.Parallel()
 	fake, settings := imitate(t, endless)
@@ -74,8 +73,8 @@ func TestRevocationEndsRuns(t *testing.T) {
 	}
 }
 
-// TestRevocationEndsWaitingRuns: so does a run that waits for a browser, with time left,
-// when the server that it was begun at is gone.
+// TestRevocationEndsWaitingRuns checks the same for a run that waits for a browser, with time left, when the
+// server where it began is gone.
 func TestRevocationEndsWaitingRuns(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {

@@ -16,15 +16,15 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// holding is a rule that answers "hold" only when it is let go.
+// holding is a rule that answers "hold" only when it is released.
 type holding struct {
-	asked chan struct{} // one for each question that is held
-	let   chan struct{} // closed: go on
-	once  sync.Once
+	asked    chan struct{} // one for each question that is held
+	released chan struct{} // closed on release
+	once     sync.Once
 }
 
 func newHolding(t *testing.T) *holding {
-	h := &holding{asked: make(chan struct{}, 100), let: make(chan struct{})}
+	h := &holding{asked: make(chan struct{}, 100), released: make(chan struct{})}
 	t.Cleanup(h.release)
 	return h
 }
@@ -39,7 +39,7 @@ func (h *holding) wait(t *testing.T) {
 	}
 }
 
-func (h *holding) release() { h.once.Do(func() { close(h.let) }) }
+func (h *holding) release() { h.once.Do(func() { close(h.released) }) }
 
 func (h *holding) rule(r modeltest.Request) modeltest.Reply {
 	if !strings.Contains(r.LastUserText(), "hold") {
@@ -49,12 +49,12 @@ func (h *holding) rule(r modeltest.Request) modeltest.Reply {
 		return modeltest.Blocks(modeltest.TextBlock("Let me see."), modeltest.CallBlock("run_query", callAll))
 	}
 	h.asked <- struct{}{}
-	<-h.let
+	<-h.released
 	return modeltest.Say("There are 846 orders, and all of this was said after the signal.")
 }
 
-// TestShutdownLetsAnswersEnd holds answers past SIGTERM, four in each round: they
-// come whole, while new work is refused. FOOTNOTE_DRAIN_ROUNDS is how many rounds.
+// TestShutdownLetsAnswersEnd holds answers past SIGTERM, four in each round: they complete, while new work is
+// rejected. FOOTNOTE_DRAIN_ROUNDS is the number of rounds.
 func TestShutdownLetsAnswersEnd(t *testing.T) {
 	t.Parallel()
 	for round := range number(t, "FOOTNOTE_DRAIN_ROUNDS", 5) {
@@ -105,8 +105,8 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestShutdownEndsWhatTakesTooLong: after drain_timeout the runs are stopped, and
-// recorded as such.
+// TestShutdownEndsWhatTakesTooLong checks that after drain_timeout the runs are stopped, and recorded as
+// stopped.
 func TestShutdownEndsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -150,8 +150,8 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p.wait(t, 5*time.Second) // it would drain for a minute
 }
 
-// TestShutdownWithConnections: whatever clients do with their connections when the server
-// is told to end, it ends in seconds, in order.
+// TestShutdownWithConnections checks that a server that is told to shut down does so cleanly within seconds,
+// whatever clients do with their connections.
 func TestShutdownWithConnections(t *testing.T) {
 	t.Parallel()
 	const upload = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n" +
@@ -160,7 +160,7 @@ func TestShutdownWithConnections(t *testing.T) {
 		"Accept: text/event-stream\r\n\r\n"
 	for name, c := range map[string]struct {
 		sends  string
-		hears  bool // the client waits for an answer before the signal
+		hears  bool // the client waits for a response before the signal
 		signal syscall.Signal
 	}{
 		"nothing sent":                {"", false, syscall.SIGTERM},
@@ -191,7 +191,7 @@ func TestShutdownWithConnections(t *testing.T) {
 					}
 				}
 			}
-			p.get(t, "/healthz", "") // what was sent before has arrived
+			p.get(t, "/healthz", "") // whatever was sent before has arrived
 			begun := time.Now()
 			p.signal(t, c.signal)
 			if code := p.wait(t, patience); code != 0 {

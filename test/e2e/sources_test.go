@@ -19,8 +19,8 @@ import (
 	"github.com/footnotehq/footnote/source/duckdb"
 )
 
-// TestSourcesThatCannotBeOpened: the server does not start, and says which source
-// is wrong and why.
+// TestSourcesThatCannotBeOpened checks that the server does not start, and says which source is wrong and
+// why.
 func TestSourcesThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestSourcesThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// lockedDatabase is a database that this process keeps locked.
+// lockedDatabase returns a database that this process keeps locked.
 func lockedDatabase(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "locked.db")
@@ -119,7 +119,7 @@ func copyShop(t *testing.T, path string) {
 	}
 }
 
-// TestSourceVanishes takes the file away while the server serves, and puts it back.
+// TestSourceVanishes removes the file while the server serves, and puts it back.
 func TestSourceVanishes(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"shop.db": "SELECT count(*) AS orders FROM orders"}
@@ -136,7 +136,7 @@ func TestSourceVanishes(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, settings := imitate(t, func(r modeltest.Request) modeltest.Reply {
-				// A question after a failed run stands in one message with its results.
+				// A question after a failed run is in one message with the run's results.
 				if last := r.Messages[len(r.Messages)-1].Content; last[len(last)-1].Type == "tool_result" {
 					return modeltest.Say("Done.")
 				}
@@ -166,8 +166,8 @@ func TestSourceVanishes(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoSourcesVanishes: the other one answers, and who asks about the one
-// that is away is told so.
+// TestOneOfTwoSourcesVanishes checks that the other source still answers, and that questions about the
+// missing one say that it is unavailable.
 func TestOneOfTwoSourcesVanishes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/footnotehq/footnote/model/modeltest"
 )
 
-// TestStopStringEndsTheRun: once a stop string was said, the model is not heard any
-// longer, and what it said until then is an answer with footnotes.
+// TestStopStringEndsTheRun checks that after a stop string the model call ends, and the text before it is an
+// answer with footnotes.
 func TestStopStringEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{true, false} {
@@ -60,7 +60,7 @@ func TestStopStringEndsTheRun(t *testing.T) {
 		if end := events[len(events)-1]; end.Kind != "run_finished" || !strings.Contains(end.line, `"reason":"stop_sequence"`) {
 			t.Errorf("stream %v: the run ended with %s", stream, end.line)
 		}
-		p.answered(t, question{text: "And thanks", conversation: id}) // the history is one the API accepts
+		p.answered(t, question{text: "And thanks", conversation: id}) // the API accepts the history
 		if _, metrics := p.get(t, "/metrics", ""); !strings.Contains(metrics, `footnote_runs_total{assistant="analyst",outcome="finished"} 2`) {
 			t.Errorf("metrics:\n%s", metrics)
 		}

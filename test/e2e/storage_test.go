@@ -45,7 +45,7 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestLogReaderGone: who reads the server's output ends; the server does not.
+// TestLogReaderGone checks that the server keeps running when the reader of its output exits.
 func TestLogReaderGone(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))

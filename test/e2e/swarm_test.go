@@ -19,7 +19,7 @@ import (
 	"github.com/footnotehq/footnote/internal/redistest"
 )
 
-// number is a setting of the tests: a whole number above zero.
+// number returns a test setting that must be a positive integer.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	v := os.Getenv(name)
@@ -33,9 +33,8 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// swarm is three servers on one Postgres and one Redis, all of which are killed, and
-// clients that ask at any server, read at any server, and remember what they were
-// told.
+// swarm is three servers on one Postgres and one Redis, all of which get killed, and clients that ask at any
+// server, read at any server, and remember what they were shown.
 type swarm struct {
 	t        *testing.T
 	seed     uint64
@@ -46,8 +45,8 @@ type swarm struct {
 	mu      sync.Mutex // guards below
 	servers [3]*process
 	rnd     *rand.Rand
-	shown   map[string]map[int64]string // by conversation: events that somebody saw, by number
-	runs    map[string]string           // that were acknowledged, and their conversations
+	shown   map[string]map[int64]string // by conversation: the events that any client saw, by number
+	runs    map[string]string           // acknowledged runs, and their conversations
 }
 
 func (w *swarm) random(n int) int {
@@ -69,18 +68,18 @@ func (w *swarm) start(i int) {
 	w.servers[i] = p
 }
 
-// TestSwarm kills servers, Postgres and Redis while people ask and read, and then
-// reads all that is stored. FOOTNOTE_SWARM is how many conversations there are, each
-// of three questions, and FOOTNOTE_SWARM_KILLS how often something is killed.
+// TestSwarm kills servers, Postgres and Redis while users ask and read, and then reads everything stored.
+// FOOTNOTE_SWARM is the number of conversations, each with three questions, and FOOTNOTE_SWARM_KILLS the
+// number of kills.
 func TestSwarm(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
 	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
 	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
 	store := w.open()
-	done := w.let(number(t, "FOOTNOTE_SWARM", 5))
+	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_SWARM_KILLS", 4) {
-		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // the moment is what is being tested
+		time.Sleep(time.Duration(200+w.random(1200)) * time.Millisecond) // the timing is what is tested
 		w.disturb(n)
 	}
 	<-done
@@ -100,8 +99,8 @@ func (w *swarm) open(settings ...string) (store string) {
 	return store
 }
 
-// let lets people ask; done is closed when they have all their answers.
-func (w *swarm) let(people int) (done <-chan struct{}) {
+// startClients makes a number of users ask; done is closed when they have all their answers.
+func (w *swarm) startClients(people int) (done <-chan struct{}) {
 	var clients sync.WaitGroup
 	for n := range people {
 		clients.Go(func() { w.client(n) })
@@ -111,18 +110,18 @@ func (w *swarm) let(people int) (done <-chan struct{}) {
 	return end
 }
 
-// TestRollingRestart: servers that are restarted one after the other while people ask
-// lose no question: each that was taken is answered, by whichever server, and none ends
-// in an error. FOOTNOTE_ROLLS is how often a server is restarted.
+// TestRollingRestart checks that restarting the servers one after the other while users ask loses no
+// question: each accepted question is answered by some server, and none ends in an error. FOOTNOTE_ROLLS is
+// the number of restarts per server.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "FOOTNOTE_SWARM_SEED", int(time.Now().UnixNano()&0xffff)+1))
 	t.Logf("FOOTNOTE_SWARM_SEED=%d", seed)
 	w := &swarm{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), shown: map[string]map[int64]string{}, runs: map[string]string{}, pg: pgtest.New(t), redis: redistest.New(t)}
 	store := w.open("FOOTNOTE_DRAIN_TIMEOUT=300ms")
-	done := w.let(number(t, "FOOTNOTE_SWARM", 5))
+	done := w.startClients(number(t, "FOOTNOTE_SWARM", 5))
 	for n := range number(t, "FOOTNOTE_ROLLS", 3) {
-		time.Sleep(time.Duration(100+w.random(400)) * time.Millisecond) // the moment is what is being tested
+		time.Sleep(time.Duration(100+w.random(400)) * time.Millisecond) // the timing is what is tested
 		p := w.server(n % 3)
 		p.signal(t, syscall.SIGTERM)
 		if code := p.wait(t, patience); code != 0 {
@@ -141,7 +140,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// disturb kills one thing after the other, and starts it again.
+// disturb kills one component, chosen by n, and restarts it.
 func (w *swarm) disturb(n int) {
 	switch n % 5 {
 	case 0, 3:
@@ -165,8 +164,8 @@ func (w *swarm) disturb(n int) {
 	}
 }
 
-// client holds a conversation: it asks at any server until one takes the question,
-// and reads at any server until the answer is there.
+// client holds a conversation: it asks at any server until one accepts the question, and reads at any server
+// until the answer is there.
 func (w *swarm) client(n int) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
 	defer cancel()
@@ -209,9 +208,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// read follows a conversation, from where it was last seen and at any server, until
-// nothing is running. An event that came twice must be the same both times, and none
-// may be left out.
+// read follows a conversation, from where it was last seen and at any server, until nothing is running. An
+// event that comes twice must be the same both times, and none may be missing.
 func (w *swarm) read(ctx context.Context, id string) {
 	last := int64(0)
 	for ctx.Err() == nil {
@@ -239,14 +237,14 @@ func (w *swarm) read(ctx context.Context, id string) {
 	}
 }
 
-// frames reads a stream to its end, and gives the number of the last whole event.
+// frames reads a stream to its end, and returns the number of the last complete event.
 func (w *swarm) frames(res *http.Response, id string, last int64) int64 {
 	lines := bufio.NewReader(res.Body)
 	seq, data := int64(0), ""
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return last // a frame without its end was not shown
+			return last // an incomplete frame was not shown
 		}
 		switch field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); field {
 		case "id":
@@ -278,8 +276,8 @@ func (w *swarm) saw(id string, seq int64, data string) {
 	w.shown[id][seq] = data
 }
 
-// judge demands that all that was acknowledged or shown is stored, the same at each
-// server, and that nothing in the log cannot be.
+// judge checks that everything acknowledged or shown is stored, identically at each server, and that the log
+// is consistent.
 func (w *swarm) judge(store string) {
 	for id, seen := range w.shown {
 		var first []event

@@ -13,8 +13,8 @@ import (
 
 var messageOf = regexp.MustCompile(`"messageId":"(msg_run_\w+)"`)
 
-// TestTwins: a message that is posted several times at once, as widgets do whose
-// button is hit twice, is one question, and each post gets its answer.
+// TestTwins checks that a message posted several times at once, as by a double click, becomes one question,
+// and that each post gets its answer.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, func(modeltest.Request) modeltest.Reply { return modeltest.Say("Hello.") })

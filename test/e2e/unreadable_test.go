@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "modernc.org/sqlite" // opens the data file behind the server's back
+	_ "modernc.org/sqlite" // opens the data file without the server's knowledge
 
 	"github.com/footnotehq/footnote/internal/pgtest"
 )
 
-// TestUnreadableEvents damages each event of a conversation in turn: what can be read of it
-// is, it goes on, and it can be taken away; and nobody else notices.
+// TestUnreadableEvents damages each event of a conversation in turn: the rest can still be read, the
+// conversation can be continued and deleted, and other users are not affected.
 func TestUnreadableEvents(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"sqlite", "postgres"} {
@@ -38,7 +38,7 @@ func TestUnreadableEvents(t *testing.T) {
 						kind, kind, body, seq, id), "{", table))
 			}
 			p := serve(t, settings...)
-			const events = 9 // of a question with a query: from its opening to its end
+			const events = 9 // of a question with a query, from its first event to its last
 			var ids []string
 			for range events + 1 {
 				a := p.answered(t, question{text: "How many orders are there?"})
@@ -64,7 +64,7 @@ func TestUnreadableEvents(t *testing.T) {
 				t.Errorf("the usage is not marked: %s", used)
 			}
 			for i := range events {
-				readsOn(t, p, ids[i], i+1)
+				checkReadable(t, p, ids[i], i+1)
 			}
 			if status, body := p.get(t, "/api/conversations/"+whole, ""); status != http.StatusOK || strings.Contains(body, "unreadable") {
 				t.Errorf("another conversation: %d %s", status, body)
@@ -72,7 +72,7 @@ func TestUnreadableEvents(t *testing.T) {
 			if _, body := p.get(t, "/metrics", ""); !strings.Contains(body, fmt.Sprintf("footnote_unreadable_total %d\n", events)) {
 				t.Error("the metric does not count the events")
 			}
-			moves(t, settings, events)
+			checkMoves(t, settings, events)
 			for i := range events {
 				p.remove(t, ids[i])
 			}
@@ -80,9 +80,9 @@ func TestUnreadableEvents(t *testing.T) {
 	}
 }
 
-// readsOn demands every view of a conversation whose event seq cannot be read, and that it
-// goes on.
-func readsOn(t *testing.T, p *process, id string, seq int) {
+// checkReadable checks every view of a conversation whose event seq cannot be read, and that the conversation can
+// be continued.
+func checkReadable(t *testing.T, p *process, id string, seq int) {
 	t.Helper()
 	words := fmt.Sprintf("Event %d of this conversation cannot be read.", seq)
 	for path, want := range map[string]string{
@@ -120,8 +120,8 @@ func (p *process) remove(t *testing.T, id string) {
 	}
 }
 
-// moves demands that the log is exported, imported and inspected with what cannot be read.
-func moves(t *testing.T, settings []string, events int) {
+// checkMoves checks that the log can be exported, imported and inspected together with what cannot be read.
+func checkMoves(t *testing.T, settings []string, events int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "all.jsonl")
 	if o := command(t, settings, "", "export", file); o.code != 0 || !strings.Contains(o.stderr, fmt.Sprintf("%d events or results cannot be read", events)) {
@@ -134,7 +134,7 @@ func moves(t *testing.T, settings []string, events int) {
 		}
 	}
 	there = append(there, "FOOTNOTE_DATA="+t.TempDir())
-	for range 2 { // the second finds all there already
+	for range 2 { // the second time, everything is already there
 		if o := command(t, there, "", "import", file); o.code != 0 {
 			t.Fatalf("import: %d %s%s", o.code, o.stdout, o.stderr)
 		}

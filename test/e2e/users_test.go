@@ -20,7 +20,7 @@ const (
 
 var requestID = regexp.MustCompile(`req_[A-Z0-9]+`)
 
-// TestUsersAreApart: what belongs to another user looks like what does not exist.
+// TestUsersAreApart checks that another user's data looks as if it did not exist.
 func TestUsersAreApart(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
@@ -59,7 +59,7 @@ func TestUsersAreApart(t *testing.T) {
 	}
 }
 
-// TestAudit: each run has one line, on each output, and no line holds a secret.
+// TestAudit checks that each run has one line on each output, and that no line contains a secret.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	_, settings := imitate(t, auto(t))
