@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	catalogTime = time.Minute // how long a catalogue is believed
+	catalogTime = time.Minute // maximum age of a catalog in use
 	loadTime    = 30 * time.Second
 	countTime   = 2 * time.Second // for counting the rows of all tables
-	countPages  = 20_000          // a larger table is not counted
+	countPages  = 20_000          // larger tables are not counted
 	maxTables   = 5000
-	sep         = "\x1f" // between the columns of a key; no name should hold it
+	sep         = "\x1f" // separates the columns of a key; no name should contain it
 )
 
-// catalog is what the gate and the reader of rows must know of a database.
+// catalog holds what the gate and the row reader need to know about a database.
 type catalog struct {
 	read      time.Time
-	version   int // of the server, as server_version_num
+	version   int // the server's server_version_num
 	role      string
-	super     []string // why READ ONLY does not hold for the role; empty when it does
+	super     []string // reasons why READ ONLY does not bind the role; normally none
 	remarks   []string
-	path      []string        // schemas that a name without one is looked for in
-	relations []relation      // what may be read
-	readable  map[string]bool // schema.name of them
+	path      []string        // schemas searched for unqualified names
+	relations []relation      // readable ones
+	readable  map[string]bool // their names, as schema.name
 	system    map[string]bool // names in pg_catalog
 	types     map[uint32]pgType
-	personal  bool // the rows are not the same for everybody
-	guarded   bool // a table has row-level security
+	personal  bool // rows differ between users
+	guarded   bool // some table has row-level security
 }
 
 type relation struct {
 	oid, schema, name, kind, comment string
 	visible, guarded, active         bool
-	uncounted                        bool // to count its rows could reach a foreign table, or run a function
+	uncounted                        bool // counting its rows could read a foreign table or run a function
 	pages                            int64
 }
 
@@ -50,13 +50,13 @@ type pgType struct {
 	array         bool
 }
 
-// base is the name of a type, of a domain that of what it is over.
+// base returns the name of a type or, for a domain, of its base type.
 func (c *catalog) base(oid uint32) string {
 	for range 8 {
 		t, ok := c.types[oid]
 		switch {
 		case !ok:
-			return "record" // a row type, or one that is newer than the catalogue
+			return "record" // a row type, or a type newer than the catalog
 		case t.kind == "d":
 			oid = t.base
 		case t.array:
@@ -71,8 +71,7 @@ func (c *catalog) base(oid uint32) string {
 	return "text"
 }
 
-// catalog returns the catalogue, which it reads when it is older than after, or than
-// a minute.
+// catalog returns the catalog. It reads the catalog again if the last reading is older than after or catalogTime.
 func (e *engine) catalog(ctx context.Context, after time.Time) (*catalog, error) {
 	e.mu.Lock()
 	cat := e.cat
@@ -96,7 +95,7 @@ func (e *engine) role() (string, []string) {
 	return e.cat.role, slices.Clone(e.cat.remarks)
 }
 
-// load reads the catalogue.
+// load reads the catalog.
 func (e *engine) load(ctx context.Context) (*catalog, error) {
 	s, err := e.begin(ctx, loadTime)
 	if err != nil {
@@ -111,7 +110,7 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 		err = s.pin(ctx)
 	}
 	if err != nil {
-		s.foul = true
+		s.broken = true
 		return nil, e.away(ctx, err)
 	}
 	seen := make(map[string]bool, len(visible)) // by oid
@@ -127,7 +126,7 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	} {
 		rows, err := s.rows(ctx, part.sql)
 		if err != nil {
-			s.foul = true
+			s.broken = true
 			return nil, e.away(ctx, err)
 		}
 		for _, row := range rows {
@@ -169,11 +168,11 @@ func (c *catalog) takeRole(r []string) {
 	}
 }
 
-// visibleSQL runs with the search_path of the role: it is what is asked for.
+// visibleSQL runs with the role's search_path, because it asks what that makes visible.
 const visibleSQL = `SELECT c.oid FROM pg_catalog.pg_class c WHERE pg_catalog.pg_table_is_visible(c.oid)`
 
-// relationsSQL gives, last, whether to count the rows of a table could reach a foreign table or run
-// a function of the database: see planned.go.
+// The last column of relationsSQL tells whether counting a table's rows could read a foreign table or run a
+// function of the database; see planned.go.
 const relationsSQL = `WITH needs AS (SELECT d.classid, d.objid FROM pg_depend d
 		WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass) AND d.refobjid >= 16384
 		AND d.objsubid = 0),
@@ -217,7 +216,7 @@ func (c *catalog) takeType(r []string) {
 	c.types[number(r[0])] = pgType{name: r[1], kind: r[2], element: number(r[3]), base: number(r[4]), array: r[5] == "A"}
 }
 
-// Rows also differ from user to user where a view or function reads a setting.
+// Rows also differ between users if a view or function reads a setting.
 const personalSQL = `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relrowsecurity)
 	OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v' AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 		AND pg_get_viewdef(c.oid) LIKE '%current_setting%')
@@ -237,7 +236,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	defer s.end()
 	if err := s.pin(ctx); err != nil {
-		s.foul = true
+		s.broken = true
 		return source.Schema{}, e.away(ctx, err)
 	}
 	tables := make([]source.Table, 0, len(cat.relations))
@@ -256,7 +255,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	rows, err := s.rows(ctx, columnsSQL)
 	if err != nil {
-		s.foul = true
+		s.broken = true
 		return source.Schema{}, e.away(ctx, err)
 	}
 	for _, r := range rows {
@@ -266,7 +265,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 		}
 	}
 	if rows, err = s.rows(ctx, keysSQL); err != nil {
-		s.foul = true
+		s.broken = true
 		return source.Schema{}, e.away(ctx, err)
 	}
 	for _, r := range rows {
@@ -292,12 +291,12 @@ const keysSQL = `SELECT k.conrelid, k.contype, array_to_string(ARRAY(SELECT a.at
 	k.confrelid, array_to_string(ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY u(n, i) JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i), chr(31))
 	FROM pg_constraint k WHERE k.contype IN ('p', 'f') AND k.conrelid <> 0 ORDER BY k.conrelid, k.conname`
 
-// count counts the rows of tables that are small and the same for everybody.
+// count counts the rows of tables that are small and look the same to everybody.
 func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table) {
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	if _, err := s.pc.Exec(ctx, "SAVEPOINT counts").ReadAll(); err != nil {
-		s.foul = true
+		s.broken = true
 		return
 	}
 	for i, r := range cat.relations {
@@ -310,11 +309,11 @@ func (s *session) count(ctx context.Context, cat *catalog, tables []source.Table
 			continue
 		}
 		if ctx.Err() != nil {
-			s.foul = true
+			s.broken = true
 			return
 		}
 		if _, err := s.pc.Exec(ctx, "ROLLBACK TO counts").ReadAll(); err != nil {
-			s.foul = true
+			s.broken = true
 			return
 		}
 	}

@@ -103,7 +103,7 @@ func (e *engine) checkVersion(ctx context.Context) error {
 	}
 	defer s.end()
 	if _, err := s.rows(ctx, e.version); err != nil {
-		s.foul = true
+		s.broken = true
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return &footnote.Error{Code: footnote.InvalidRequest, Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message, Err: err}
 		}
@@ -120,11 +120,11 @@ func (e *engine) Close() error {
 
 // session is a connection inside a read-only transaction.
 type session struct {
-	conn *pgxpool.Conn
-	pc   *pgconn.PgConn
-	mark string   // comment before each statement: whom it runs for
-	foul bool     // the connection must not be reused
-	path []string // schemas searched for unqualified names, including pg_catalog
+	conn   *pgxpool.Conn
+	pc     *pgconn.PgConn
+	mark   string   // comment before each statement: whom it runs for
+	broken bool     // the connection must not be reused
+	path   []string // schemas searched for unqualified names, including pg_catalog
 }
 
 // begin starts a read-only transaction for the principal in ctx.
@@ -142,7 +142,7 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 		if err = s.start(ctx, limit, set); err == nil {
 			return s, nil
 		}
-		s.foul = true
+		s.broken = true
 		s.end()
 		if _, answered := errors.AsType[*pgconn.PgError](err); answered || !again || ctx.Err() != nil {
 			return nil, e.away(ctx, err)
@@ -193,14 +193,14 @@ func (s *session) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	for _, sql := range []string{"ROLLBACK", "DISCARD ALL"} {
-		if s.foul {
+		if s.broken {
 			break
 		}
 		if _, err := s.pc.Exec(ctx, sql).ReadAll(); err != nil {
-			s.foul = true
+			s.broken = true
 		}
 	}
-	if s.foul {
+	if s.broken {
 		_ = s.conn.Conn().Close(ctx) // the connection is given up anyway
 	}
 	s.conn.Release()
@@ -291,13 +291,13 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 	defer s.end()
 	if e.version == versionSQL {
 		if err := s.pin(ctx); err != nil {
-			s.foul = true
+			s.broken = true
 			return "", e.away(ctx, err)
 		}
 	}
 	rows, err := s.rows(ctx, e.version)
 	if err != nil || len(rows) != 1 {
-		s.foul = true
+		s.broken = true
 		return "", e.away(ctx, err)
 	}
 	v := rows[0][0]

@@ -8,64 +8,64 @@ import (
 	"strings"
 )
 
-// facts are what the gate must know of a statement. The child reads them off the parsed tree.
+// facts holds what the gate must know about a statement. The child reads them off the syntax tree.
 type facts struct {
-	Bad        string   `json:"bad,omitempty"`     // the parser's message: the text is no SQL
-	Refused    string   `json:"refused,omitempty"` // something that no statement may hold
+	Bad        string   `json:"bad,omitempty"`     // the parser's message: the text is not SQL
+	Refused    string   `json:"refused,omitempty"` // something that no statement may contain
 	Root       string   `json:"root,omitempty"`    // "SelectStmt", "ExplainStmt" or "VariableShowStmt"
 	Analyze    bool     `json:"analyze,omitempty"` // an EXPLAIN that runs its query
-	Show       string   `json:"show,omitempty"`    // what SHOW asks for
+	Show       string   `json:"show,omitempty"`    // the setting that SHOW names
 	Params     int      `json:"params,omitempty"`  // the highest $n
-	Kinds      []string `json:"kinds,omitempty"`   // of nodes that are not in every version of Postgres
+	Kinds      []string `json:"kinds,omitempty"`   // of nodes that some versions of Postgres lack
 	Relations  []name   `json:"relations,omitempty"`
 	Functions  []name   `json:"functions,omitempty"`
 	Operators  []name   `json:"operators,omitempty"`
 	Types      []name   `json:"types,omitempty"`
 	Collations []name   `json:"collations,omitempty"`
-	// Attributes are pairs of a row's name and an attribute, written row.attribute, which may call a function.
+	// Attributes lists the pairs of a row's name and an attribute in row.attribute, which may call a function.
 	Attributes []name `json:"attributes,omitempty"`
-	// Rows are what the names of rows stand for.
+	// Rows maps the names of rows to what they stand for.
 	Rows    map[string]rows `json:"rows,omitempty"`
-	Fields  []string        `json:"fields,omitempty"`  // written (value).field, which may call a function, too
-	Columns []string        `json:"columns,omitempty"` // names that may be those of columns
-	All     bool            `json:"all,omitempty"`     // every column of the relations may be used, and whole rows
-	User    bool            `json:"user,omitempty"`    // it asks for the name of the user, or of the database
-	// Constant are the functions and operators whose arguments hold no column: the planner may run them.
+	Fields  []string        `json:"fields,omitempty"`  // in (value).field, which may call a function, too
+	Columns []string        `json:"columns,omitempty"` // possible names of columns
+	All     bool            `json:"all,omitempty"`     // it may use whole rows and all columns
+	User    bool            `json:"user,omitempty"`    // it reads the name of the user or the database
+	// Constant lists the functions and operators whose arguments contain no column: the planner may run them.
 	Constant []name `json:"constant,omitempty"`
 }
 
-// rows is what a name of rows stands for anywhere in a statement.
+// rows describes what a row's name stands for anywhere in a statement.
 type rows struct {
-	Relations []name `json:"relations,omitempty"` // with the columns that they have
-	Joined    bool   `json:"joined,omitempty"`    // a join, or a relation whose columns get other names
+	Relations []name `json:"relations,omitempty"` // used with their own columns
+	Joined    bool   `json:"joined,omitempty"`    // a join, or a relation with renamed columns
 	Other     bool   `json:"other,omitempty"`     // a query or a function
 }
 
-// tables are the names of the relations that a statement reads, in order.
+// tables returns the names of the relations that a statement reads, in order.
 func (f facts) tables() []string {
 	var names []string
 	for _, r := range f.Relations {
 		names = append(names, r.String())
 	}
-	slices.Sort(names) // the tree is walked in no order
+	slices.Sort(names) // the tree is walked in random order
 	return names
 }
 
-// name is a name in its parts: schema and name, or a name alone.
+// name is a name, or a schema and a name.
 type name []string
 
 func (n name) String() string { return strings.Join(n, ".") }
 
-// plainKinds are the nodes that a statement may have. A statement with any other node is refused, because
-// nobody has thought about what it does.
+// plainKinds lists the nodes that a statement may have. A statement with any other node is refused, because nobody
+// has examined what that node does.
 var plainKinds = set(`SelectStmt ResTarget ColumnRef A_Star String Integer Float Boolean BitString A_Const ParamRef A_Expr
 	A_Indices A_Indirection A_ArrayExpr BoolExpr NullTest BooleanTest CaseExpr CaseWhen CoalesceExpr
 	MinMaxExpr FuncCall NamedArgExpr TypeCast TypeName CollateClause SubLink RowExpr SQLValueFunction
 	GroupingFunc GroupingSet RangeVar RangeSubselect RangeFunction RangeTableSample JoinExpr List SortBy
 	WindowDef CommonTableExpr ColumnDef`)
 
-// newKinds are nodes with the version of Postgres that they came with. Before it, the same words were
-// calls of functions.
+// newKinds maps nodes to the version of Postgres that introduced them. In earlier versions, the same words were
+// function calls.
 var newKinds = map[string]int{
 	"JsonObjectConstructor": 160000, "JsonArrayConstructor": 160000, "JsonArrayQueryConstructor": 160000,
 	"JsonObjectAgg": 160000, "JsonArrayAgg": 160000, "JsonAggConstructor": 160000, "JsonKeyValue": 160000,
@@ -76,14 +76,14 @@ var newKinds = map[string]int{
 	"JsonBehavior": 170000,
 }
 
-// badFields are parts of nodes that a statement may not have, with the reason.
+// badFields maps parts of nodes that a statement may not have to the reason.
 var badFields = map[string]string{
 	"intoClause":    "SELECT INTO makes a table: the database is read-only.",
 	"lockingClause": "Rows may not be locked (FOR UPDATE, FOR SHARE): the database is read-only.",
 	"pct_type":      "%TYPE is not allowed here.",
 }
 
-// shownValues are the functions without parentheses that do not show the user's name.
+// shownValues lists the functions without parentheses that do not reveal the user's name.
 var shownValues = set(`SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP
 	SVFOP_CURRENT_TIMESTAMP_N SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP
 	SVFOP_LOCALTIMESTAMP_N SVFOP_CURRENT_SCHEMA`)
@@ -98,8 +98,8 @@ func set(words string) map[string]bool {
 
 type object = map[string]any
 
-// look reads a tree.
-func look(tree []byte) facts {
+// collectFacts collects the facts from a tree.
+func collectFacts(tree []byte) facts {
 	var doc struct {
 		Stmts []struct {
 			Stmt object `json:"stmt"`
@@ -125,12 +125,12 @@ func look(tree []byte) facts {
 	return w.f
 }
 
-// walker collects the facts. It goes through every map and list of the tree and knows what it looks for
-// by the names of fields.
+// walker collects the facts. It visits every map and list of the tree and recognizes what it looks for by the names
+// of fields.
 type walker struct {
 	f     facts
-	rows  map[string]bool // names that stand for whole rows: of relations, and aliases
-	whole []string        // last parts of references, which may be one of them
+	rows  map[string]bool // names that stand for whole rows: relations and aliases
+	whole []string        // last parts of references that may be such names
 }
 
 func (w *walker) refuse(words string) {
@@ -157,7 +157,7 @@ func (w *walker) root(stmt object) {
 	}
 }
 
-// statementName makes DROP of DropStmt.
+// statementName returns DROP for DropStmt.
 func statementName(kind string) string {
 	kind = strings.TrimSuffix(kind, "Stmt")
 	var b strings.Builder
@@ -182,7 +182,7 @@ func (w *walker) explain(body object) {
 		def, _ := elem["DefElem"].(object)
 		switch option, _ := def["defname"].(string); option {
 		case "analyze":
-			w.f.Analyze = true // also where it says off: nothing is lost
+			w.f.Analyze = true // even if it is off, which nobody needs
 		case "costs", "verbose", "buffers", "timing", "summary", "format", "settings", "wal":
 		default:
 			w.refuse("This option of EXPLAIN is not allowed.")
@@ -191,7 +191,7 @@ func (w *walker) explain(body object) {
 	w.walk(query, nil)
 }
 
-// walk goes through a part of the tree, where scope holds the names of the WITH queries in scope.
+// walk visits a part of the tree. Scope holds the names of the WITH queries visible there.
 func (w *walker) walk(node any, scope map[string]bool) {
 	switch n := node.(type) {
 	case []any:
@@ -213,7 +213,7 @@ func (w *walker) walk(node any, scope map[string]bool) {
 	}
 }
 
-// kind looks at the key of an object: that of a node begins with a capital.
+// kind checks the key of an object: keys that name nodes begin with a capital letter.
 func (w *walker) kind(key string) {
 	if words, bad := badFields[key]; bad {
 		w.refuse(words)
@@ -233,7 +233,7 @@ func (w *walker) kind(key string) {
 	w.refuse(words)
 }
 
-// with goes through the queries of a WITH and returns the scope of what follows.
+// with visits the queries of a WITH and returns the scope for what follows.
 func (w *walker) with(clause object, outer map[string]bool) map[string]bool {
 	scope := maps.Clone(outer)
 	if scope == nil {
@@ -261,7 +261,7 @@ func (w *walker) with(clause object, outer map[string]bool) map[string]bool {
 	return scope
 }
 
-// note looks at one object.
+// note collects the facts from one object.
 func (w *walker) note(n object, scope map[string]bool) {
 	w.noteRelation(n, scope)
 	w.noteRows(n, scope)
@@ -295,7 +295,7 @@ func (w *walker) noteRelation(n object, scope map[string]bool) {
 	}
 }
 
-// noteRows notes which rows have a name.
+// noteRows records the names of rows.
 func (w *walker) noteRows(n object, scope map[string]bool) {
 	named := func(v any, is func(r *rows, renamed bool)) bool {
 		alias, _ := v.(object)
@@ -342,12 +342,12 @@ func (w *walker) noteRows(n object, scope map[string]bool) {
 	}
 }
 
-// noteNames notes what is called by its name.
+// noteNames records what is called by name.
 func (w *walker) noteNames(n object) {
 	if v, ok := n["funcname"]; ok {
 		addName(&w.f.Functions, parts(v))
 	}
-	if v, ok := n["method"].([]any); ok { // of TABLESAMPLE
+	if v, ok := n["method"].([]any); ok { // in TABLESAMPLE
 		addName(&w.f.Functions, parts(v))
 	}
 	if v, ok := n["names"].([]any); ok {
@@ -363,8 +363,7 @@ func (w *walker) noteNames(n object) {
 	}
 }
 
-// noteOperators notes the operators that a statement writes, and those that stand
-// behind its words.
+// noteOperators records the operators that a statement writes and those that its keywords imply.
 func (w *walker) noteOperators(n object) {
 	for _, key := range []string{"operName", "useOp"} {
 		if v, ok := n[key].([]any); ok {
@@ -392,7 +391,7 @@ func (w *walker) noteOperators(n object) {
 	}
 }
 
-// noteColumns notes the columns that a statement may read.
+// noteColumns records the columns that a statement may read.
 func (w *walker) noteColumns(n object) {
 	row := func(key string) {
 		if s, ok := n[key].(string); ok {
@@ -420,7 +419,7 @@ func (w *walker) noteColumns(n object) {
 	for _, key := range []string{"RangeVar", "JoinExpr"} {
 		from, _ := n[key].(object)
 		alias, _ := from["alias"].(object)
-		if from["isNatural"] != nil || alias["colnames"] != nil { // names that are not the columns' own
+		if from["isNatural"] != nil || alias["colnames"] != nil { // these columns may be renamed
 			w.f.All = true
 		}
 		for _, s := range parts(from["usingClause"]) {
@@ -454,7 +453,7 @@ func (w *walker) constants(node any) (column bool) {
 	return column
 }
 
-// parts are the texts of a list of String nodes.
+// parts returns the texts in a list of String nodes.
 func parts(v any) name {
 	list, _ := v.([]any)
 	var n name

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	maxText  = 64 << 10 // bytes of a statement
-	maxDepth = 100      // brackets in brackets
+	maxText  = 64 << 10 // bytes per statement
+	maxDepth = 100      // nested brackets
 	staleFor = 2 * time.Second
 )
 
 //go:embed functions.txt
 var functionList string
 
-// builtin are the functions of pg_catalog that a query may call.
+// builtin lists the functions in pg_catalog that a query may call.
 var builtin = func() map[string]bool {
 	var words []string
 	for line := range strings.Lines(functionList) {
@@ -32,14 +32,14 @@ var builtin = func() map[string]bool {
 	return set(strings.Join(words, " "))
 }()
 
-// sizes are functions that return how much is stored, hidden rows included. They may be called only
-// where no table has row-level security.
+// sizes lists functions that return how much is stored, including hidden rows. They may be called only where no
+// table has row-level security.
 var sizes = set("pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size")
 
-// counts are the columns of pg_class that count rows, hidden ones included; see sizes.
+// counts lists the columns of pg_class that count rows, including hidden ones; see sizes.
 var counts = []string{"reltuples", "relpages", "relallvisible", "relallfrozen"}
 
-// described are the system relations that may be read: they describe tables and columns, and no more.
+// described lists the readable system relations. They describe only tables and columns.
 var described = map[string]map[string]bool{
 	"information_schema": set(`tables columns views key_column_usage table_constraints constraint_column_usage
 		referential_constraints schemata`),
@@ -47,11 +47,11 @@ var described = map[string]map[string]bool{
 		pg_constraint pg_index pg_indexes`),
 }
 
-// badTypes would show the server's users and functions.
+// badTypes lists types that would reveal the server's users and functions.
 var badTypes = set("regrole regproc regprocedure regoper regoperator aclitem refcursor")
 
-// admit checks a statement with args arguments against the catalogue that it returns, with the facts of
-// the statement. What needs a look into the database is left to judge.
+// admit checks a statement with args arguments against the catalog. It returns the facts of the statement and that
+// catalog. Checks that have to query the database are left to judge.
 func (e *engine) admit(ctx context.Context, text string, args int) (facts, *catalog, error) {
 	if err := plain(text); err != nil {
 		return facts{}, nil, err
@@ -72,7 +72,7 @@ func (e *engine) admit(ctx context.Context, text string, args int) (facts, *cata
 	if err == nil || time.Since(cat.read) < staleFor || f.Bad != "" || f.Refused != "" || f.Params != args {
 		return f, cat, err
 	}
-	// A table may be newer than the catalogue.
+	// A table may be newer than the catalog.
 	if cat, err = e.catalog(ctx, time.Now().Add(-staleFor)); err != nil {
 		return f, nil, err
 	}
@@ -99,13 +99,13 @@ func plain(text string) error {
 			depth--
 		}
 	}
-	if deepest > maxDepth { // also where they stand in a text: nobody writes that many
+	if deepest > maxDepth { // counts those inside texts, too: nobody writes so many
 		return source.Refusef("The statement has brackets %d deep; at most %d are allowed.", deepest, maxDepth)
 	}
 	return nil
 }
 
-// check judges a statement by what is known of the database.
+// check judges a statement by the catalog.
 func (c *catalog) check(f facts) error {
 	switch {
 	case f.Bad != "":
@@ -147,7 +147,7 @@ func (c *catalog) check(f facts) error {
 	return nil
 }
 
-// private refuses what would show the user's name, or how many rows there are that the user may not see.
+// private refuses what would reveal the user's name, or how many rows there are that the user may not see.
 func (c *catalog) private(f facts) error {
 	if f.User {
 		return source.Refusef("The name of the user, or of the database, is not data: it may not be asked for.")

@@ -57,7 +57,7 @@ func (grammarEngine) Call(_ context.Context, method string, params json.RawMessa
 	if err != nil {
 		return facts{Bad: err.Error()}, nil
 	}
-	return look([]byte(tree)), nil
+	return collectFacts([]byte(tree)), nil
 }
 
 // Grammar parses statements with Postgres's own parser. One is enough for all sources of a process. Several
@@ -102,7 +102,7 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	}
 	defer func() { <-g.turn }()
 	if pid := g.client.PID(); !g.warm || pid == 0 || pid != g.pid {
-		if err := g.heat(ctx); err != nil {
+		if err := g.warmUp(ctx); err != nil {
 			return facts{}, err
 		}
 	}
@@ -122,9 +122,9 @@ func (g *Grammar) read(ctx context.Context, text string) (facts, error) {
 	return f, nil
 }
 
-// heat starts a child and has it compile the parser. Compiling continues when the statement that needed it is
+// warmUp starts a child and has it compile the parser. Compiling continues when the statement that needed it is
 // cancelled, because the next one needs it, too. Waiting for memory does not continue.
-func (g *Grammar) heat(ctx context.Context) error {
+func (g *Grammar) warmUp(ctx context.Context) error {
 	if _, err := g.client.Status(ctx); err != nil {
 		return fmt.Errorf("start the parser of Postgres: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/footnotehq/footnote/source/child"
 )
 
-var grammar = NewGrammar(nil, nil) // of all tests: to start one costs seconds
+var grammar = NewGrammar(nil, nil) // shared by all tests: starting one takes seconds
 
 func TestMain(m *testing.M) {
 	child.Main(map[string]child.OpenFunc{Kind: OpenEngine})
@@ -65,7 +65,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What is applied to constants alone, in expressions as Postgres writes them.
+// TestFactsOfConstants checks what is applied only to constants, in expressions as Postgres writes them.
 func TestFactsOfConstants(t *testing.T) {
 	for sql, want := range map[string]string{
 		"(id > f(1))": "f", "lower(name), (id + f(id, 2))": "", "(f(g(1)) + id)": "f g", "((1 OPERATOR(s.+) 2) + id)": "s.+",
@@ -84,7 +84,7 @@ func TestFactsOfConstants(t *testing.T) {
 	}
 }
 
-// What a statement may read of its tables: columns by name, or all of them.
+// TestFactsOfColumns checks which columns a statement may read: named ones, or all.
 func TestFactsOfColumns(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT a, t.b FROM t WHERE c > 1 ORDER BY d": "a b c d", "SELECT count(*) FROM t": "",
@@ -104,7 +104,7 @@ func TestFactsOfColumns(t *testing.T) {
 	}
 }
 
-// The operators behind words are those that Postgres takes.
+// TestFactsOfOperators checks that the operators implied by keywords are those that Postgres uses.
 func TestFactsOfOperators(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT a IN (1, 2)": "=", "SELECT a IN (SELECT 1)": "=", "SELECT CASE a WHEN 1 THEN 2 END": "=",
@@ -128,7 +128,7 @@ func TestFactsOfOperators(t *testing.T) {
 	}
 }
 
-// A statement that is too deep for the parser ends the parser, and nothing else.
+// TestParserThatBroke checks that a statement that is too deep for the parser ends only the parser.
 func TestParserThatBroke(t *testing.T) {
 	deep := "SELECT " + strings.Repeat("(SELECT ", 400) + "1" + strings.Repeat(")", 400)
 	_, err := grammar.read(t.Context(), deep)
@@ -140,8 +140,8 @@ func TestParserThatBroke(t *testing.T) {
 	}
 }
 
-// A statement waits for memory no longer than its own time, and one whose parser ended to
-// make room gets another.
+// TestParserWithoutMemory checks that a statement waits for memory only within its own deadline, and that a new
+// parser is started if the last one was ended to make room.
 func TestParserWithoutMemory(t *testing.T) {
 	need := child.Need(GrammarMemory)
 	budget := child.NewBudget(need)
@@ -150,7 +150,7 @@ func TestParserWithoutMemory(t *testing.T) {
 	if _, err := g.read(t.Context(), "SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
-	release, err := budget.Reserve(t.Context(), need) // the idle parser ends
+	release, err := budget.Reserve(t.Context(), need) // this ends the idle parser
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,14 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// judge finds the functions that a statement can run and refuses it unless each of them is Postgres's
-// own or allowed by the operator. Besides being called, functions run behind a type's input, output and
-// CHECK, a cast, an operator, a sort, a view, a foreign table, and while a query is planned. The judge
-// works in the transaction that the statement will run in.
+// judge finds the functions that a statement can run, and refuses it unless each of them is Postgres's own or
+// allowed by the operator. Functions run not only when called, but also behind a type's input, output and CHECK, a
+// cast, an operator, a sort, a view, a foreign table, and while a query is planned. The judge works in the
+// transaction that the statement will run in.
 //
-// Only the server knows the type of an expression. So the judge collects all types that values of the
-// statement may have: those it names, those of the columns it may read, those of the functions and
-// operators it calls, and the parts of all these. Each of them, and every cast between two of them,
-// must be harmless.
+// Only the server knows the type of an expression. The judge therefore collects all types that values in the
+// statement may have: those it names, those of the columns it may read, those of the functions and operators it
+// calls, and the parts of all these. Each of them, and every cast between two of them, must be harmless.
 type judge struct {
 	ctx     context.Context
 	s       *session
@@ -27,17 +26,17 @@ type judge struct {
 	f       facts
 	version int
 
-	types    map[string]bool   // OIDs of the types that values may have, without most of Postgres's own
-	named    map[string]bool   // OIDs of the types that an explicit cast may lead to
+	types    map[string]bool   // OIDs of the types that values may have, except most of Postgres's own
+	named    map[string]bool   // OIDs of the possible target types of explicit casts
 	looked   map[string]bool   // OIDs of the relations and operators that were looked up
 	runs     map[string]string // OIDs of functions that may run, with what runs them
 	casts    []cast
 	compares []comparison
-	typed    [][]string // operators that have a name of the statement, but only take values of their own types
+	typed    [][]string // operators with a name in the statement that take only values of their own types
 	rows     []string   // OIDs of the row types of the statement's relations
-	columns  [][]string // relations that have a column named like an attribute
+	columns  [][]string // relations that have a column with the name of an attribute
 	text     bool       // the statement uses text search
-	refusal  error      // the first
+	refusal  error      // the first one
 
 	newTypes, newRelations, newOperators []string
 }
@@ -51,23 +50,23 @@ type cast struct {
 
 type comparison struct{ left, right, function string }
 
-// textSearch are the functions that use the configurations of text search.
+// textSearch lists the functions that use text search configurations.
 var textSearch = set(`to_tsvector array_to_tsvector json_to_tsvector jsonb_to_tsvector to_tsquery
 	plainto_tsquery phraseto_tsquery websearch_to_tsquery unaccent
 	ts_headline ts_lexize`)
 
-// searches reports whether a text searches in texts. Between texts, the operator @@ makes a tsvector
-// of one.
+// searches reports whether a text uses text search. Between texts, the operator @@ converts one to a tsvector.
 func searches(f facts) bool {
 	last := func(n name) string { return n[len(n)-1] }
 	return slices.ContainsFunc(f.Functions, func(n name) bool { return textSearch[last(n)] }) ||
 		slices.ContainsFunc(f.Operators, func(n name) bool { return last(n) == "@@" || last(n) == "@@@" })
 }
 
-// convertible are json and jsonb: functions of Postgres's own that make JSON apply explicit casts to them.
+// convertible lists json and jsonb, because those of Postgres's own functions that produce JSON apply explicit
+// casts to them.
 var convertible = []string{"114", "3802"}
 
-// judge refuses a statement that could run a function of the database which the operator does not list.
+// judge refuses a statement that could run a function of the database that the operator does not list.
 func (e *engine) judge(ctx context.Context, s *session, f facts, version int) error {
 	if f.Root == "VariableShowStmt" {
 		return nil
@@ -123,15 +122,15 @@ func (j *judge) in(n name, schema string) bool {
 	return slices.Contains(j.s.path, schema)
 }
 
-// addType notes a type that values may have. If it is named, an explicit cast may lead to it and to its
-// parts.
+// addType records a type that values may have. Named means that an explicit cast may have it, or one of its parts,
+// as its target.
 func (j *judge) addType(oid string, named bool) {
 	if oid == "" || oid == "0" {
 		return
 	}
 	if named && !j.named[oid] {
 		j.named[oid] = true
-		delete(j.types, oid) // its parts are to be named, too
+		delete(j.types, oid) // examine it again, because its parts become named, too
 	}
 	if !own(oid) || j.types[oid] {
 		return
@@ -147,7 +146,7 @@ func (j *judge) addRelation(oid string) {
 	}
 }
 
-// run notes functions that may run. what says what runs them, for a refusal.
+// run records functions that may run. What names the object that runs them, for a refusal.
 func (j *judge) run(what string, oids ...string) {
 	for _, oid := range oids {
 		if own(oid) && j.runs[oid] == "" {
@@ -156,7 +155,7 @@ func (j *judge) run(what string, oids ...string) {
 	}
 }
 
-// found is what the catalogues have for the names of a statement. The OIDs are by name and schema.
+// found holds the catalog's entries for the names in a statement: OIDs by name and schema.
 type found struct {
 	functions         []function
 	types, collations map[string]map[string]string
@@ -189,13 +188,13 @@ func (j *judge) names() error {
 	return nil
 }
 
-// questions are those about the names of the statement. They leave their answers in found and in j.
+// questions returns the queries about the names in the statement. Their answers go to found and j.
 func (j *judge) questions(found *found) []question {
 	f := j.f
 	attributes, operators, collations := lasts(f.Attributes), lasts(f.Operators), lasts(f.Collations)
 	values := slices.Concat(attributes, f.Fields)
 	called := slices.Concat(lasts(f.Functions), values)
-	types := slices.Concat(called, lasts(f.Types)) // a type may be called, too
+	types := slices.Concat(called, lasts(f.Types)) // a type can be called, too
 	ask := []question{
 		{castsSQL, nil, func(r []string) {
 			j.casts = append(j.casts, cast{r[0], r[1], r[2], r[3], r[4], r[5] == "t", r[6], r[7]})
@@ -239,7 +238,7 @@ func (j *judge) questionsOfRelations(found *found, attributes []string) []questi
 	return ask
 }
 
-// note takes rows of an OID, a schema and a name.
+// note returns a function that stores a row of OID, schema and name in oids.
 func note(oids map[string]map[string]string) func(row []string) {
 	return func(r []string) {
 		if oids[r[2]] == nil {
@@ -257,7 +256,7 @@ func lasts(names []name) (last []string) {
 	return last
 }
 
-// resolve finds the OID that a name stands for.
+// resolve returns the OID that a name stands for.
 func (j *judge) resolve(n name, found map[string]map[string]string) (oid string, ok bool) {
 	schemas := found[n[len(n)-1]]
 	if len(n) > 1 {
@@ -319,7 +318,7 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 	for _, n := range j.f.Attributes {
 		if !j.column(n) && value(n[1], func(f function) bool { return f.single && f.row }) {
 			r := j.f.Rows[n[0]]
-			whole = whole || !r.Other || r.Joined || len(r.Relations) > 0 // of others, all that is used is known
+			whole = whole || !r.Other || r.Joined || len(r.Relations) > 0 // all they use is known
 		}
 	}
 	if whole {
@@ -332,8 +331,8 @@ func (j *judge) called(functions []function, types map[string]map[string]string)
 	}
 }
 
-// column reports whether an attribute is certainly a column, and so calls no function of that name:
-// the row's name must stand for relations only, which all have such a column.
+// column reports whether an attribute is certainly a column, and so cannot call a function of that name: the row's
+// name must stand only for relations, all of which have such a column.
 func (j *judge) column(attribute name) bool {
 	r := j.f.Rows[attribute[0]]
 	for _, n := range r.Relations {
@@ -353,7 +352,7 @@ func (j *judge) column(attribute name) bool {
 	return len(r.Relations) > 0 && !r.Joined && !r.Other
 }
 
-// callable reports whether the functions of Postgres's own with a name may be called.
+// callable reports whether Postgres's own functions of a name may be called.
 func callable(name string) bool { return builtin[name] || sizes[name] }
 
 func (j *judge) call(n name, functions []function) {
@@ -378,14 +377,14 @@ func (j *judge) call(n name, functions []function) {
 	}
 }
 
-// takes notes the types of a function's arguments and result.
+// takes records the types of a function's arguments and result.
 func (j *judge) takes(f function) {
 	for _, oid := range f.types {
 		j.addType(oid, false)
 	}
 }
 
-// takeOperator notes an operator that has the name of one in the statement.
+// takeOperator records an operator that has the name of one in the statement.
 func (j *judge) takeOperator(r []string) {
 	own := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
 	switch {
@@ -397,8 +396,7 @@ func (j *judge) takeOperator(r []string) {
 	}
 }
 
-// reach judges the operators that take values of the types found so far. It reports whether that found
-// more types.
+// reach judges the operators that take values of the types found so far. It reports whether it found more types.
 func (j *judge) reach() bool {
 	left := j.typed[:0]
 	for _, r := range j.typed {
@@ -412,13 +410,13 @@ func (j *judge) reach() bool {
 	return len(j.newTypes) > 0
 }
 
-// reached reports whether values may have a type, or get it by an implicit cast.
+// reached reports whether values may have a type, directly or after an implicit cast.
 func (j *judge) reached(oid string) bool {
 	return j.has(oid) || slices.ContainsFunc(j.casts,
 		func(k cast) bool { return k.target == oid && k.context == "i" && j.has(k.source) })
 }
 
-// has reports whether values of the statement may have a type. They may have any of Postgres's own.
+// has reports whether values in the statement may have a type. They may have any of Postgres's own.
 func (j *judge) has(oid string) bool { return !own(oid) || j.types[oid] }
 
 func (j *judge) operator(r []string) {
@@ -433,7 +431,7 @@ func (j *judge) operator(r []string) {
 	}
 }
 
-// takeRelation notes a table or view of the statement.
+// takeRelation records a table or view in the statement.
 func (j *judge) takeRelation(r []string) {
 	is := func(n name) bool { return n[len(n)-1] == r[2] && j.in(n, r[1]) }
 	if !slices.ContainsFunc(j.f.Relations, is) {
@@ -451,7 +449,7 @@ func (j *judge) takeRelation(r []string) {
 	}
 }
 
-// expand looks up the parts of the types, relations and operators that were found last.
+// expand looks up the parts of the types, relations and operators found in the last round.
 func (j *judge) expand() error {
 	types, relations, operators := j.newTypes, j.newRelations, j.newOperators
 	j.newTypes, j.newRelations, j.newOperators = nil, nil, nil
@@ -461,7 +459,7 @@ func (j *judge) expand() error {
 	}
 	var expressions []planned
 	var definitions [][2]string   // what, text
-	rows := map[string][]string{} // the row types of what a view reads, by the text of the view
+	rows := map[string][]string{} // row types that a view reads, by the view's text
 	if len(types) > 0 {
 		add(typesByOID, types, func(r []string) {
 			j.run("The type "+r[1], strings.Fields(r[3])...)
@@ -511,12 +509,12 @@ func (j *judge) expand() error {
 			return err
 		}
 		for _, oid := range rows[d[1]] {
-			if all { // no dependency tells of a whole row
+			if all { // dependencies do not mention whole rows
 				j.addType(oid, false)
 			}
 		}
 	}
-	for _, k := range j.casts { // what is binary the same is compared as the other
+	for _, k := range j.casts { // binary-compatible values are compared as the target type
 		if k.method == "b" && j.types[k.source] {
 			j.addType(k.target, false)
 		}
@@ -524,15 +522,15 @@ func (j *judge) expand() error {
 	return nil
 }
 
-// parts notes the parts of a type.
+// parts records the parts of a type.
 func (j *judge) parts(oid, parts string) {
 	for _, part := range strings.Fields(parts) {
 		j.addType(part, j.named[oid])
 	}
 }
 
-// need notes an object that a definition refers to. r[1] is the catalogue it is in, r[2] its OID, and
-// r[3] the type if it is a column.
+// need records an object that a definition refers to. r[1] is the system catalog that contains it, r[2] its OID
+// and, if it is a column, r[3] its type.
 func (j *judge) need(what string, r []string) {
 	switch class, oid := r[1], r[2]; class {
 	case "pg_proc":
@@ -548,20 +546,20 @@ func (j *judge) need(what string, r []string) {
 		j.addRelation(oid)
 		j.addType(r[3], false)
 	case "pg_namespace", "pg_constraint", "pg_ts_config", "pg_ts_dict":
-	default: // a collation is the only one known
+	default: // only collations are known to get here
 		j.refuse("%s uses an object of %s that is none of Postgres's own.", what, class)
 	}
 }
 
-// ours are functions that the definition of a view or a type may call, but a statement may not: views
-// that show each user their own rows are written with them.
+// ours lists functions that the definition of a view or type may call, but a statement may not: views that show
+// each user their own rows are written with them.
 var ours = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
 	has_column_privilege has_any_column_privilege
 	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
 
-// define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so a
-// name without a schema is Postgres's own. Names with one are judged by pg_depend; see need. define
-// reports whether the text may use whole rows.
+// define judges the text of a view or a CHECK. Postgres wrote it with pg_catalog as the only schema, so an
+// unqualified name is Postgres's own. Qualified names are judged by pg_depend; see need. define reports whether the
+// text may use whole rows.
 func (j *judge) define(what, text string) (all bool, err error) {
 	if err := plain(text); err != nil {
 		j.refuse("%s is too large to be checked.", what)
@@ -600,10 +598,10 @@ func (j *judge) define(what, text string) (all bool, err error) {
 	return f.All, nil
 }
 
-// maxDefinitions is how many definitions are remembered as they were read.
+// maxDefinitions limits the cache of parsed definitions.
 const maxDefinitions = 1000
 
-// definition returns the facts of a definition's text, which it remembers.
+// definition returns the facts of a definition's text, and caches them.
 func (e *engine) definition(ctx context.Context, text string) (facts, error) {
 	e.mu.Lock()
 	f, ok := e.definitions[text]
@@ -624,14 +622,14 @@ func (e *engine) definition(ctx context.Context, text string) (facts, error) {
 	return f, nil
 }
 
-// convert judges the casts and comparisons between the types that were found.
+// convert judges the casts and comparisons between the types found.
 func (j *judge) convert() {
 	for _, k := range j.casts {
 		if !j.has(k.source) || !j.has(k.target) || k.method != "f" || k.context == "e" && !j.named[k.target] {
 			continue
 		}
 		what := "The cast from " + k.what
-		if k.context != "e" && !own(k.source) && !own(k.target) { // which values have such types only the server knows
+		if k.context != "e" && !own(k.source) && !own(k.target) { // only the server knows which values have such types
 			what += ", which the server may add to any statement,"
 		}
 		if !own(k.function) && !k.plain && !j.e.allows("pg_catalog", k.name, "") {
@@ -647,9 +645,9 @@ func (j *judge) convert() {
 	}
 }
 
-// functions judges the functions that were found.
+// functions judges the functions found.
 func (j *judge) functions() error {
-	left := maps.Clone(j.runs) // a function that is not found stays in it
+	left := maps.Clone(j.runs) // functions that are not found stay in left
 	err := j.ask([]question{{functionsByOID, []any{slices.Sorted(maps.Keys(j.runs))}, func(r []string) {
 		f := newFunction(r)
 		if j.e.trusts(f) || j.supports(f) {
@@ -666,12 +664,12 @@ func (j *judge) functions() error {
 	return err
 }
 
-// allowance says how to allow a function.
+// allowance returns a hint on how to allow a function.
 func (e *engine) allowance(function string) string {
 	return fmt.Sprintf("An operator who trusts it can add %q to the setting functions.", e.name+"="+function)
 }
 
-// What runs a function that only supports a data structure of the database.
+// These describe what runs functions that only support a data structure of the database.
 const (
 	byIndex = "An index or the partitions of "
 	byText  = "Text search"
@@ -685,8 +683,8 @@ func (j *judge) supports(f function) bool {
 	return f.compiled && (safe && what == byText || f.extension != "" && strings.HasPrefix(what, byIndex))
 }
 
-// safeExtensions are extensions whose functions only calculate, unless they are volatile. A value lists
-// the functions that may be called, if not all may.
+// safeExtensions maps extensions whose functions only compute, unless they are volatile, to the functions that may
+// be called; nil means all.
 var safeExtensions = map[string]map[string]bool{
 	"pg_trgm": nil, "unaccent": nil, "fuzzystrmatch": nil, "citext": nil, "hstore": nil, "ltree": nil,
 	"intarray": nil, "cube": nil, "earthdistance": nil,
@@ -699,16 +697,15 @@ var safeExtensions = map[string]map[string]bool{
 		st_srid st_touches st_transform st_union st_within st_x st_y`),
 }
 
-// callable reports whether a statement may call a function of the database by its name.
+// callable reports whether a statement may call a function of the database by name.
 func (e *engine) callable(f function) bool {
 	names := safeExtensions[f.extension]
 	return e.trusts(f) && (names == nil || names[f.name] || f.constructor || e.allows(f.schema, f.name, f.extension))
 }
 
-// trusts reports whether a function of the database may run behind a type, a cast, an
-// operator or a view.
+// trusts reports whether a function of the database may run behind a type, a cast, an operator or a view.
 func (e *engine) trusts(f function) bool {
 	_, safe := safeExtensions[f.extension]
 	return f.constructor || e.allows(f.schema, f.name, f.extension) ||
-		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // it changes the session
+		safe && !f.volatile && !f.definer && (f.extension != "isn" || f.name != "isn_weak") // changes the session
 }

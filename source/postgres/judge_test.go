@@ -15,13 +15,13 @@ import (
 	"github.com/footnotehq/footnote/source/sourcetest"
 )
 
-// spies makes objects of a database that run functions of its own, each of which writes
-// a line into the server's log: no rollback undoes that.
+// spies creates objects in a database that run functions of its own. Each of these writes a line to the server's
+// log, which no rollback undoes.
 //
 //go:embed testdata/functions.sql
 var spies string
 
-// spy is the end of a function that writes into the log.
+// spy ends the definition of a function that writes to the log.
 const spy = ` LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RAISE LOG ''spy_ran''; RETURN NULL; END'`
 
 // spied is a database with spies, and a source over it.
@@ -44,10 +44,10 @@ func newSpied(t testing.TB, server *pgtest.Server, functions ...string) spied {
 	return spied{open(t, strings.Replace(owner, "footnote@", "reader@", 1), Options{Functions: functions}), server, owner}
 }
 
-// ran counts how often a spy_ran.
+// ran returns how often a spy has run.
 func (s spied) ran() int { return bytes.Count(s.server.Log(), []byte("LOG:  spy_ran")) }
 
-// past runs a statement past the gate.
+// past runs a statement without the gate.
 func (s spied) past(t *testing.T, sql string) error {
 	t.Helper()
 	session, err := s.engine.begin(t.Context(), 5*time.Second)
@@ -55,16 +55,16 @@ func (s spied) past(t *testing.T, sql string) error {
 		t.Fatal(err)
 	}
 	defer session.end()
-	session.foul = true
+	session.broken = true
 	_, err = session.query(t.Context(), sql, nil, nil, s.engine.cat, func([]any) error { return nil })
 	return err
 }
 
 var listed = []string{"public.even", "public.ratio_text", "public.ratio_same", "seg"}
 
-// TestFunctionsOfTheDatabase tries to have functions of the database run.
+// TestFunctionsOfTheDatabase tries many ways to run functions of the database.
 func TestFunctionsOfTheDatabase(t *testing.T) {
-	server := pgtest.New(t, "autovacuum=off") // which would run spies, too
+	server := pgtest.New(t, "autovacuum=off") // autovacuum would run spies, too
 	for name, test := range map[string]func(*testing.T, *pgtest.Server){
 		"Statements": functionsRefused,
 		"NotListed":  functionsNotListed,
@@ -81,8 +81,8 @@ func TestFunctionsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// Each statement that is refused would have run a function of the database's, which the
-// server's log shows; one with the outcome "limited" beside is refused for other reasons.
+// functionsRefused runs each refused statement without the gate and checks in the server's log that it would have
+// run a function of the database. Statements that also list the outcome "limited" are refused for other reasons.
 func functionsRefused(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server, listed...)
 	hostile := sourcetest.Statements(t, "postgres", "functions", sourcetest.Refused)
@@ -122,7 +122,7 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 	t.Logf("%d hostile and %d honest statements", len(hostile), len(honest))
 }
 
-// What the operator does not list is refused, also where it is harmless.
+// functionsNotListed checks that functions that the operator does not list are refused, even harmless ones.
 func functionsNotListed(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	for _, sql := range []string{
@@ -134,13 +134,13 @@ func functionsNotListed(t *testing.T, server *pgtest.Server) {
 			t.Errorf("%s: %s, %v", sql, outcome, err)
 		}
 	}
-	known := "SELECT '1..2'::seg && '1'::seg" // its extension needs no list
+	known := "SELECT '1..2'::seg && '1'::seg" // its extension needs no listing
 	if outcome, _, err := sourcetest.Outcome(t.Context(), s, known, source.Limits{}); outcome != sourcetest.Executed {
 		t.Errorf("%s: %s, %v", known, outcome, err)
 	}
 }
 
-// A name may begin with the name of the database.
+// namesWithTheDatabase checks names qualified by the name of the database.
 func namesWithTheDatabase(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	u, err := url.Parse(s.owner)
@@ -165,14 +165,14 @@ func namesWithTheDatabase(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// Only the server knows where an implicit cast between two of Postgres's own types goes.
-// So every statement is refused then, and told which function an operator may list; a
-// cast that has to be written refuses only who writes it.
+// castsBetweenTypesOfPostgres adds casts between two of Postgres's own types. Only the server knows where it
+// applies an implicit cast, so every statement is refused, with the name of the function that an operator may list.
+// A cast that must be written out causes only statements that contain it to be refused.
 func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	do(t, s.owner, `CREATE FUNCTION int_point(integer) RETURNS point`+spy,
 		`CREATE FUNCTION int_text(integer) RETURNS text`+spy)
-	t.Cleanup(func() { do(t, s.owner, `DROP CAST IF EXISTS (integer AS text)`) }) // it is in no schema
+	t.Cleanup(func() { do(t, s.owner, `DROP CAST IF EXISTS (integer AS text)`) }) // a cast is in no schema
 	listed := open(t, strings.Replace(s.owner, "footnote@", "reader@", 1),
 		Options{Functions: []string{"public.int_text", "pg_catalog.chr"}})
 	for _, step := range []struct{ change, sql, reason string }{
@@ -202,8 +202,8 @@ func castsBetweenTypesOfPostgres(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// A superuser can add functions to the operator families of Postgres's own: here for windows over
-// integers with a range of text.
+// functionsInFamiliesOfPostgres checks that functions added to Postgres's own operator families are judged. A superuser
+// can add them: here for window frames over integers with a range of text.
 func functionsInFamiliesOfPostgres(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	do(t, s.owner, `CREATE FUNCTION in_range(integer, integer, text, boolean, boolean) RETURNS boolean`+
@@ -213,8 +213,9 @@ func functionsInFamiliesOfPostgres(t *testing.T, server *pgtest.Server) {
 	s.refuses(t, "SELECT sum(id) OVER (ORDER BY id RANGE BETWEEN '1'::text PRECEDING AND CURRENT ROW) FROM customers")
 }
 
-// The operator @@ makes a tsvector of a text, and the configuration for that may have a template of
-// the database. Its functions are C or internal, so the test can only tell that they are looked at.
+// parsersOfTextSearch has the operator @@ convert a text to a tsvector with a text search configuration whose
+// template belongs to the database. The template's functions are C or internal, so the test can only check that
+// they are examined.
 func parsersOfTextSearch(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	do(t, s.owner, `CREATE FUNCTION lexize(internal, internal, internal, internal) RETURNS internal
@@ -230,7 +231,7 @@ func parsersOfTextSearch(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// refuses demands that a statement is refused which would run a spy.
+// refuses checks that a statement that would run a spy is refused.
 func (s spied) refuses(t *testing.T, sql string) {
 	t.Helper()
 	before := s.ran()
@@ -244,7 +245,8 @@ func (s spied) refuses(t *testing.T, sql string) {
 	}
 }
 
-// Whatever comes after the source has read its catalogue is seen by the next statement.
+// functionsThatComeLater checks that the next statement sees what was created after the source had read its
+// catalog.
 func functionsThatComeLater(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	do(t, s.owner, `CREATE FUNCTION ratio_date(ratio) RETURNS date`+spy, `CREATE FUNCTION box_text(box) RETURNS text`+spy,
@@ -270,8 +272,8 @@ func functionsThatComeLater(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// Functions that go by the names of Postgres's own are found before these, where the
-// role's search_path says so. The statements of the source itself do not use them.
+// namesOfPostgresTaken creates functions with the names of Postgres's own, which the role's search_path puts first.
+// The source's own statements must not use them.
 func namesOfPostgresTaken(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	do(t, s.owner, `CREATE SCHEMA shadow`, `GRANT USAGE ON SCHEMA shadow TO reader`,
@@ -319,7 +321,7 @@ func namesOfPostgresTaken(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// Where rows differ from user to user, what tells of the rows of others is refused.
+// sizesUnderRowSecurity checks that if rows differ between users, whatever reveals the rows of others is refused.
 func sizesUnderRowSecurity(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	statements := []string{"SELECT relname, reltuples FROM pg_class", "SELECT * FROM pg_class",
@@ -339,7 +341,7 @@ func sizesUnderRowSecurity(t *testing.T, server *pgtest.Server) {
 			t.Errorf("%s: %s, %v", sql, outcome, err)
 		}
 	}
-	// A policy is the operator's own: the functions that it calls are not the statement's.
+	// A policy belongs to the operator: the functions it calls do not count as the statement's.
 	for sql, want := range map[string]string{"SELECT id FROM orders ORDER BY id": "[[10],[12],[14]]",
 		"SELECT relname FROM pg_class WHERE relname = 'orders'": `[["orders"]]`,
 		"SELECT count(*) FROM own_rows":                         "[[4]]"} {
@@ -350,7 +352,7 @@ func sizesUnderRowSecurity(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-// An argument takes the type that the statement gives it.
+// argumentsOfOwnTypes checks that an argument takes the type that the statement gives it.
 func argumentsOfOwnTypes(t *testing.T, server *pgtest.Server) {
 	s := newSpied(t, server)
 	before := s.ran()

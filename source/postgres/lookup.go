@@ -8,18 +8,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// This file holds the judge's queries of the system catalogues. The queries of one round share a round
-// trip. They run with pg_catalog as the only schema, and look up the names of a statement, so that their
-// cost does not grow with the number of tables.
+// This file holds the judge's queries of the system catalogs. The queries of one round share a round trip. They run
+// with pg_catalog as the only schema and look up the names in a statement, so their cost does not grow with the
+// number of tables.
 
-// question is a query of the system's tables; take is called for each row.
+// question is a query of the system's tables. Take is called for each row.
 type question struct {
 	sql  string
 	args []any // string, bool or []string
 	take func(row []string)
 }
 
-// ask asks all questions in one round trip.
+// ask sends all questions in one round trip.
 func (s *session) ask(ctx context.Context, questions []question) error {
 	batch := &pgconn.Batch{}
 	batch.ExecParams(pinSQL, nil, nil, nil, nil)
@@ -40,7 +40,7 @@ func (s *session) ask(ctx context.Context, questions []question) error {
 	batch.ExecParams(unpinSQL, nil, nil, nil, nil)
 	results, err := s.pc.ExecBatch(ctx, batch).ReadAll()
 	if err != nil {
-		s.foul = true
+		s.broken = true
 		return err
 	}
 	for i, q := range questions {
@@ -55,7 +55,7 @@ func (s *session) ask(ctx context.Context, questions []question) error {
 	return nil
 }
 
-// list writes texts as an array of Postgres.
+// list encodes texts as a Postgres array.
 func list(texts []string) []byte {
 	quoted := make([]string, len(texts))
 	for i, s := range texts {
@@ -64,10 +64,10 @@ func list(texts []string) []byte {
 	return []byte("{" + strings.Join(quoted, ",") + "}")
 }
 
-// firstOwn is the first OID that is given after initdb. Lower ones are Postgres's own.
+// firstOwn is the first OID assigned after initdb. Lower ones are Postgres's own.
 const firstOwn = 16384
 
-// own reports whether an OID is that of an object of the database itself, not of Postgres's own and not 0.
+// own reports whether an OID belongs to an object that the database defines: neither 0 nor one of Postgres's own.
 func own(oid string) bool {
 	n, err := strconv.ParseUint(oid, 10, 32)
 	return err != nil || n >= firstOwn
@@ -78,11 +78,11 @@ type function struct {
 	oid, schema, name, extension string
 	volatile, definer            bool
 	compiled                     bool     // written in C
-	constructor                  bool     // Postgres's own function, made with a range type
-	conversion                   bool     // a cast of Postgres's own
-	single                       bool     // may be called with one argument
-	row                          bool     // … that is a row
-	types                        []string // of its arguments and result
+	constructor                  bool     // one of Postgres's own, created with a range type
+	conversion                   bool     // one of Postgres's own casts
+	single                       bool     // it can be called with a single argument
+	row                          bool     // … which is a row
+	types                        []string // of its arguments and its result
 }
 
 func newFunction(r []string) function {
@@ -115,11 +115,11 @@ const (
 		WHERE c.collname = ANY($1::name[])`
 )
 
-// operatorsSQL gives operators with the functions that they run: first the operator's own, and whether
-// an operator of Postgres's own has the same; then those of the estimators, the commutator and the
-// negator, which the planner may run instead. Last, it gives whether the operator takes only values that
-// have its types: it shares its name with one of Postgres's own for texts or rows, so Postgres does not
-// take literals or rows for its operands.
+// operatorsSQL selects operators and the functions they run. First comes the operator's own function, and whether
+// one of Postgres's own operators has the same; then those of the estimators, the commutator and the negator, which
+// the planner may run instead. The last column tells whether the operator takes only values that already have its
+// types: it has the name of one of Postgres's own operators for texts or rows, so Postgres does not convert
+// literals or rows to its operands.
 const operatorsSQL = `SELECT o.oid, n.nspname, o.oprname, o.oprcode::oid,
 	o.oprcode::oid < 16384 AND EXISTS (SELECT FROM pg_operator b WHERE b.oprcode = o.oprcode AND b.oid < 16384),
 	concat_ws(' ', o.oprrest::oid, o.oprjoin::oid, (SELECT c.oprcode::oid FROM pg_operator c WHERE c.oid = o.oprcom),
@@ -137,8 +137,8 @@ const (
 	operatorsByOID = operatorsSQL + `WHERE o.oid = ANY($1::oid[])`
 )
 
-// relationsByName gives the tables of some names in some schemas, with the types of the
-// columns that may be read.
+// relationsByName selects the tables with certain names in certain schemas, with the types of their readable
+// columns.
 const relationsByName = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relhassubclass, c.reltype,
 	array_to_string(ARRAY(SELECT DISTINCT a.atttypid FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0
 	AND NOT a.attisdropped
@@ -146,22 +146,20 @@ const relationsByName = `SELECT c.oid, n.nspname, c.relname, c.relkind, c.relhas
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384`
 
-// columnsByName gives, for relations of some names in some schemas, which of some other names are those
-// of columns.
+// columnsByName selects which of some names are columns of the relations with certain names in certain schemas.
 const columnsByName = `SELECT n.nspname, c.relname, s.name, EXISTS (SELECT FROM pg_attribute a
 	WHERE a.attrelid = c.oid AND a.attname = s.name AND NOT a.attisdropped)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest($3::name[]) s(name)
 	WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[])`
 
-// castsSQL gives all casts that are not Postgres's own.
+// castsSQL selects all casts that are not Postgres's own.
 const castsSQL = `SELECT k.castsource, k.casttarget, k.castfunc, k.castcontext, k.castmethod,
 	k.castfunc < 16384 AND EXISTS (SELECT FROM pg_cast b WHERE b.castfunc = k.castfunc AND b.oid < 16384),
 	format_type(k.castsource, NULL) || ' to ' || format_type(k.casttarget, NULL), p.proname
 	FROM pg_cast k LEFT JOIN pg_proc p ON p.oid = k.castfunc WHERE greatest(k.oid, k.castfunc) >= 16384`
 
-// comparisonsSQL gives the functions, not Postgres's own, by which values are sorted, grouped and
-// compared where a statement names no operator: those of default operator classes, and what was
-// added to the families of Postgres's own.
+// comparisonsSQL selects the functions, except Postgres's own, that sort, group and compare values where a
+// statement names no operator: those of default operator classes, and those added to Postgres's own families.
 const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oid FROM pg_amproc m
 	JOIN pg_opfamily f ON f.oid = m.amprocfamily
 	WHERE f.opfmethod IN (403, 405) AND m.amproc::oid >= 16384 AND (f.oid < 16384 OR EXISTS (SELECT FROM pg_opclass c
@@ -172,14 +170,14 @@ const comparisonsSQL = `SELECT m.amproclefttype, m.amprocrighttype, m.amproc::oi
 		SELECT FROM pg_opclass c WHERE c.opcfamily = m.amopfamily AND c.opcdefault
 			AND c.opcintype IN (m.amoplefttype, m.amoprighttype)))`
 
-// textSearchSQL gives the functions of parsers and templates that are not Postgres's own.
+// textSearchSQL selects the functions of parsers and templates that are not Postgres's own.
 const textSearchSQL = `SELECT concat_ws(' ', tmplinit::oid, tmpllexize::oid) FROM pg_ts_template WHERE oid >= 16384
 	UNION ALL SELECT concat_ws(' ', prsstart::oid, prstoken::oid, prsend::oid, prsheadline::oid, prslextype::oid)
 	FROM pg_ts_parser WHERE oid >= 16384`
 
-// storageSQL gives the functions, not Postgres's own, by which the indexes and partitions of tables
-// compare: support functions, and those of operators, which an index may take in place of others (a
-// BRIN index looks for equal values with <= and >=).
+// storageSQL selects the functions, except Postgres's own, by which the indexes and partitions of tables compare:
+// support functions, and those of operators that an index may use in place of others (a BRIN index finds equal
+// values with <= and >=).
 const storageSQL = `SELECT DISTINCT m.function, c.relname FROM pg_class c
 	CROSS JOIN LATERAL (SELECT unnest(i.indclass) FROM pg_index i WHERE i.indrelid = c.oid
 		UNION SELECT unnest(p.partclass) FROM pg_partitioned_table p WHERE p.partrelid = c.oid) u(class)
@@ -189,12 +187,12 @@ const storageSQL = `SELECT DISTINCT m.function, c.relname FROM pg_class c
 			WHERE a.amopfamily = o.opcfamily) m(function)
 	WHERE c.oid >= 16384 AND m.function >= 16384 `
 
-// treeSQL gives relations with their partitions and children.
+// treeSQL selects relations with their partitions and children.
 const treeSQL = `WITH RECURSIVE tree(oid) AS (SELECT unnest($1::oid[]) UNION SELECT i.inhrelid
 	FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid) `
 
-// plannedSQL gives what the expressions need that belong to indexes, partitions, constraints and
-// statistics of the relations of a WITH query named tree, and of the tables that they are parts of.
+// plannedSQL selects what the expressions of indexes, partitions, constraints and statistics need, for the
+// relations of a WITH query named tree and for the tables that they are parts of.
 func plannedSQL(version int) string {
 	statistics := ""
 	if version >= 140000 {
@@ -222,7 +220,7 @@ func plannedSQL(version int) string {
 }
 
 const (
-	// namedSQL gives the relations of some names in some schemas, in place of treeSQL.
+	// namedSQL selects the relations with certain names in certain schemas. It takes the place of treeSQL.
 	namedSQL = `WITH RECURSIVE tree(oid) AS (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relname = ANY($1::name[]) AND n.nspname = ANY($2::name[]) AND c.oid >= 16384) `
 
@@ -230,7 +228,7 @@ const (
 	storageByOID  = treeSQL + storageSQL + `AND c.oid IN (SELECT oid FROM tree)`
 )
 
-// Of types: what they are made of, and the functions that read and write them.
+// Queries about types: what they consist of, and the functions that read and write them.
 const (
 	typesByOID = `SELECT t.oid, n.nspname || '.' || t.typname, concat_ws(' ', t.typbasetype, t.typelem, t.typarray),
 		concat_ws(' ', t.typinput::oid, t.typoutput::oid, t.typreceive::oid, t.typsend::oid, t.typmodin::oid,
@@ -254,8 +252,8 @@ const (
 		WHERE k.contypid = ANY($1::oid[]) AND d.refobjid >= 16384 AND d.refobjid <> k.contypid`
 )
 
-// Of relations: the views, what they need, and the foreign tables, those among the
-// partitions and children of a table too.
+// Queries about relations: views, what they need, and foreign tables, including those among a table's partitions
+// and children.
 const (
 	viewsByOID = `SELECT c.oid, n.nspname || '.' || c.relname, pg_get_viewdef(c.oid) FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace

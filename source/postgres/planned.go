@@ -7,17 +7,16 @@ import (
 	"github.com/footnotehq/footnote/source"
 )
 
-// Indexes, partitions, extended statistics and CHECK constraints hold expressions. A query that
-// reads their table does not compute these, but to plan it Postgres simplifies them: it runs each
-// immutable function whose arguments are constants, with the rights of whoever asks. So such
-// functions are judged as if the statement called them. A function of a column, as in an index on
-// lower(name), does not run.
+// Indexes, partitions, extended statistics and CHECK constraints contain expressions. A query of their table does
+// not compute them, but Postgres simplifies them to plan the query: it runs each immutable function whose arguments
+// are constants, with the rights of the current user. Such functions are therefore judged as if the statement
+// called them. A function of a column, as in an index on lower(name), does not run.
 
-// planned is what an expression of a table needs that is not Postgres's own.
+// planned is an object that an expression of a table needs and that is not Postgres's own.
 type planned struct {
 	table, class, oid string
 	name              string // of a function or operator
-	cast              bool   // the function is that of a cast, which the text need not show
+	cast              bool   // the function is a cast's, which the text need not show
 	text              string // of the expressions
 }
 
@@ -25,7 +24,7 @@ func newPlanned(r []string) planned {
 	return planned{table: r[0], class: r[1], oid: r[2], name: r[3], cast: r[4] == "t", text: r[5]}
 }
 
-// plan judges what the planner may run of the expressions.
+// plan judges what the planner may run in the expressions.
 func (j *judge) plan(list []planned) error {
 	for _, p := range list {
 		if j.refusal != nil {

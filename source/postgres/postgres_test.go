@@ -157,7 +157,7 @@ func TestLayersAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = s.query(ctx, st.SQL, nil, nil, src.engine.cat, func([]any) error { return nil })
-		s.foul = true
+		s.broken = true
 		s.end()
 		cancel()
 		ran++

@@ -109,11 +109,11 @@ func (e *engine) past(ctx context.Context, begin string, list []string) error {
 		}
 		err := s.pc.ExecParams(ctx, sql, nil, nil, nil, nil).Read().Err
 		if _, refused := errors.AsType[*pgconn.PgError](err); !refused {
-			s.foul = true
+			s.broken = true
 			return accepted(ctx, sql, err, "past the gate")
 		}
 		if _, err := s.pc.Exec(ctx, "ROLLBACK TO probe").ReadAll(); err != nil {
-			s.foul = true
+			s.broken = true
 			return e.away(ctx, err)
 		}
 	}

@@ -53,7 +53,7 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 	sum := func() source.Summary { return source.Summary{Columns: cols.describe()} }
 	for r.NextRow() {
 		if err := each(cols.row(r.Values())); err != nil {
-			s.foul = true // the cancel may arrive late, so do not reuse this connection
+			s.broken = true // the cancel may arrive late, so do not reuse this connection
 			stop()
 			_, _ = r.Close() // its error is the one caused by the cancel
 			return sum(), err
@@ -67,7 +67,7 @@ func (s *session) query(ctx context.Context, sql string, values [][]byte, types 
 		return sum(), nil
 	}
 	if ctx.Err() != nil || s.pc.IsClosed() {
-		s.foul = true
+		s.broken = true
 	}
 	return sum(), explain(ctx, err)
 }
