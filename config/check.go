@@ -75,7 +75,7 @@ const vendorKey = "sk-ant-"
 
 // checkKeys rejects a key that is both the model's and a caller's.
 func (c Config) checkKeys() error {
-	if apikey.IDOf(string(c.APIKey)) != string(c.APIKey) {
+	if strings.HasPrefix(string(c.APIKey), apikey.Prefix) {
 		return errors.New("model_key is a key made by footnote keys, which is for those who call this server; " +
 			"set it to the key of the model's server")
 	}

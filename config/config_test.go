@@ -249,6 +249,7 @@ func TestSettingsThatStopTheStart(t *testing.T) {
 		"one key for both":       {env: []string{"FOOTNOTE_API_KEYS=hush-hush-hush=a/b", "ANTHROPIC_API_KEY=hush-hush-hush"}, want: []string{"api_keys entry 1", "model_key"}},
 		"a vendor's key of ours": {env: []string{"FOOTNOTE_API_KEYS=0123456789,sk-ant-hush-hush"}, want: []string{"api_keys entry 2", "sk-ant-", "model_key"}},
 		"our key at the vendor":  {env: []string{"ANTHROPIC_API_KEY=" + ourKey}, want: []string{"model_key", "footnote keys"}},
+		"a cut key of ours":      {env: []string{"ANTHROPIC_API_KEY=" + ourKey[:20]}, want: []string{"model_key", "footnote keys"}},
 		"elsewhere without key":  {env: []string{"ANTHROPIC_BASE_URL=https://models.example"}, want: []string{"base_url", "models.example", "upstream", "compatible"}},
 		"ours, without key":      {env: []string{"FOOTNOTE_BASE_URL=http://10.0.0.7:11434"}, want: []string{"base_url", "10.0.0.7", "upstream"}},
 		"all, without keys":      {env: []string{"FOOTNOTE_LISTEN=:8787"}, want: []string{"api_keys"}},

@@ -16,13 +16,15 @@ import (
 	"github.com/footnotehq/footnote/store"
 )
 
+// Prefix begins every key.
+const Prefix = "fnk_"
+
 // The format of a key is fnk_<id>_<secret>. The id is 80 random bits and public; the secret is 130 random
 // bits.
 const (
-	prefix     = "fnk_"
 	idSize     = 16
 	secretSize = 26
-	keySize    = len(prefix) + idSize + 1 + secretSize
+	keySize    = len(Prefix) + idSize + 1 + secretSize
 )
 
 // cacheTime is how long a lookup stays cached; maxCached is the number of cached keys.
@@ -34,7 +36,7 @@ const (
 // New creates a key and the record that a store keeps of it. The record does not contain the key.
 func New(p footnote.Principal, expires time.Time) (key string, kept store.Key) {
 	id := strings.ToLower(rand.Text()[:idSize])
-	key = prefix + id + "_" + rand.Text()[:secretSize]
+	key = Prefix + id + "_" + rand.Text()[:secretSize]
 	return key, store.Key{ID: id, Hash: sha256.Sum256([]byte(key)), Principal: p, Expires: expires}
 }
 
@@ -48,10 +50,10 @@ func IDOf(text string) string {
 
 // idOf returns the id in a text that has the format of a key.
 func idOf(text string) (id string, ok bool) {
-	if len(text) != keySize || !strings.HasPrefix(text, prefix) || text[len(prefix)+idSize] != '_' {
+	if len(text) != keySize || !strings.HasPrefix(text, Prefix) || text[len(Prefix)+idSize] != '_' {
 		return "", false
 	}
-	return text[len(prefix) : len(prefix)+idSize], true
+	return text[len(Prefix) : len(Prefix)+idSize], true
 }
 
 // Log is the part of a store that a Ring needs.

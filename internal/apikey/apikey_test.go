@@ -104,7 +104,7 @@ func TestForgedKeys(t *testing.T) {
 	}{
 		"empty": {"", 0}, "cut": {good[:len(good)-1], 0}, "longer": {good + "A", 0}, "another prefix": {"x" + good[1:], 0}, "huge": {strings.Repeat("fnk_", 1<<16), 0},
 		"of another server": {stranger, 1}, "wrong secret": {flip(good, keySize-1), 1}, "wrong secret of a revoked one": {flip(key, keySize-1), 1},
-		"id in capitals": {prefix + strings.ToUpper(good[len(prefix):len(prefix)+idSize]) + good[len(prefix)+idSize:], 1},
+		"id in capitals": {Prefix + strings.ToUpper(good[len(Prefix):len(Prefix)+idSize]) + good[len(Prefix)+idSize:], 1},
 	} {
 		ring := NewRing(log)
 		log.calls = 0

@@ -469,6 +469,12 @@ test("a transform that takes too long is told in our own words", async () => {
   assert.match(sent, /There is no table nothing; there are sales\./);
   assert.match(sent, /TypeError: Cannot read properties of undefined \(reading 'toFixed'\)/);
   assert.match(sent, /Binder Error: the statement failed while it read rows/);
+  assert.match(sent, /There is no step 99: this question has \d+ so far, counted from 0\./);
+  assert.match(sent, /Step 1 failed, so it has no rows\./);
+  // Statements that describe give rows, and the names of our own columns are no values.
+  assert.match(sent, /"column_name\\*",\\*"column_type\\*",\\*"min\\*",\\*"max/);
+  assert.match(sent, /"column_name\\*",\\*"column_type\\*",\\*"null/);
+  assert.match(sent, /"rows\\*",\\*"nulls\\*",\\*"distinct\\*",\\*"min/);
   assert.equal(canaries(sent), 0, "an error has values in it");
   const turn = page.getByRole("article", { name: "Question: An endless transform" });
   await turn.getByRole("button", { name: /queries/ }).click();

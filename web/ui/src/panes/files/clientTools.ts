@@ -118,7 +118,7 @@ async function compute(
     const { whole, sql } = await result(log, part, signal, tried);
     give(`${log.id}.${part.key}`, whole);
     const planner = offline || log.conversation().turns.at(-1)?.model === plannerModel;
-    const sent = await agreed(log.id, part, whole, said, schema, planner, signal);
+    const sent = await agreed(log.id, part, whole, { ...said, sql: sql ?? said.sql }, schema, planner, signal);
     return {
       call_id: part.key,
       columns: sent.columns,
@@ -153,10 +153,18 @@ async function result(
   if (part.name === "run_query") return { whole: await run(word(sql)), sql: word(sql) };
   if (part.name === "transform_data") {
     const steps = await stepsBefore(log, part, signal, tried);
+    checkStep(steps, Number(sourceStep));
     return { whole: await transform(word(code), Number(sourceStep), steps, signal) };
   }
   const statement = await columnSQL(part);
   return { whole: await run(statement), sql: statement };
+}
+
+/** Without an error, code on a step that does not exist would report that there are no rows. */
+function checkStep(steps: readonly Step[], n: number): void {
+  const step = steps[n];
+  if (!step) throw new OurError(`There is no step ${n}: this question has ${steps.length} so far, counted from 0.`);
+  if (!step.columns.length) throw new OurError(`Step ${n} failed, so it has no rows. Choose another sourceStep.`);
 }
 
 async function columnSQL(part: ToolPart): Promise<string> {

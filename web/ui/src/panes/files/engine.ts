@@ -8,7 +8,7 @@ import workerUrl from "@duckdb/duckdb-wasm/dist/duckdb-browser-eh.worker.js?url"
 import type { Cell } from "../../log/events";
 import { LateError, QueryError, type Whole } from "./cells";
 import type { Ingest, Ingested } from "./ingest.worker";
-import { kindOf, oneSelect, quote, text } from "./sql";
+import { asSelect, kindOf, oneSelect, quote, text } from "./sql";
 import { noValue } from "./tables";
 
 export interface LocalTable {
@@ -106,7 +106,8 @@ export class Engine {
   }
 
   /** Nothing it does can change the tables: it runs in a transaction that only reads. */
-  private async read(sql: string): Promise<Whole> {
+  private async read(given: string): Promise<Whole> {
+    const sql = asSelect(given);
     let types: { name: string; type: string }[];
     try {
       const described = await this.conn.query(`DESCRIBE ${sql}`);

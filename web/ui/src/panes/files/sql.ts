@@ -32,6 +32,11 @@ export function oneSelect(sql: string): string {
   return parts[0]!.trim();
 }
 
+/** Returns a statement whose columns DESCRIBE can name: DESCRIBE, SUMMARIZE and SHOW as a subquery, others as they are. */
+export function asSelect(sql: string): string {
+  return /^(describe|summarize|show)\b/i.test(bare(sql)) ? `SELECT * FROM (${sql}\n)` : sql;
+}
+
 /** Texts, names and comments are passed over. */
 const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
 
