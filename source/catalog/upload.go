@@ -133,14 +133,14 @@ func (c *Catalog) reserve(p footnote.Principal, base, ext string) (*upload, erro
 		return nil, footnote.Errorf(footnote.Conflict, "Your uploaded files have %d MB, which is as much as is kept. Delete one first.", bytes>>20)
 	}
 	u.size = min(u.size, c.opts.MaxTotal-bytes)
-	u.about.Name = c.free(u.owner, base)
+	u.about.Name = c.freeName(u.owner, base)
 	u.folder = filepath.Join(u.owner.folder(c.opts.Folder), u.about.Name)
 	c.uploads[u.about.Name] = u
 	return u, nil
 }
 
-// free returns a name that no source has, ignoring case. c.mu must be held.
-func (c *Catalog) free(o owner, base string) string {
+// freeName returns a name that no source has, ignoring case. c.mu must be held.
+func (c *Catalog) freeName(o owner, base string) string {
 	base = strings.ToLower(base)
 	if c.opts.Shared {
 		base += "_" + digest(o.org + o.user)[:6]
@@ -172,7 +172,7 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 		return err
 	}
 	u.about.Bytes = n
-	done, err := c.turn(ctx, u.owner)
+	done, err := c.waitTurn(ctx, u.owner)
 	if err != nil {
 		return err
 	}
@@ -202,9 +202,9 @@ func (c *Catalog) receive(ctx context.Context, u *upload, content io.Reader) err
 // turnWait limits how long a file waits while another file of the same owner is opened.
 const turnWait = time.Minute
 
-// turn waits until no other file of the owner is being opened, because reading one may take much memory that other
+// waitTurn waits until no other file of the owner is being opened, because reading one may take much memory that other
 // users need, too. The caller must call done.
-func (c *Catalog) turn(ctx context.Context, o owner) (done func(), err error) {
+func (c *Catalog) waitTurn(ctx context.Context, o owner) (done func(), err error) {
 	timer := time.NewTimer(turnWait)
 	defer timer.Stop()
 	for {

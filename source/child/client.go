@@ -183,7 +183,7 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 		p.retire()
 	}
 	need := Need(c.opts.Limits.Memory)
-	if err := c.room(ctx, need); err != nil {
+	if err := c.reserve(ctx, need); err != nil {
 		return nil, err
 	}
 	c.swept.Do(func() { sweep(cmp.Or(c.opts.TempDir, os.TempDir())) })
@@ -198,8 +198,8 @@ func (c *Client) acquire(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// room waits for a place in the pool and the memory of one child.
-func (c *Client) room(ctx context.Context, need int64) error {
+// reserve waits for a place in the pool and the memory of one child.
+func (c *Client) reserve(ctx context.Context, need int64) error {
 	errWait := fmt.Errorf("the engine %s waited %s for memory", c.kind, c.opts.Wait)
 	wctx, stop := context.WithTimeoutCause(ctx, c.opts.Wait, errWait)
 	defer stop()
@@ -380,7 +380,7 @@ func (r *reading) run() (source.Summary, error) {
 		if f.kind == frameEnd {
 			return r.end(f)
 		}
-		if err := r.more(f); err != nil {
+		if err := r.handleFrame(f); err != nil {
 			return r.stop(err)
 		}
 	}
@@ -390,8 +390,8 @@ var errGarbled = &source.Error{Kind: source.Failed, Reason: "The database engine
 
 var errRestarted = &source.Error{Kind: source.Failed, Reason: "The database engine was restarted because another query had to be stopped. Run the query again."}
 
-// more handles a frame that comes before the reply.
-func (r *reading) more(f frame) error {
+// handleFrame handles a frame that comes before the reply.
+func (r *reading) handleFrame(f frame) error {
 	if f.kind != framePart {
 		return r.rows(f)
 	}

@@ -96,14 +96,14 @@ func (s *server) run(in io.Reader, engines map[string]OpenFunc) error {
 				return err
 			}
 		case err := <-ended:
-			s.leave(l)
+			s.cleanUp(l)
 			return err
 		}
 	}
 }
 
-// leave closes a loading engine and empties the private directory.
-func (s *server) leave(l launch) {
+// cleanUp closes a loading engine and empties the private directory.
+func (s *server) cleanUp(l launch) {
 	if l.Profile == Load && s.engine != nil {
 		s.engine.Close() // let a load end cleanly; a reader has nothing to lose
 	}
@@ -189,7 +189,7 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 	} else {
 		r = s.call(ctx, f)
 		if len(r.Result) > partSize {
-			r = s.parts(ctx, req, f.id, r)
+			r = s.sendParts(ctx, req, f.id, r)
 		}
 	}
 	s.mu.Lock()
@@ -202,8 +202,8 @@ func (s *server) serve(ctx context.Context, req *running, f frame) {
 	s.write(appendFrame(tail, frameEnd, f.id, data))
 }
 
-// parts sends the result of a call in parts and returns the reply without the result.
-func (s *server) parts(ctx context.Context, req *running, id uint32, r reply) reply {
+// sendParts sends the result of a call in parts and returns the reply without the result.
+func (s *server) sendParts(ctx context.Context, req *running, id uint32, r reply) reply {
 	if len(r.Result) > maxResult {
 		return reply{Error: &wireError{Text: fmt.Sprintf("the answer cannot be sent (%d bytes)", len(r.Result))}}
 	}

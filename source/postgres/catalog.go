@@ -111,7 +111,7 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 	}
 	if err != nil {
 		s.broken = true
-		return nil, e.away(ctx, err)
+		return nil, e.unreachable(ctx, err)
 	}
 	seen := make(map[string]bool, len(visible)) // by oid
 	for _, row := range visible {
@@ -127,7 +127,7 @@ func (e *engine) load(ctx context.Context) (*catalog, error) {
 		rows, err := s.rows(ctx, part.sql)
 		if err != nil {
 			s.broken = true
-			return nil, e.away(ctx, err)
+			return nil, e.unreachable(ctx, err)
 		}
 		for _, row := range rows {
 			part.take(row)
@@ -237,7 +237,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	defer s.end()
 	if err := s.pin(ctx); err != nil {
 		s.broken = true
-		return source.Schema{}, e.away(ctx, err)
+		return source.Schema{}, e.unreachable(ctx, err)
 	}
 	tables := make([]source.Table, 0, len(cat.relations))
 	index := map[string]*source.Table{}
@@ -256,7 +256,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	rows, err := s.rows(ctx, columnsSQL)
 	if err != nil {
 		s.broken = true
-		return source.Schema{}, e.away(ctx, err)
+		return source.Schema{}, e.unreachable(ctx, err)
 	}
 	for _, r := range rows {
 		if t := index[r[0]]; t != nil {
@@ -266,7 +266,7 @@ func (e *engine) Schema(ctx context.Context) (source.Schema, error) {
 	}
 	if rows, err = s.rows(ctx, keysSQL); err != nil {
 		s.broken = true
-		return source.Schema{}, e.away(ctx, err)
+		return source.Schema{}, e.unreachable(ctx, err)
 	}
 	for _, r := range rows {
 		t := index[r[0]]

@@ -107,7 +107,7 @@ func (e *engine) checkVersion(ctx context.Context) error {
 		if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 			return &footnote.Error{Code: footnote.InvalidRequest, Message: "database " + e.name + ": the statement for its version must give one value: " + pg.Message, Err: err}
 		}
-		return e.away(ctx, err)
+		return e.unreachable(ctx, err)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 	for again := true; ; again = false {
 		conn, err := e.pool.Acquire(ctx)
 		if err != nil {
-			return nil, e.away(ctx, err)
+			return nil, e.unreachable(ctx, err)
 		}
 		s := &session{conn: conn, pc: conn.Conn().PgConn(), mark: footnote.OriginOf(ctx).Comment()}
 		if err = s.start(ctx, limit, set); err == nil {
@@ -145,7 +145,7 @@ func (e *engine) begin(ctx context.Context, limit time.Duration) (*session, erro
 		s.broken = true
 		s.end()
 		if _, answered := errors.AsType[*pgconn.PgError](err); answered || !again || ctx.Err() != nil {
-			return nil, e.away(ctx, err)
+			return nil, e.unreachable(ctx, err)
 		}
 	}
 }
@@ -253,8 +253,8 @@ func (s *session) rows(ctx context.Context, sql string) ([][]string, error) {
 	return out, nil
 }
 
-// away returns the error for a database that cannot be reached.
-func (e *engine) away(ctx context.Context, err error) error {
+// unreachable returns the error for a database that cannot be reached.
+func (e *engine) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -292,13 +292,13 @@ func (e *engine) Version(ctx context.Context) (string, error) {
 	if e.version == versionSQL {
 		if err := s.pin(ctx); err != nil {
 			s.broken = true
-			return "", e.away(ctx, err)
+			return "", e.unreachable(ctx, err)
 		}
 	}
 	rows, err := s.rows(ctx, e.version)
 	if err != nil || len(rows) != 1 {
 		s.broken = true
-		return "", e.away(ctx, err)
+		return "", e.unreachable(ctx, err)
 	}
 	v := rows[0][0]
 	if !cat.personal {

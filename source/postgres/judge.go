@@ -477,7 +477,7 @@ func (j *judge) expand() error {
 		add(checksByOID, types, func(r []string) {
 			definitions = append(definitions, [2]string{"The type " + r[1], "SELECT " + r[2]})
 		})
-		add(checksNeed, types, func(r []string) { j.need("The CHECK of a type", r) })
+		add(checksNeed, types, func(r []string) { j.addNeeded("The CHECK of a type", r) })
 	}
 	if len(relations) > 0 {
 		texts := map[string]string{}
@@ -486,7 +486,7 @@ func (j *judge) expand() error {
 			definitions = append(definitions, [2]string{"The view " + r[1], r[2]})
 		})
 		add(viewsNeed, relations, func(r []string) {
-			j.need("A view", r)
+			j.addNeeded("A view", r)
 			rows[texts[r[0]]] = append(rows[texts[r[0]]], r[4])
 		})
 		add(storageByOID, relations, func(r []string) { j.run(byIndex+r[1], r[0]) })
@@ -529,9 +529,9 @@ func (j *judge) parts(oid, parts string) {
 	}
 }
 
-// need records an object that a definition refers to. r[1] is the system catalog that contains it, r[2] its OID
+// addNeeded records an object that a definition refers to. r[1] is the system catalog that contains it, r[2] its OID
 // and, if it is a column, r[3] its type.
-func (j *judge) need(what string, r []string) {
+func (j *judge) addNeeded(what string, r []string) {
 	switch class, oid := r[1], r[2]; class {
 	case "pg_proc":
 		j.run(what, oid)
@@ -551,9 +551,9 @@ func (j *judge) need(what string, r []string) {
 	}
 }
 
-// ours lists functions that the definition of a view or type may call, but a statement may not: views that show
-// each user their own rows are written with them.
-var ours = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
+// definitionFunctions lists functions that the definition of a view or type may call, but a statement may not:
+// views that show each user their own rows are written with them.
+var definitionFunctions = set(`current_setting current_database pg_has_role has_table_privilege has_schema_privilege
 	has_column_privilege has_any_column_privilege
 	has_database_privilege row_security_active pg_backend_pid inet_client_addr`)
 
@@ -581,7 +581,7 @@ func (j *judge) define(what, text string) (all bool, err error) {
 	}
 	for _, n := range f.Functions {
 		base := n[len(n)-1]
-		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !ours[base] && !j.e.allows("pg_catalog", base, "") {
+		if (len(n) == 1 || n[0] == "pg_catalog") && !callable(base) && !definitionFunctions[base] && !j.e.allows("pg_catalog", base, "") {
 			j.refuse("%s is not allowed: it calls %s.", what, base)
 		}
 	}

@@ -47,8 +47,8 @@ func newSpied(t testing.TB, server *pgtest.Server, functions ...string) spied {
 // ran returns how often a spy has run.
 func (s spied) ran() int { return bytes.Count(s.server.Log(), []byte("LOG:  spy_ran")) }
 
-// past runs a statement without the gate.
-func (s spied) past(t *testing.T, sql string) error {
+// withoutGate runs a statement without the gate.
+func (s spied) withoutGate(t *testing.T, sql string) error {
 	t.Helper()
 	session, err := s.engine.begin(t.Context(), 5*time.Second)
 	if err != nil {
@@ -99,7 +99,7 @@ func functionsRefused(t *testing.T, server *pgtest.Server) {
 			continue
 		}
 		before = s.ran()
-		if err := s.past(t, st.SQL); s.ran() == before {
+		if err := s.withoutGate(t, st.SQL); s.ran() == before {
 			t.Errorf("%s: past the gate nothing of the database's ran (%v)\n%s", st.Name, err, st.SQL)
 		}
 	}
@@ -159,7 +159,7 @@ func namesWithTheDatabase(t *testing.T, server *pgtest.Server) {
 		if outcome != sourcetest.Refused || s.ran() != before {
 			t.Errorf("%s: %s (%v), a spy_ran %d times", sql, outcome, err, s.ran()-before)
 		}
-		if err := s.past(t, sql); s.ran() == before {
+		if err := s.withoutGate(t, sql); s.ran() == before {
 			t.Errorf("%s: past the gate nothing of the database's ran (%v)", sql, err)
 		}
 	}
@@ -240,7 +240,7 @@ func (s spied) refuses(t *testing.T, sql string) {
 		t.Errorf("%s: %s (%v), a spy_ran %d times", sql, outcome, err, s.ran()-before)
 	}
 	before = s.ran()
-	if err := s.past(t, sql); s.ran() == before {
+	if err := s.withoutGate(t, sql); s.ran() == before {
 		t.Errorf("%s: past the gate nothing of the database's ran (%v)", sql, err)
 	}
 }

@@ -41,7 +41,7 @@ func (j *judge) plan(list []planned) error {
 		}
 		constant := slices.ContainsFunc(f.Constant, func(n name) bool { return n[len(n)-1] == p.name })
 		if f.Bad != "" || p.class == "pg_type" || p.cast || constant {
-			j.need(what, []string{"", p.class, p.oid, "0"})
+			j.addNeeded(what, []string{"", p.class, p.oid, "0"})
 		}
 	}
 	return nil

@@ -80,19 +80,19 @@ func (e *engine) Probe(ctx context.Context) error {
 	for _, sql := range append(list, others...) {
 		_, err := e.Query(ctx, source.Query{SQL: sql, Limits: source.DefaultLimits()}, func([]any) error { return nil })
 		if bad, ok := errors.AsType[*source.Error](err); !ok || bad.Kind != source.Refused {
-			return accepted(ctx, sql, err, "as a query")
+			return errAccepted(ctx, sql, err, "as a query")
 		}
 	}
 	for _, begin := range []string{"", "ROLLBACK; BEGIN"} {
-		if err := e.past(ctx, begin, list); err != nil {
+		if err := e.withoutGate(ctx, begin, list); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// past tries statements without the gate; begin replaces the transaction.
-func (e *engine) past(ctx context.Context, begin string, list []string) error {
+// withoutGate tries statements past the gate; begin replaces the transaction.
+func (e *engine) withoutGate(ctx context.Context, begin string, list []string) error {
 	s, err := e.begin(ctx, loadTime)
 	if err != nil {
 		return err
@@ -100,28 +100,28 @@ func (e *engine) past(ctx context.Context, begin string, list []string) error {
 	defer s.end()
 	if begin != "" {
 		if _, err := s.pc.Exec(ctx, begin).ReadAll(); err != nil {
-			return e.away(ctx, err)
+			return e.unreachable(ctx, err)
 		}
 	}
 	for _, sql := range list {
 		if _, err := s.pc.Exec(ctx, "SAVEPOINT probe").ReadAll(); err != nil {
-			return e.away(ctx, err)
+			return e.unreachable(ctx, err)
 		}
 		err := s.pc.ExecParams(ctx, sql, nil, nil, nil, nil).Read().Err
 		if _, refused := errors.AsType[*pgconn.PgError](err); !refused {
 			s.broken = true
-			return accepted(ctx, sql, err, "past the gate")
+			return errAccepted(ctx, sql, err, "past the gate")
 		}
 		if _, err := s.pc.Exec(ctx, "ROLLBACK TO probe").ReadAll(); err != nil {
 			s.broken = true
-			return e.away(ctx, err)
+			return e.unreachable(ctx, err)
 		}
 	}
 	return nil
 }
 
-// accepted returns the error for an attempt that was not refused.
-func accepted(ctx context.Context, sql string, err error, how string) error {
+// errAccepted returns the error for an attempt that was not refused.
+func errAccepted(ctx context.Context, sql string, err error, how string) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

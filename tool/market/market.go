@@ -207,16 +207,16 @@ func moment(t time.Time) any {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// optional returns the cell for a number that may be unknown.
-func optional(v *float64) any {
+// numberOrNil returns the cell for a number that may be unknown.
+func numberOrNil(v *float64) any {
 	if v == nil {
 		return nil
 	}
 	return *v
 }
 
-// level returns the cell for a price that may be unset.
-func level(v float64) any {
+// priceOrNil returns the cell for a price that may be unset.
+func priceOrNil(v float64) any {
 	if v == 0 {
 		return nil
 	}

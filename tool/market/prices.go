@@ -200,7 +200,7 @@ func events(ctx context.Context, q question, in *eventsInput) (answer, error) {
 	}
 	for _, e := range list {
 		a.synthetic = a.synthetic || e.Synthetic
-		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), e.Currency, e.Title, e.Impact, optional(e.Actual), optional(e.Forecast), optional(e.Previous), e.Unit})
+		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), e.Currency, e.Title, e.Impact, numberOrNil(e.Actual), numberOrNil(e.Forecast), numberOrNil(e.Previous), e.Unit})
 	}
 	return a, a.noteCoverage(ctx, q, find, len(list))
 }
@@ -371,7 +371,7 @@ func statistics(ctx context.Context, q question, in *statisticsInput) (answer, e
 		a.synthetic = a.synthetic || e.Synthetic || s.Synthetic
 		coarse = coarse || r.Timeframe != market.M1
 		a.result.Rows = append(a.result.Rows, []any{moment(e.Time), nil, nil, nil, nil, nil, nil, nil, nil,
-			optional(e.Actual), optional(e.Forecast), r.Before, r.After, pips(r.Move()), string(r.Timeframe)})
+			numberOrNil(e.Actual), numberOrNil(e.Forecast), r.Before, r.After, pips(r.Move()), string(r.Timeframe)})
 	}
 	if coarse {
 		a.note("For some releases there are only longer candles (column candles): their moves begin and end at the ends of those, not at the minute of the release.")

@@ -64,7 +64,7 @@ func trades(ctx context.Context, q question, in *tradesInput) (a answer, err err
 		if !t.Closed.IsZero() {
 			pnl = t.PnL
 		}
-		a.result.Rows = append(a.result.Rows, []any{t.ID, t.Symbol, t.Side, t.Size, moment(t.Opened), moment(t.Closed), t.Entry, level(t.Exit), level(t.Stop), level(t.Target),
+		a.result.Rows = append(a.result.Rows, []any{t.ID, t.Symbol, t.Side, t.Size, moment(t.Opened), moment(t.Closed), t.Entry, priceOrNil(t.Exit), priceOrNil(t.Stop), priceOrNil(t.Target),
 			pnl, t.Currency, market.Session(t.Opened), t.Notes})
 	}
 	a.noTrades(len(list))
@@ -95,16 +95,16 @@ var statsSpec = agent.Spec{
 	Side:        agent.Server, ReadOnly: true,
 }
 
-// part is a group of trades that are summed up: all in a currency, or those of a session or a pair.
-type part struct{ name, currency string }
+// group is a set of trades that are summed up: all in a currency, or those of a session or a pair.
+type group struct{ name, currency string }
 
 func stats(ctx context.Context, q question, in *statsInput) (a answer, err error) {
 	list, err := q.myTrades(ctx, in.From, in.To, market.MaxTrades, false)
 	if err != nil {
 		return a, err
 	}
-	sums, err := market.StatsBy(ctx, list, func(t market.Trade) []part {
-		return []part{{"all", t.Currency}, {"session " + market.Session(t.Opened), t.Currency}, {"pair " + t.Symbol, t.Currency}}
+	sums, err := market.StatsBy(ctx, list, func(t market.Trade) []group {
+		return []group{{"all", t.Currency}, {"session " + market.Session(t.Opened), t.Currency}, {"pair " + t.Symbol, t.Currency}}
 	})
 	if err != nil {
 		return a, err
@@ -123,7 +123,7 @@ func stats(ctx context.Context, q question, in *statsInput) (a answer, err error
 	currencies := values(list, func(t market.Trade) string { return t.Currency })
 	for _, currency := range currencies {
 		for _, name := range names {
-			if s, ok := sums[part{name, currency}]; ok {
+			if s, ok := sums[group{name, currency}]; ok {
 				a.result.Rows = append(a.result.Rows, sumsRow(name, currency, s))
 			}
 		}

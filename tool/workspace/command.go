@@ -67,7 +67,7 @@ func (s *space) run(ctx context.Context, call agent.Call, in bashInput) (agent.O
 	}
 	res, err := s.w.command(ctx, sandbox.Command{Dir: s.w.path(s.folder), Script: in.Command, Limits: limits})
 	// Record what the command did to the files, however it ended.
-	rctx, stop := lasting(ctx)
+	rctx, stop := outlive(ctx)
 	defer stop()
 	changes, syncErr := s.sync(rctx, call.Name, call.ID)
 	if err = errors.Join(err, syncErr); err != nil {

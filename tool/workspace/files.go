@@ -238,7 +238,7 @@ func (s *space) change(ctx context.Context, call agent.Call, rel string, data []
 	if err := s.put(rel, data); err != nil {
 		return agent.Output{}, err
 	}
-	rctx, stop := lasting(ctx)
+	rctx, stop := outlive(ctx)
 	defer stop()
 	changes, err := s.record(rctx, call.Name, call.ID, []string{rel})
 	if err != nil {
@@ -333,7 +333,7 @@ func (in editInput) apply(rel, text string) (string, error) {
 		old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
 	}
 	switch n := strings.Count(text, old); {
-	case n == 0 && strings.Contains(squeezed(text), squeezed(old)):
+	case n == 0 && strings.Contains(collapseSpace(text), collapseSpace(old)):
 		return "", refuse("old_string is not in %s as it stands: blanks or line breaks differ. Read the file and copy the text exactly.", rel)
 	case n == 0:
 		return "", refuse("old_string is not in %s. Read the file and copy the text exactly.", rel)
@@ -349,8 +349,8 @@ func (in editInput) apply(rel, text string) (string, error) {
 	return strings.Replace(text, old, new, 1), nil
 }
 
-// squeezed returns a text with its runs of white space collapsed.
-func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
+// collapseSpace returns a text with its runs of white space collapsed.
+func collapseSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // fileDetail describes a change to a file for a page.
 type fileDetail struct {

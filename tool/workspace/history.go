@@ -27,8 +27,8 @@ type history struct {
 // free some.
 const spareHistory = 8
 
-// bound frees space in the history after contents were added to it.
-func (s *space) bound(ctx context.Context, added map[footnote.Digest][]byte) error {
+// limitHistory frees space in the history after contents were added to it.
+func (s *space) limitHistory(ctx context.Context, added map[footnote.Digest][]byte) error {
 	if len(added) == 0 {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (s *space) bound(ctx context.Context, added map[footnote.Digest][]byte) err
 			return err
 		}
 	}
-	return s.w.boundOrg(ctx, s, size)
+	return s.w.limitOrgHistory(ctx, s, size)
 }
 
 // drop drops contents until at most the given number of bytes is kept.
@@ -116,9 +116,9 @@ type orgHistory struct {
 	added int64 // by this server since then
 }
 
-// boundOrg frees space in an organization's history after size bytes were added to that of one workspace. The
+// limitOrgHistory frees space in an organization's history after size bytes were added to that of one workspace. The
 // workspaces that have been unused for longest lose theirs first.
-func (w *Workspaces) boundOrg(ctx context.Context, s *space, size int64) error {
+func (w *Workspaces) limitOrgHistory(ctx context.Context, s *space, size int64) error {
 	org, maxBytes := s.principal.Org, w.opts.OrgHistory
 	w.mu.Lock()
 	h := w.orgs[org]

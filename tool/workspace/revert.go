@@ -36,7 +36,7 @@ const busyWait = 5 * time.Second
 var errBusy = footnote.Errorf(footnote.Conflict, "The assistant is working in the workspace. Try again when it has ended.")
 
 func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest string) error {
-	data, err := w.past(ctx, call.Conversation, rel, digest)
+	data, err := w.earlierContent(ctx, call.Conversation, rel, digest)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest st
 		if err := s.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return agent.Output{}, writing(rel, err)
 		}
-		rctx, stop := lasting(ctx)
+		rctx, stop := outlive(ctx)
 		defer stop()
 		_, err := s.record(rctx, call.Name, "", []string{rel})
 		return agent.Output{}, err
@@ -65,8 +65,8 @@ func (w *Workspaces) revert(ctx context.Context, call agent.Call, rel, digest st
 	return err
 }
 
-// past returns the content that a file had before or after a change.
-func (w *Workspaces) past(ctx context.Context, conversation, rel, digest string) ([]byte, error) {
+// earlierContent returns the content that a file had before or after a change.
+func (w *Workspaces) earlierContent(ctx context.Context, conversation, rel, digest string) ([]byte, error) {
 	stream := StreamOf(conversation)
 	for ev, err := range w.opts.Log.Events(ctx, stream, 0) {
 		if footnote.CodeOf(err) == footnote.NotFound {

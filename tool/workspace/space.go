@@ -208,7 +208,7 @@ func (s *space) copyTemplate(ctx context.Context) error {
 			return err
 		}
 	}
-	rctx, stop := lasting(ctx)
+	rctx, stop := outlive(ctx)
 	defer stop()
 	_, err = s.sync(rctx, byTemplate, "")
 	return err
@@ -313,9 +313,9 @@ func (s *space) sync(ctx context.Context, tool, callID string) ([]change, error)
 // recordTime limits how long changes may be recorded after their run has ended.
 const recordTime = 10 * time.Second
 
-// lasting returns a context that ends recordTime after ctx, so that a call's changes are attributed to it even if
+// outlive returns a context that ends recordTime after ctx, so that a call's changes are attributed to it even if
 // its run has ended. The caller must call stop.
-func lasting(ctx context.Context) (_ context.Context, stop func()) {
+func outlive(ctx context.Context) (_ context.Context, stop func()) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(ctx, func() {
 		late := time.NewTimer(recordTime)
@@ -343,7 +343,7 @@ func (s *space) record(ctx context.Context, tool, callID string, names []string)
 		if err := s.append(ctx, batch, blobs); err != nil {
 			return err
 		}
-		if err := s.bound(ctx, blobs); err != nil {
+		if err := s.limitHistory(ctx, blobs); err != nil {
 			return err
 		}
 		batch, blobs, size = nil, map[footnote.Digest][]byte{}, 0
